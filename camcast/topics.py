@@ -1,0 +1,130 @@
+"""Topics: names in a hierarchy, compared level by level.
+
+A topic is written like a path that starts at the root: ``.`` is the root topic,
+``.soccer`` a topic below it, ``.soccer.italy`` one below that (paper 000, section 2.1).
+The *super-topic* of ``.soccer.italy`` is ``.soccer``; a topic *includes* itself and
+every topic below it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NewType
+
+from attrs import field, frozen
+
+GroupId = NewType("GroupId", bytes)
+"""Eight bytes that stand for a topic on the wire: the head of the SHA-1 of its name."""
+
+GROUP_ID_BYTES: Final = 8  # [PROTOCOLS 3] SHA-1(topic)[:8] is also the DHT prefix of the community
+LEVEL_LENGTH_MAX: Final = 64  # [TRUST, identity and format] characters in one level
+LEVELS_MAX: Final = 32  # [TRUST, identity and format]
+NAME_BYTES_MAX: Final = 255  # [TRUST, identity and format]; also fits one length byte
+
+# Letters, digits, '_', '-', '+' [TRUST]. `\w` is Unicode's letters, digits and '_'.
+_LEVEL = re.compile(r"[\w+-]+")
+
+
+class TopicError(ValueError):
+    """A topic's name does not follow the grammar; the message says where and why."""
+
+
+def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) -> None:
+    name = instance.name
+    if len(levels) > LEVELS_MAX:
+        raise TopicError(f"topic {name!r} has {len(levels)} levels; at most {LEVELS_MAX} fit")
+    if len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
+        raise TopicError(
+            f"topic {name[:40]!r}… is longer than {NAME_BYTES_MAX} bytes in UTF-8"
+        )
+    for level in levels:
+        if not level:
+            raise TopicError(
+                f"topic {name!r} has an empty level; write .soccer.italy, without a dot at the end"
+                " and without two dots in a row"
+            )
+        if len(level) > LEVEL_LENGTH_MAX:
+            raise TopicError(
+                f"level {level[:20]!r}… of topic {name[:40]!r} is longer than"
+                f" {LEVEL_LENGTH_MAX} characters"
+            )
+        if not _LEVEL.fullmatch(level):
+            wrong = next(c for c in level if not _LEVEL.fullmatch(c))
+            raise TopicError(
+                f"topic {name!r} has the character {wrong!r} in level {level!r};"
+                " a level is made of letters, digits, '_', '-' and '+'"
+            )
+
+
+@frozen(order=True)
+class Topic:
+    """One topic, as the tuple of its levels; the root is the empty tuple.
+
+    Raises `TopicError` when a level is empty, too long or has a character outside
+    letters, digits, ``_ - +``, or when there are too many levels or bytes.
+    """
+
+    levels: tuple[str, ...] = field(validator=_check_levels)
+
+    @classmethod
+    def parse(cls, name: str) -> Topic:
+        """Read ``.soccer.italy``; raises `TopicError` for anything else."""
+        return _parse(name)
+
+    @property
+    def name(self) -> str:
+        """The topic as it is written, ``.`` for the root."""
+        return "." + ".".join(self.levels)
+
+    @property
+    def level(self) -> int:
+        """The distance from the root, which is at level 0 (section 2.1)."""
+        return len(self.levels)
+
+    @property
+    def super_topic(self) -> Topic | None:
+        """super(t), or None for the root (section 2.1)."""
+        return Topic(self.levels[:-1]) if self.levels else None
+
+    @property
+    def group(self) -> GroupId:
+        """The identifier of this topic's community on the wire."""
+        return _group(self)
+
+    def ancestors(self) -> Iterator[Topic]:
+        """Yield super(t), super(super(t)), and so on; the root comes last."""
+        for end in range(len(self.levels) - 1, -1, -1):
+            yield Topic(self.levels[:end])
+
+    def includes(self, other: Topic) -> bool:
+        """Say whether `other` is this topic or below it, level by level: ``.a.b`` not ``.a.bc``."""
+        return other.levels[: len(self.levels)] == self.levels
+
+    def child(self, level: str) -> Topic:
+        """Return the subtopic one level below this one."""
+        return Topic((*self.levels, level))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ROOT: Final = Topic(())
+
+
+# chosen: 4,096 names; an application names few topics, and names that peers send are
+# parsed once per event of a new topic. A bound, because peers feed this table.
+@lru_cache(maxsize=4096)
+def _parse(name: str) -> Topic:
+    if not name.startswith("."):
+        raise TopicError(f"topic {name!r} must start with '.', the root; try {'.' + name!r}")
+    return ROOT if name == "." else Topic(tuple(name[1:].split(".")))
+
+
+@lru_cache(maxsize=4096)  # chosen: as for _parse
+def _group(topic: Topic) -> GroupId:
+    name = topic.name.encode()
+    digest = hashlib.sha1(name, usedforsecurity=False).digest()
+    return GroupId(digest[:GROUP_ID_BYTES])
