@@ -1,0 +1,215 @@
+"""The doors of the core: what may be plugged in, and how a plug is found by its name.
+
+A membership backend is an entry point in the group ``camcast.membership`` that names a
+`Backend`; a discovery is one in ``camcast.overlays`` that names a `Discovery` class. Our own
+use the same doors as a third party's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from importlib.metadata import entry_points
+from random import Random
+from typing import Any, ClassVar, Protocol
+
+import attrs
+from attrs import frozen
+
+from camcast.identity import Contact, PeerId
+from camcast.messages import Decoder, Message
+from camcast.outbox import Outlet
+from camcast.peers import PeerTable
+from camcast.topics import GroupId, Topic
+
+
+class UnknownPlugError(LookupError):
+    """No plug has this name; the message lists those that are installed."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class OptionError(ValueError):
+    """A plug does not know an option, or refuses its value."""
+
+
+class Membership(ABC):
+    """Who is in my community: one instance a process and community (paper 000, 2.2).
+
+    A synchronous state machine. Every input carries the time `now` in seconds of a clock
+    that never goes back; wishes go to the outlet it was made with.
+    """
+
+    decoder: ClassVar[Decoder[Any]]
+    """Decodes the messages that `receive` takes; a backend's messages are its own affair."""
+
+    @abstractmethod
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """Join through these members; with none, found the community."""
+
+    @abstractmethod
+    def leave(self, now: float) -> None:
+        """Leave politely, so that the others can repair their tables."""
+
+    @abstractmethod
+    def receive(self, source: Contact, message: Any, now: float) -> None:
+        """Take a message from the same backend at another member."""
+
+    @abstractmethod
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer that was asked for through the outlet."""
+
+    @abstractmethod
+    def contacts_found(self, contacts: Iterable[Contact], now: float) -> None:
+        """Take the answer to a `seek`; empty if the discovery knows nobody."""
+
+    @abstractmethod
+    def suspect(self, peer: PeerId, now: float) -> None:
+        """Take the driver's word that a peer seems to be gone."""
+
+    @property
+    @abstractmethod
+    def joined(self) -> bool:
+        """Whether the process is a member by now."""
+
+    @abstractmethod
+    def peers(self) -> PeerTable:
+        """The topic table (3.2.1); the same object for the life of the membership."""
+
+    @abstractmethod
+    def size(self) -> float:
+        """An estimate of N_t, this process included, at least 1."""
+
+    @abstractmethod
+    def expected_view(self, size: float) -> float:
+        """The mean size that the topic table should have in a community of `size`."""
+
+
+@frozen
+class MembershipContext:
+    """What a membership is made with."""
+
+    me: Contact
+    topic: Topic
+    rng: Random
+    outlet: Outlet
+    watch: Callable[[bool, Contact], None] | None = None
+    """For the topic table: told of every peer learned (True) or forgotten."""
+
+
+@frozen
+class Backend:
+    """A choice of ``--membership``: who keeps the tables, and how strangers are found."""
+
+    name: str
+    keeper: Callable[[MembershipContext, Any], Membership]
+    """Makes the membership of one community from its context and options."""
+    options: type[Any]
+    """An attrs class; its fields are the options that a user may set."""
+    discovery: str
+    """The name of the discovery, an entry point of ``camcast.overlays``."""
+
+    def parse_options(self, given: Mapping[str, object]) -> Any:
+        """Build the options; `OptionError` names an unknown one or a wrong value."""
+        return build_options(self.options, given, f"membership {self.name!r}")
+
+
+class KnownMembers(Protocol):
+    """What a node can say of a community from its own tables."""
+
+    def __call__(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return up to `wanted` members, itself included if it is one."""
+
+
+@frozen
+class DiscoveryContext:
+    """What a discovery is made with."""
+
+    me: Contact
+    rng: Random
+    outlet: Outlet
+    known: KnownMembers
+    gateways: Mapping[Topic, tuple[str, ...]]
+    """Configured first contacts, by topic; a topic's serve its subtopics too."""
+
+
+class Discovery(ABC):
+    """How strangers are found; one instance a process. Answers go to `outlet.found`.
+
+    A discovery that speaks through the node's own pipes sets `decoder` and overrides
+    `receive`; one that has a transport of its own needs neither.
+    """
+
+    decoder: ClassVar[Decoder[Any] | None] = None
+
+    @abstractmethod
+    def announce(self, topic: Topic, now: float) -> None:
+        """Make this process findable as a member of a community, until `withdraw`."""
+
+    @abstractmethod
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """Stop being findable as a member."""
+
+    @abstractmethod
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """Look for members; the answer is a `Finding`, also when there are none."""
+
+    @abstractmethod
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer that was asked for through the outlet."""
+
+    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
+        """Take a message from another process's discovery."""
+        raise AssertionError("a discovery without a decoder receives nothing")
+
+
+DiscoveryFactory = Callable[[DiscoveryContext], Discovery]
+
+MEMBERSHIP_GROUP = "camcast.membership"
+OVERLAY_GROUP = "camcast.overlays"
+
+
+def _plug(group: str, kind: str, name: str) -> Any:
+    known = entry_points(group=group)
+    for entry in known:
+        if entry.name == name:
+            return entry.load()
+    names = ", ".join(sorted(entry.name for entry in known)) or "none"
+    raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")
+
+
+def find_backend(name: str) -> Backend:
+    """Return the membership backend of this name; `UnknownPlugError` lists the known ones."""
+    backend = _plug(MEMBERSHIP_GROUP, "membership", name)
+    assert isinstance(backend, Backend), f"entry point {name!r} is not a Backend"
+    return backend
+
+
+def find_discovery(name: str) -> DiscoveryFactory:
+    """Return the discovery of this name; `UnknownPlugError` lists the known ones."""
+    factory: DiscoveryFactory = _plug(OVERLAY_GROUP, "discovery", name)
+    return factory
+
+
+def build_options(options: type[Any], given: Mapping[str, object], owner: str) -> Any:
+    """Build an attrs class from names and values, which may be text from a command line."""
+    fields = attrs.fields_dict(attrs.resolve_types(options))
+    values: dict[str, object] = {}
+    for name, value in given.items():
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise OptionError(f"{owner} has no option {name!r}; it has: {known}")
+        if isinstance(value, str) and fields[name].type in (int, float):
+            try:
+                value = fields[name].type(value)
+            except ValueError:
+                wanted = "a whole number" if fields[name].type is int else "a number"
+                raise OptionError(
+                    f"option {name!r} of {owner} takes {wanted}, not {value!r}"
+                ) from None
+        values[name] = value
+    try:
+        return options(**values)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{owner}: {error.args[0] if error.args else error}") from error

@@ -1,0 +1,128 @@
+"""What an engine wishes to happen; a driver drains it after each step (DESIGN, one engine).
+
+Nothing here acts. The engine appends wishes, the live runner or the virtual network carries
+them out, and a test compares plain lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from camcast import messages
+from camcast.events import Event
+from camcast.identity import Contact
+from camcast.topics import GroupId, Topic
+from camcast.wire import Kind, encode_control
+
+Token = tuple[Hashable, ...]
+"""Names a timer: the part of the engine that set it, then the part's own name for it."""
+
+
+class Send(NamedTuple):
+    """Send one encoded record to each of these addresses, best effort."""
+
+    addresses: list[str]
+    record: bytes
+    control: bool
+
+
+class Wake(NamedTuple):
+    """Call the node's `wake` with this token after so many seconds."""
+
+    delay_seconds: float
+    token: Token
+
+
+class Deliver(NamedTuple):
+    """Hand an event to the application's subscribers of this community."""
+
+    group: GroupId
+    event: Event
+
+
+class Seek(NamedTuple):
+    """Look for members of a community; the node passes this on to its discovery."""
+
+    topic: Topic
+    wanted: int
+
+
+class Finding(NamedTuple):
+    """A discovery's answer: members of the community, none if it is empty.
+
+    `unreachable` lists the addresses that were asked if not one of them answered, which
+    says nothing about the community.
+    """
+
+    topic: Topic
+    contacts: tuple[Contact, ...]
+    unreachable: tuple[str, ...] = ()
+
+
+class Outbox:
+    """The wishes of one node, in order, until a driver drains them."""
+
+    __slots__ = ("deliveries", "findings", "seeks", "sends", "wakes")
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+        self.wakes: list[Wake] = []
+        self.deliveries: list[Deliver] = []
+        self.seeks: list[Seek] = []
+        self.findings: list[Finding] = []
+
+
+class Outlet:
+    """One part's end of the outbox: knows who speaks, for which community.
+
+    Its methods return nothing; answers arrive as later inputs. The names given to `wake`
+    come back to the same part.
+    """
+
+    __slots__ = ("_group", "_kind", "_me", "_outbox", "_scope")
+
+    def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
+        self._outbox = outbox
+        self._me = me
+        self._kind = kind
+        self._group = group
+        self._scope = (kind, group, *scope)
+
+    def send(
+        self,
+        contacts: Iterable[Contact],
+        message: messages.Message,
+        *,
+        group: GroupId | None = None,
+        reply_to: Contact | None = None,
+    ) -> None:
+        """Send a message to the same part of other processes, in this or another group.
+
+        `reply_to` names another process as the sender, when a message is passed on for it.
+        """
+        addresses = [contact.address for contact in contacts]
+        if addresses:
+            sender = reply_to or self._me
+            record = encode_control(
+                self._kind,
+                self._group if group is None else group,
+                sender.peer,
+                sender.address,
+                messages.encode(message),
+            )
+            self._outbox.sends.append(Send(addresses, record, True))
+
+    def wake(self, delay_seconds: float, *name: Hashable) -> None:
+        """Ask to be woken with `name` after a delay; there is no way to take it back."""
+        self._outbox.wakes.append(Wake(delay_seconds, (*self._scope, *name)))
+
+    def seek(self, topic: Topic, wanted: int) -> None:
+        """Ask for contacts in a community; they arrive as `contacts_found`."""
+        self._outbox.seeks.append(Seek(topic, wanted))
+
+    def found(
+        self, topic: Topic, contacts: Iterable[Contact], unreachable: Iterable[str] = ()
+    ) -> None:
+        """Answer a seek; only a discovery does."""
+        self._outbox.findings.append(Finding(topic, tuple(contacts), tuple(unreachable)))

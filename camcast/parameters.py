@@ -1,0 +1,90 @@
+"""The parameters of the CAMCAST algorithm, with the paper's names and defaults."""
+
+from __future__ import annotations
+
+from math import ceil, log
+
+from attrs import field, frozen, validators
+
+
+@frozen(kw_only=True)
+class Parameters:
+    """How a community spreads its events and keeps its links (paper 000, sections 3 and 6.1.1).
+
+    Raises `ValueError` for a value outside its range.
+    """
+
+    c: float = field(default=5.0, validator=validators.and_(validators.ge(-10), validators.le(100)))
+    """Fan-out beyond ln N_t; with tables to match, all are reached with probability
+    e^(-e^-c) (2.2). [CAMCAST 6.1.1]"""
+
+    g: float = field(default=5.0, validator=validators.gt(0))
+    """How many processes of the community send an event upward, on average (3.5):
+    p_sel = min(1, g/N_t). [CAMCAST 6.1.1]"""
+
+    a: float = field(default=1.0, validator=validators.gt(0))
+    """How many processes of the super-topic table such a process sends to, on average (3.5):
+    p_a = min(1, a/z). [CAMCAST 6.1.1]"""
+
+    z: int = field(default=3, validator=validators.and_(validators.ge(1), validators.le(1000)))
+    """Size of a super-topic table (3.2.1). [CAMCAST 6.1.1]"""
+
+    tau: int = field(validator=validators.ge(0))
+    """τ: with this many live super-processes or fewer, ask the live ones for more (3.4)."""
+
+    p_sel: float | None = field(
+        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
+    )
+    """Fixes p_sel for every event, as the measurements of section 6.2 do; None: g/N_t."""
+
+    search_ttl: int = field(default=3, validator=validators.and_(validators.ge(1), validators.le(16)))
+    """How far a search message travels (3.3, note 4). chosen: with 4 neighbours a step it
+    asks at most 84 processes."""
+
+    search_neighbours: int = field(default=4, validator=validators.ge(1))
+    """How many neighbours a search message is passed on to. chosen: see search_ttl."""
+
+    search_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """How long a search waits before it widens by one ancestor (3.3). chosen: ten times a
+    round trip across the world."""
+
+    search_seconds_max: float = field(default=15.0, validator=validators.gt(0))
+    """A search that has reached the root doubles its pause up to this. chosen: a new
+    super-community is found within a quarter of a minute, at 4 messages a minute."""
+
+    check_seconds: float = field(default=5.0, validator=validators.gt(0))
+    """Period of the super-topic table's upkeep (3.4). chosen: g of N_t check in a period, so
+    a community of 1,000 looks at its links once a second."""
+
+    check_timeout_seconds: float = field(default=2.0, validator=validators.gt(0))
+    """A super-process that has not answered for so long has failed. chosen: as long as the
+    slowest round trip measured in the PlanetLab matrix, six times over."""
+
+    refresh_probability: float = field(
+        default=0.1, validator=validators.and_(validators.ge(0), validators.le(1))
+    )
+    """How often a check asks for fresh super-processes although enough are alive, to spread
+    load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
+
+    @tau.default
+    def _tau_default(self) -> int:
+        return self.z - 1  # chosen: a single failed link is replaced at the next check
+
+    def __attrs_post_init__(self) -> None:
+        if self.tau > self.z:
+            raise ValueError(f"tau={self.tau} is larger than z={self.z}: 0 <= τ <= z (paper, 3.4)")
+
+    def fan_out(self, size: float) -> int:
+        """Return ceil(ln N_t + c), at least 1 (3.5; PROTOCOLS 1: Figure 8's loop sends one more)."""
+        return max(1, ceil(log(max(size, 1.0)) + self.c))
+
+    def selection_probability(self, size: float) -> float:
+        """Return p_sel = min(1, g/N_t): certainty in a community of fewer than g (3.5, 4.5.1)."""
+        if self.p_sel is not None:
+            return self.p_sel
+        return min(1.0, self.g / max(size, 1.0))
+
+    @property
+    def link_probability(self) -> float:
+        """p_a = min(1, a/z), the probability of one upward message (3.5)."""
+        return min(1.0, self.a / self.z)

@@ -1,0 +1,53 @@
+"""CAMCAST's dissemination: infect and die, with a few upward messages (000, 3.5, Figures 7, 8).
+
+A process that publishes an event, or receives it for the first time, acts once:
+
+* with probability p_sel = min(1, g/N_t) it is a link: it sends the event to each process of
+  its super-topic table with probability p_a = a/z. The table may hold processes of several
+  ancestors; the event goes to the nearest level known (PROTOCOLS 1);
+* it sends the event to ceil(ln N_t + c_t) random processes of its topic table.
+
+Readings: the figures' ``RAND() >= p_sel`` is inverted against the text ("with probability
+p_sel"), and their loop sends one message more than "ln N_t + c_t"; the text is followed. A
+process that is itself a member of the super-community passes the event into it directly,
+which costs no message.
+"""
+
+from __future__ import annotations
+
+from camcast.events import Event
+from camcast.protocols.dissemination import Dissemination, Neighbourhood
+
+
+class Camcast(Dissemination):
+    """The dissemination of Figures 7 and 8, for one community of one process."""
+
+    def __init__(self, neighbourhood: Neighbourhood) -> None:
+        self._at = neighbourhood
+
+    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+        """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
+        at = self._at
+        size = at.membership.size()
+        upward = self._send_upward(event, size)
+        peers = at.membership.peers().sample(at.parameters.fan_out(size), at.rng)
+        at.courier.send(event, peers)
+        return len(peers), upward
+
+    def _send_upward(self, event: Event, size: float) -> int:
+        at = self._at
+        p_sel = event.upward_probability
+        if p_sel is None:
+            p_sel = at.parameters.selection_probability(size)
+        sent = 0
+        for link in at.links:
+            if at.courier.hand_over(event, link.super_topic):
+                continue
+            if at.rng.random() < p_sel:
+                p_a = at.parameters.link_probability
+                topic, super_processes = link.nearest()
+                chosen = [peer for peer in super_processes if at.rng.random() < p_a]
+                if chosen:
+                    at.courier.send_upward(event, topic, chosen)
+                    sent += len(chosen)
+        return sent

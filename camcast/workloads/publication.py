@@ -1,0 +1,61 @@
+"""A publication: what one publisher says, when, and on which topics.
+
+A *workload* is a ``Sequence[Publication]`` in the order of `Publication.at_seconds`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from attrs import field, frozen
+
+from camcast.topics import Topic
+
+
+def _check_time(_instance: object, _attribute: object, at_seconds: float) -> None:
+    if not 0 <= at_seconds < math.inf:
+        raise ValueError(f"at_seconds is {at_seconds}; give seconds since the start, 0 or more")
+
+
+def _check_topics(_instance: object, _attribute: object, topics: tuple[Topic, ...]) -> None:
+    if not topics:
+        raise ValueError("topics is empty; a publication needs at least one topic")
+
+
+@frozen
+class Publication:
+    """One publication of a workload.
+
+    Raises `ValueError` when `at_seconds` is negative or not finite, or `topics` is empty.
+    """
+
+    at_seconds: float = field(validator=_check_time)
+    """Seconds since the start of the workload, which is at 0."""
+    topics: tuple[Topic, ...] = field(validator=_check_topics)
+    """Where it is published; several topics make it a cross-post."""
+    payload: bytes
+    """The content, opaque to the protocols."""
+    publisher: str | None = None
+    """The workload's own name for who publishes; None when anybody of the community may."""
+
+
+class WorkloadError(ValueError):
+    """A file is not the workload it should be; reads ``FILE:LINE: what is wrong; what to do``.
+
+    `line` is the physical line of the file, the header being 1; None when the file as a
+    whole is at fault.
+    """
+
+    def __init__(self, path: Path, line: int | None, message: str) -> None:
+        super().__init__(path, line, message)
+        self.path, self.line, self.message = path, line, message
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
+
+
+def opaque_payload(name: str, size_bytes: int) -> bytes:
+    """Return `size_bytes` bytes that begin with `name`, cut off when it is longer than that."""
+    return name.encode().ljust(size_bytes, b".")[:size_bytes]

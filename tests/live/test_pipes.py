@@ -1,0 +1,442 @@
+"""Pipes over real sockets: order, batches, bounds, and the manners of opening and closing."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import random
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+import zmq
+
+from camcast.addresses import AddressError, is_loopback
+from camcast.live.pipes import AddressInUse, BindError, OutputPipes, PipeLimits
+
+HEADER = b"CAM"
+TIMEOUT_SECONDS = 20.0  # of a whole test; none takes a tenth of it
+ANY_PORT = "tcp://127.0.0.1:0"
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def timed() -> None:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await test()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(timed())
+    gc.collect()  # a socket or context left open is a ResourceWarning, hence an error
+
+
+def make_record(number: int, size: int = 20) -> bytes:
+    return size.to_bytes(4) + number.to_bytes(4) + bytes(size - 8)
+
+
+class Inbox:
+    """Collects frames, and wakes whoever waits for them."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.numbers: list[int] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, frame: bytes) -> None:
+        self.frames.append(frame)
+        assert frame.startswith(HEADER)
+        at = len(HEADER)
+        while at < len(frame):
+            self.numbers.append(int.from_bytes(frame[at + 4 : at + 8]))
+            at += int.from_bytes(frame[at : at + 4])
+        self._news.set()
+
+    async def has_numbers(self, count: int) -> list[int]:
+        while len(self.numbers) < count:
+            self._news.clear()
+            await self._news.wait()
+        return self.numbers
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+def new_pipes(limits: PipeLimits | None = None) -> OutputPipes:
+    return OutputPipes(limits, frame_header=HEADER)
+
+
+def free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+ROOMY = PipeLimits(queue_records_max=50_000)
+NARROW = PipeLimits(queue_records_max=50_000, frame_bytes_max=100, turn_frames_max=1)
+
+
+@pytest.mark.parametrize("limits", [ROOMY, NARROW], ids=["roomy", "narrow"])
+@pytest.mark.parametrize(
+    "bind",
+    [
+        ANY_PORT,
+        pytest.param(
+            "tcp://[::1]:0",
+            marks=pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback"),
+        ),
+    ],
+)
+def test_records_arrive_completely_and_in_order(bind: str, limits: PipeLimits) -> None:
+    count = 20_000
+
+    async def test() -> None:
+        ours, theirs, inbox = new_pipes(limits), new_pipes(limits), Inbox()
+        source = theirs.open_input(bind, inbox)
+        assert is_loopback(source.address)
+        assert not source.address.endswith(":0")
+        sizes = random.Random(1)
+        for number in range(count):
+            ours.send([source.address], make_record(number, sizes.choice((8, 20, 90, 300))))
+            if number % 700 == 0:
+                await asyncio.sleep(0)
+        assert await inbox.has_numbers(count) == list(range(count))
+        assert await ours.drain(TIMEOUT_SECONDS)
+        assert ours.counters.records_sent == count
+        assert ours.counters.records_dropped == 0
+        assert ours.counters.frames_sent == source.counters.frames_received == len(inbox.frames)
+        assert ours.counters.bytes_sent == source.counters.bytes_received
+        longest = max(map(len, inbox.frames))
+        assert longest <= max(limits.frame_bytes_max, len(HEADER) + 300)
+        ours.close()
+        theirs.close()
+
+    run(test)
+
+
+def test_records_of_one_turn_leave_as_one_frame() -> None:
+    async def test() -> None:
+        pipes, first, second = new_pipes(), Inbox(), Inbox()
+        addresses = [pipes.open_input(ANY_PORT, inbox).address for inbox in (first, second)]
+        for number in range(10):
+            pipes.send(addresses, make_record(number))
+        pipes.send(addresses[:1], make_record(10), control=True)
+        await first.has_numbers(11)
+        await second.has_numbers(10)
+        assert first.frames == [HEADER + b"".join(map(make_record, range(11)))]
+        assert second.frames == [HEADER + b"".join(map(make_record, range(10)))]
+        pipes.close()
+
+    run(test)
+
+
+def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    limits = PipeLimits(record_bytes_max=5_000, frame_bytes_max=1_000)
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(limits), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        for number, size in enumerate((20, 5_000, 5_001, 20, 20)):
+            pipes.send([address], make_record(number, size))
+        assert await inbox.has_numbers(4) == [0, 1, 3, 4]
+        assert list(map(len, inbox.frames)) == [3 + 20, 3 + 5_000, 3 + 40]
+        assert pipes.counters.records_dropped == 1
+        pipes.close()
+
+    run(test)
+    assert "record_bytes_max" in caplog.text
+
+
+def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(PipeLimits(turn_frames_max=2)), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+            stranger.connect(pipe.address)
+            stranger.send(HEADER + make_record(1))
+            stranger.send_multipart([HEADER + make_record(2)] * 7)
+            stranger.send_multipart([b"", HEADER + make_record(3)])
+            stranger.send(HEADER + make_record(4))
+            assert await inbox.has_numbers(2) == [1, 4]
+        assert pipe.counters.frames_refused == 2
+        assert pipe.counters.frames_received == 2
+        pipes.close()
+
+    run(test)
+
+
+def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
+    limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000)
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(limits), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+            stranger.linger = 0
+            with stranger.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
+                stranger.connect(pipe.address)
+                stranger.send(HEADER + make_record(1, 1_004 - len(HEADER)))
+                await eventually(lambda: bool(monitor.poll(0)))
+                stranger.disable_monitor()
+        pipes.send([pipe.address], make_record(2))
+        assert await inbox.has_numbers(1) == [2]
+        pipes.close()
+
+    run(test)
+
+
+def test_garbage_on_the_port_disturbs_nobody() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        port = int(pipe.address.rpartition(":")[2])
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"\xff" + random.Random(2).randbytes(100_000))
+        _, browser = await asyncio.open_connection("127.0.0.1", port)
+        browser.write(b"GET / HTTP/1.1\r\n\r\n")
+        pipes.send([pipe.address], make_record(7))
+        assert await inbox.has_numbers(1) == [7]
+        for connection in (writer, browser):
+            connection.close()
+            with contextlib.suppress(OSError):  # cut off by ZeroMQ already
+                await connection.wait_closed()
+        pipes.close()
+
+    run(test)
+
+
+def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control() -> None:
+    limits = PipeLimits(queue_records_max=100, control_reserve=0.25)
+
+    async def test() -> None:
+        pipes, inbox, address = new_pipes(limits), Inbox(), free_address()
+        for number in range(1_000):
+            pipes.send([address], make_record(number))
+        assert pipes.counters.records_dropped == 900
+        for number in range(1_000, 1_100):
+            pipes.send([address], make_record(number), control=True)
+        assert pipes.counters.records_dropped == 975
+        assert not await pipes.drain(0.01)
+
+        # The peer that appears later receives what was queued, oldest first.
+        pipes.open_input(address, inbox)
+        assert await inbox.has_numbers(125) == [*range(100), *range(1_000, 1_025)]
+        assert await pipes.drain(TIMEOUT_SECONDS)
+        pipes.send([address], make_record(5))
+        assert (await inbox.has_numbers(126))[-1] == 5
+        assert pipes.counters.records_dropped == 975
+        pipes.close()
+
+    run(test)
+
+
+def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns() -> None:
+    limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000, queue_bytes_max=10_000)
+
+    async def test() -> None:
+        pipes, address = new_pipes(limits), free_address()
+        for number in range(200):
+            pipes.send([address], make_record(number, 900))
+            await asyncio.sleep(0)
+        # 11 in the queue, and at most 2 in the socket: its high-water mark.
+        assert 187 <= pipes.counters.records_dropped <= 189
+        pipes.close(0)
+        assert pipes.counters.records_dropped + pipes.counters.records_sent == 200
+        assert pipes.counters.records_sent <= 2
+
+    run(test)
+
+
+def test_what_was_drained_survives_an_immediate_close() -> None:
+    async def test() -> None:
+        ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+        address = theirs.open_input(ANY_PORT, inbox).address
+        for number in range(5_000):
+            ours.send([address], make_record(number))
+        assert await ours.drain(TIMEOUT_SECONDS)
+        ours.close(0)
+        assert await inbox.has_numbers(5_000) == list(range(5_000))
+        theirs.close()
+
+    run(test)
+
+
+def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do() -> None:
+    async def test() -> None:
+        pipes = new_pipes()
+        pipe = pipes.open_input(ANY_PORT, print)
+        with pytest.raises(AddressInUse, match=rf"{pipe.address}.*port 0"):
+            pipes.open_input(pipe.address, print)
+        with pytest.raises(BindError, match=r"192\.0\.2\.1:7000.*address of this machine"):
+            pipes.open_input("tcp://192.0.2.1:7000", print)  # [RFC 5737] nobody's address
+        with pytest.raises(AddressError):
+            pipes.open_input("tcp://*:7000", print)
+        pipes.close()
+        with pytest.raises(BindError, match="closed"):
+            pipes.open_input(ANY_PORT, print)
+        # Closed pipes have given the port back.
+        again = new_pipes()
+        again.open_input(pipe.address, print)
+        again.close()
+
+    run(test)
+
+
+def test_a_raising_receiver_is_counted_logged_once_and_called_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(PipeLimits(frame_bytes_max=1)), Inbox()
+
+        def raising(frame: bytes) -> None:
+            inbox(frame)
+            if len(inbox.numbers) <= 3:
+                raise RuntimeError("a bug in the receiver")
+
+        pipe = pipes.open_input(ANY_PORT, raising)
+        for number in range(5):
+            pipes.send([pipe.address], make_record(number))
+        assert await inbox.has_numbers(5) == [0, 1, 2, 3, 4]
+        assert pipe.counters.frames_failed == 3
+        pipes.close()
+
+    with caplog.at_level(logging.ERROR):
+        run(test)
+    assert len(caplog.records) == 1
+    assert caplog.records[0].exc_info is not None
+
+
+def test_a_receiver_may_close_its_own_input() -> None:
+    async def test() -> None:
+        pipes, frames, done = new_pipes(PipeLimits(frame_bytes_max=1)), [], asyncio.Event()
+
+        def on_frame(frame: bytes) -> None:
+            frames.append(frame)
+            pipe.close()
+            done.set()
+
+        pipe = pipes.open_input(ANY_PORT, on_frame)
+        for number in range(5):
+            pipes.send([pipe.address], make_record(number))
+        await done.wait()
+        pipe.close()
+        pipes.close(0)
+        assert len(frames) == 1
+
+    run(test)
+
+
+def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test(limits: PipeLimits, refused: int) -> None:
+        pipes, inboxes = new_pipes(limits), [Inbox(), Inbox(), Inbox()]
+        addresses = [pipes.open_input(ANY_PORT, inbox).address for inbox in inboxes]
+        for number, address in enumerate(addresses[:2]):
+            pipes.send([address], make_record(number))
+            await inboxes[number].has_numbers(1)
+        pipes.send(addresses[2:] * 2, make_record(2))
+        assert len(pipes) == 2
+        assert pipes.counters.pipes_refused == pipes.counters.records_dropped == refused
+        if not refused:
+            assert await inboxes[2].has_numbers(2) == [2, 2]
+            pipes.send(addresses[1:2], make_record(3))  # the first one went, not this
+            assert await inboxes[1].has_numbers(2) == [1, 3]
+        pipes.close()
+
+    run(lambda: test(PipeLimits(pipes_max=2, spare_seconds=3600.0), refused=2))
+    assert len([r for r in caplog.records if "no new peer" in r.message]) == 1
+    run(lambda: test(PipeLimits(pipes_max=2, spare_seconds=1e-9), refused=0))
+
+
+def test_an_idle_pipe_is_closed_and_opens_again_when_needed() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(PipeLimits(idle_seconds=0.02)), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        pipes.send([address], make_record(1))
+        await inbox.has_numbers(1)
+        await eventually(lambda: len(pipes) == 0)
+        pipes.send([address], make_record(2))
+        assert await inbox.has_numbers(2) == [1, 2]
+        assert pipes.counters.records_dropped == 0
+        pipes.close()
+
+    run(test)
+
+
+def test_a_forgotten_peer_still_gets_the_last_words() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        pipes.close_output(address)
+        pipes.send([address], make_record(1))
+        pipes.close_output(address)
+        assert len(pipes) == 0
+        assert await inbox.has_numbers(1) == [1]
+        pipes.close()
+
+    run(test)
+
+
+def test_a_misspelt_address_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        pipes.send(["inproc://x", address, "tcp://*:1"], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        assert pipes.counters.pipes_refused == pipes.counters.records_dropped == 2
+        pipes.close()
+        pipes.send([address], make_record(2))
+        assert pipes.counters.records_dropped == 3
+
+    run(test)
+    assert len(caplog.records) == 1
+
+
+def test_close_leaves_no_descriptor_and_never_hangs() -> None:
+    async def test() -> None:
+        before = set(os.listdir("/proc/self/fd"))
+        pipes, inbox = new_pipes(), Inbox()
+        addresses = [pipes.open_input(ANY_PORT, inbox).address for _ in range(3)]
+        pipes.send([*addresses, free_address(), free_address()], make_record(1))
+        await inbox.has_numbers(3)
+        pipes.send(addresses, make_record(2))
+        started = asyncio.get_running_loop().time()
+        pipes.close(50)
+        pipes.close()
+        assert asyncio.get_running_loop().time() - started < 5.0
+        assert set(os.listdir("/proc/self/fd")) == before
+
+    run(test)
+
+
+def test_a_given_context_is_left_alone() -> None:
+    async def test() -> None:
+        with zmq.Context() as context:
+            pipes, inbox = OutputPipes(frame_header=HEADER, context=context), Inbox()
+            pipes.send([pipes.open_input(ANY_PORT, inbox).address], make_record(1))
+            await inbox.has_numbers(1)
+            pipes.close()
+            assert not context.closed
+
+    run(test)
+
+
+def test_limits_refuse_what_is_not_positive() -> None:
+    with pytest.raises(ValueError, match="frame_bytes_max must be above 0"):
+        PipeLimits(frame_bytes_max=0)
+    with pytest.raises(ValueError, match="linger_milliseconds must not be negative"):
+        PipeLimits(linger_milliseconds=-1)
