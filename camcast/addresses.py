@@ -7,8 +7,8 @@ name nothing but a TCP port of a host. One address has one canonical text, so th
 can be compared, hashed and used as the key of a pipe.
 
 A host name is looked up by ZeroMQ in its I/O thread, where a slow name server holds up
-every other pipe (measured: for as long as the look-up takes). Whoever reads contacts of
-strangers may want numeric ones only.
+every other pipe (measured: for as long as the look-up takes). Contacts are therefore numeric
+(`camcast.identity`); names are for what a user configures.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class _Address(NamedTuple):
     port: int
     is_loopback: bool
     is_wildcard: bool
+    is_numeric: bool
 
 
 def check_address(text: str, *, bind: bool = False) -> str:
@@ -75,6 +76,11 @@ def is_wildcard(address: str) -> bool:
     return _parse(address).is_wildcard
 
 
+def is_numeric(address: str) -> bool:
+    """Say whether the host of `address` is an IP address, no name; raises `AddressError`."""
+    return _parse(address).is_numeric
+
+
 # chosen: 16,384 addresses of at most 255 bytes, some 16 MB at the worst; more than one
 # process has pipes to. A bound, because peers feed this table. Errors are not remembered.
 @lru_cache(maxsize=16_384)
@@ -96,9 +102,9 @@ def _parse(text: str) -> _Address:
     ip = _read_ipv6(text, ipv6) if host is None else _read_host(text, host)
     if isinstance(ip, str):
         # RFC 6761 would let names below localhost pass too, but resolvers differ.
-        return _Address(f"tcp://{ip}:{port}", port, ip == "localhost", False)
+        return _Address(f"tcp://{ip}:{port}", port, ip == "localhost", False, False)
     shown = f"[{ip}]" if ip.version == 6 else str(ip)
-    return _Address(f"tcp://{shown}:{port}", port, ip.is_loopback, ip.is_unspecified)
+    return _Address(f"tcp://{shown}:{port}", port, ip.is_loopback, ip.is_unspecified, True)
 
 
 def _read_ipv6(text: str, digits: str) -> IPv4Address | IPv6Address:

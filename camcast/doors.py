@@ -75,15 +75,15 @@ class Membership(ABC):
 
     @abstractmethod
     def peers(self) -> PeerTable:
-        """The topic table (3.2.1); the same object for the life of the membership."""
+        """Return the topic table (3.2.1); the same object for the life of the membership."""
 
     @abstractmethod
     def size(self) -> float:
-        """An estimate of N_t, this process included, at least 1."""
+        """Estimate N_t, this process included, at least 1."""
 
     @abstractmethod
     def expected_view(self, size: float) -> float:
-        """The mean size that the topic table should have in a community of `size`."""
+        """Return the mean size that the topic table should have in a community of `size`."""
 
 
 @frozen
@@ -200,11 +200,12 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
         if name not in fields:
             known = ", ".join(fields) or "none"
             raise OptionError(f"{owner} has no option {name!r}; it has: {known}")
-        if isinstance(value, str) and fields[name].type in (int, float):
+        kind = fields[name].type
+        if isinstance(value, str) and kind in (int, float):
             try:
-                value = fields[name].type(value)
+                value = int(value) if kind is int else float(value)
             except ValueError:
-                wanted = "a whole number" if fields[name].type is int else "a number"
+                wanted = "a whole number" if kind is int else "a number"
                 raise OptionError(
                     f"option {name!r} of {owner} takes {wanted}, not {value!r}"
                 ) from None

@@ -11,7 +11,7 @@ from camcast.topics import Topic
 
 
 class EventId(NamedTuple):
-    """(publisher, epoch, sequence): who published it, in which of its lives, and as its how-manieth.
+    """(publisher, epoch, sequence): who published it, in which of its lives, and its number.
 
     The epoch is the publisher's start time in milliseconds, so that a restarted process
     does not repeat the identifiers of its former life (TRUST, identity and format).

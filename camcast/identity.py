@@ -7,7 +7,7 @@ from typing import Final, NewType
 
 import msgspec
 
-from camcast.addresses import AddressError, check_address
+from camcast.addresses import AddressError, check_address, is_numeric
 
 PeerId = NewType("PeerId", bytes)
 """Sixteen bytes, uniformly distributed, that name one incarnation of a process.
@@ -35,10 +35,9 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
     def __post_init__(self) -> None:
         if len(self.peer) not in (PEER_ID_BYTES, 0):
             raise ValueError(f"a peer id has {PEER_ID_BYTES} bytes, this one has {len(self.peer)}")
-        try:
-            check_address(self.address)
-        except AddressError as error:
-            raise ValueError(str(error)) from error
+        # AddressError is a ValueError, which makes msgspec call the message malformed.
+        if check_address(self.address) != self.address or not is_numeric(self.address):
+            raise AddressError(f"a contact's address is numeric and canonical, not {self.address}")
 
     def __str__(self) -> str:
         return f"{self.peer.hex()[:8]}@{self.address}"

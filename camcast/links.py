@@ -45,7 +45,7 @@ SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community 
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
 
 
-class ReqContact(Message, tag=1):
+class ReqContact(Message, tag=1, frozen=True):
     """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
 
     search: bytes
@@ -53,21 +53,21 @@ class ReqContact(Message, tag=1):
     ttl: int
 
 
-class AnsContact(Message, tag=2):
+class AnsContact(Message, tag=2, frozen=True):
     """ANS_CONTACT: some members of `topic`."""
 
     topic: str
     contacts: tuple[Contact, ...]
 
 
-class NewProcess(Message, tag=3):
+class NewProcess(Message, tag=3, frozen=True):
     """NEW_PROCESS to a super-process: give me members of your community `topic`."""
 
     topic: str
     wanted: int
 
 
-class SuperProcesses(Message, tag=4):
+class SuperProcesses(Message, tag=4, frozen=True):
     """NEW_PROCESS back, and the push to one's own community: members of `topic`."""
 
     topic: str
@@ -75,26 +75,27 @@ class SuperProcesses(Message, tag=4):
     pushed: bool
 
 
-class Ping(Message, tag=5):
-    """CHECK: are you alive and still in `topic`?"""
+class Ping(Message, tag=5, frozen=True):
+    """CHECK: say whether you are alive and still in `topic`."""
 
     topic: str
 
 
-class Pong(Message, tag=6):
+class Pong(Message, tag=6, frozen=True):
     """The answer to `Ping`."""
 
     topic: str
 
 
-class Gone(Message, tag=7):
+class Gone(Message, tag=7, frozen=True):
     """I am not in `topic` (any more): do not send me its events."""
 
     topic: str
 
 
-LinksMessage = ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
-DECODER: Final[Decoder[Message]] = Decoder(LinksMessage)
+DECODER: Final[Decoder[Message]] = Decoder(
+    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
+)
 
 
 def read_topic(name: str) -> Topic:

@@ -15,8 +15,13 @@ from camcast.identity import Contact
 from camcast.topics import GroupId, Topic
 from camcast.wire import Kind, encode_control
 
-Token = tuple[Hashable, ...]
-"""Names a timer: the part of the engine that set it, then the part's own name for it."""
+
+class Token(NamedTuple):
+    """Names a timer: the part of the node that set it, and that part's own name for it."""
+
+    kind: Kind
+    group: GroupId
+    name: tuple[Hashable, ...]
 
 
 class Send(NamedTuple):
@@ -87,7 +92,7 @@ class Outlet:
         self._me = me
         self._kind = kind
         self._group = group
-        self._scope = (kind, group, *scope)
+        self._scope = scope
 
     def send(
         self,
@@ -115,7 +120,8 @@ class Outlet:
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
         """Ask to be woken with `name` after a delay; there is no way to take it back."""
-        self._outbox.wakes.append(Wake(delay_seconds, (*self._scope, *name)))
+        token = Token(self._kind, self._group, (*self._scope, *name))
+        self._outbox.wakes.append(Wake(delay_seconds, token))
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""

@@ -37,7 +37,9 @@ class Parameters:
     )
     """Fixes p_sel for every event, as the measurements of section 6.2 do; None: g/N_t."""
 
-    search_ttl: int = field(default=3, validator=validators.and_(validators.ge(1), validators.le(16)))
+    search_ttl: int = field(
+        default=3, validator=validators.and_(validators.ge(1), validators.le(16))
+    )
     """How far a search message travels (3.3, note 4). chosen: with 4 neighbours a step it
     asks at most 84 processes."""
 
@@ -75,7 +77,7 @@ class Parameters:
             raise ValueError(f"tau={self.tau} is larger than z={self.z}: 0 <= τ <= z (paper, 3.4)")
 
     def fan_out(self, size: float) -> int:
-        """Return ceil(ln N_t + c), at least 1 (3.5; PROTOCOLS 1: Figure 8's loop sends one more)."""
+        """Return ceil(ln N_t + c), at least 1 (3.5; the loop of Figure 8 sends one more)."""
         return max(1, ceil(log(max(size, 1.0)) + self.c))
 
     def selection_probability(self, size: float) -> float:

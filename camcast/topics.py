@@ -37,9 +37,7 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
     if len(levels) > LEVELS_MAX:
         raise TopicError(f"topic {name!r} has {len(levels)} levels; at most {LEVELS_MAX} fit")
     if len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
-        raise TopicError(
-            f"topic {name[:40]!r}… is longer than {NAME_BYTES_MAX} bytes in UTF-8"
-        )
+        raise TopicError(f"topic {name[:40]!r}… is longer than {NAME_BYTES_MAX} bytes in UTF-8")
     for level in levels:
         if not level:
             raise TopicError(

@@ -17,8 +17,9 @@ A *record* starts with its length (4 bytes, of all that follows), its kind and i
 Numbers are big-endian. `group` names the community in which this copy travels; the topic's
 own name rides along because a member of a super-community may never have heard of it. The
 address is the sender's and is there in upward messages only, so that a process that has left
-the super-community can say so to a stranger who still links to it. An event's fixed part alone is enough to recognise a duplicate, and nothing after it is looked
-at before that; a payload is opaque and is copied as it is.
+the super-community can say so to a stranger who still links to it. An event's fixed part
+alone is enough to recognise a duplicate, and nothing after it is looked at before that; a
+payload is opaque and is copied as it is.
 
 Room for what comes later: kinds 4 to 15 are kept for IHAVE, IWANT, GRAFT and PRUNE and their
 like, flag bit 7 for "a signature follows the payload". A record of an unknown kind or with a
@@ -189,9 +190,7 @@ def sender_address(frame: bytes, start: int) -> str:
     return frame[address_start : address_start + address_length].decode("ascii", "replace")
 
 
-def encode_control(
-    kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes
-) -> bytes:
+def encode_control(kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes) -> bytes:
     """Encode a control record from the process at `address`."""
     raw = address.encode()
     length = CONTROL_HEADER_BYTES - 4 + len(raw) + len(body)
@@ -210,9 +209,7 @@ def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
         address = frame[start + CONTROL_HEADER_BYTES : body_start].decode("ascii")
     except UnicodeDecodeError as error:
         raise MalformedError("a control record's address is not ASCII") from error
-    return ControlRecord(
-        Kind(kind), GroupId(group), PeerId(sender), address, frame[body_start:end]
-    )
+    return ControlRecord(Kind(kind), GroupId(group), PeerId(sender), address, frame[body_start:end])
 
 
 assert _EVENT_KEY.size == GROUP_ID_BYTES + 2 * PEER_ID_BYTES + 12

@@ -1,0 +1,1 @@
+"""Discoveries: how strangers are found. Found by entry point, not imported by name."""

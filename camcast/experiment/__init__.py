@@ -1,0 +1,1 @@
+"""Experiments: many live nodes in several OS processes, from a scenario to a summary."""

@@ -1,0 +1,1 @@
+"""The live driver: real clock, real sockets."""

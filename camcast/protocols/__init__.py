@@ -1,0 +1,1 @@
+"""Dissemination protocols: one file, one protocol, one paper."""

@@ -1,0 +1,86 @@
+"""The options that several commands share, and what they are turned into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from camcast.parameters import Parameters
+
+Membership = Annotated[
+    str,
+    typer.Option("--membership", "-m", help="Who keeps the membership tables."),
+]
+MembershipOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the membership, e.g. c=2 or heartbeat_seconds=1. Repeatable.",
+    ),
+]
+GatewayFile = Annotated[
+    Path | None,
+    typer.Option("--gateways", metavar="FILE", help="TOML file with gateways by topic."),
+]
+GatewayAddresses = Annotated[
+    list[str] | None,
+    typer.Option("--gateway", metavar="ADDRESS", help="A gateway for all topics. Repeatable."),
+]
+Bind = Annotated[
+    str,
+    typer.Option("--bind", metavar="ADDRESS", help="Where to listen; port 0 is any free port."),
+]
+Advertise = Annotated[
+    str | None,
+    typer.Option("--advertise", metavar="ADDRESS", help="What to tell others instead of --bind."),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Allow addresses off the loopback although nothing is secured."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+C = Annotated[float | None, typer.Option("--c", help="Fan-out beyond ln N (paper: c).")]
+G = Annotated[float | None, typer.Option("--g", help="Processes that send upward (paper: g).")]
+A = Annotated[float | None, typer.Option("--a", help="Super-processes each sends to (paper: a).")]
+Z = Annotated[int | None, typer.Option("--z", help="Size of a super-topic table (paper: z).")]
+Tau = Annotated[int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")]
+PSel = Annotated[float | None, typer.Option("--p-sel", help="Fixed p_sel instead of g/N.")]
+
+DEFAULT_BIND = "tcp://127.0.0.1:0"
+
+
+def parameters(
+    c: float | None,
+    g: float | None,
+    a: float | None,
+    z: int | None,
+    tau: int | None,
+    p_sel: float | None,
+    defaults: Parameters | None = None,
+) -> Parameters:
+    """Combine what was given with the defaults; `ValueError` for a value out of range."""
+    given = {"c": c, "g": g, "a": a, "z": z, "tau": tau, "p_sel": p_sel}
+    values = {name: value for name, value in given.items() if value is not None}
+    if defaults is not None:
+        base = {name: getattr(defaults, name) for name in given}
+        if "z" in values and "tau" not in values:
+            del base["tau"]  # τ's default follows z
+        values = base | values
+    return Parameters(**values)  # type: ignore[arg-type]  # the names are the fields'
+
+
+def membership_options(given: list[str] | None) -> dict[str, object]:
+    """Read the NAME=VALUE pairs of --set; raises `ValueError` naming a wrong one."""
+    options: dict[str, object] = {}
+    for pair in given or []:
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"--set takes NAME=VALUE, not {pair!r}")
+        options[name.strip()] = value.strip()
+    return options

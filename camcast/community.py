@@ -1,0 +1,546 @@
+"""The interface that applications embed: `CommunityManager` and `Community` (paper 000, 5.1).
+
+asyncio first; `camcast.blocking` is the same for scripts and threads. docs/api.md maps the
+paper's interface to this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random, SystemRandom
+from types import TracebackType
+from typing import Final, Literal
+
+from camcast import typed
+from camcast.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.doors import find_backend, find_discovery
+from camcast.events import Event, Receipt
+from camcast.gateways import parse_gateways, read_gateways, resolve_gateways
+from camcast.identity import Contact
+from camcast.live.pipes import OutputPipes, PipeLimits
+from camcast.live.runner import Runner
+from camcast.node import NodeCounters, Participation, Settings
+from camcast.parameters import Parameters
+from camcast.subscription import (
+    QUEUE_LENGTH,
+    EventCallback,
+    LaggedCallback,
+    Overflow,
+    Received,
+    Subscription,
+)
+from camcast.topics import GroupId, Topic
+from camcast.trace import Sink
+from camcast.wire import FRAME_HEADER, RECORD_BYTES_MAX
+
+JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
+LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
+_BURST: Final = 64  # chosen: publishes in one loop turn before others get their turn, about 1 ms
+
+TopicLike = str | Topic | type
+State = Literal["new", "joining", "alone", "member", "left"]
+
+
+class CommunityError(Exception):
+    """Base of what goes wrong with a community."""
+
+
+class NotReady(CommunityError, TimeoutError):  # a state, as users say it
+    """A community was not ready in time; the message says what was still missing."""
+
+
+class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
+    """No gateway answered; `addresses` are those that were asked."""
+
+    def __init__(self, topic: Topic, addresses: Sequence[str]) -> None:
+        self.addresses = tuple(addresses)
+        super().__init__(
+            f"no gateway answered for {topic}; tried {', '.join(addresses)}."
+            " Check that one runs there, or found the community by naming no gateway"
+        )
+
+
+class InsecureError(CommunityError):
+    """A node would be open to the network without anybody having asked for it."""
+
+
+class CommunityManager:
+    """One process of CAMCAST: an input pipe, its communities, and how it finds others.
+
+    Use it as an async context manager, or call `start` and `close`::
+
+        async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
+            soccer = await manager.join(".soccer")
+
+    `membership` names the backend that keeps the tables, `options` its parameters.
+    `gateways` are addresses, addresses by topic, or the path of a TOML file
+    (`camcast.gateways`); without any, the process founds what it joins. `bind` is where it
+    listens (port 0: any free one), `advertise` what it tells others, needed when `bind` is a
+    wildcard. Addresses off the loopback need `insecure=True`, since anybody who reaches an open
+    node can read and publish. `trace` takes a record of everything that happens; `pipes` are
+    output pipes that several managers of one loop share; `rng` replaces the system's
+    randomness in the protocols.
+    """
+
+    def __init__(
+        self,
+        membership: str = "scamp",
+        *,
+        gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
+        bind: str = "tcp://127.0.0.1:0",
+        advertise: str | None = None,
+        insecure: bool = False,
+        parameters: Parameters | None = None,
+        options: Mapping[str, object] | None = None,
+        trace: Sink | None = None,
+        pipes: OutputPipes | None = None,
+        rng: Random | None = None,
+    ) -> None:
+        backend = find_backend(membership)
+        self._settings = Settings(
+            backend=backend,
+            discovery=find_discovery(backend.discovery),
+            options=backend.parse_options(options or {}),
+            gateways=(
+                read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
+            ),
+            parameters=parameters or Parameters(),
+        )
+        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
+        self._trace = trace
+        self._given_pipes = pipes
+        self._rng = rng or Random(SystemRandom().getrandbits(64))
+        self._pipes: OutputPipes | None = None
+        self._runner: Runner | None = None
+        self._communities: dict[GroupId, Community] = {}
+        self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+
+    # -- life --------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names."""
+        if self._runner is not None:
+            return
+        settings = self._settings
+        gateways = await resolve_gateways(settings.gateways)
+        pipes = self._given_pipes or open_pipes()
+        try:
+            self._runner = Runner(
+                Settings(
+                    backend=settings.backend,
+                    discovery=settings.discovery,
+                    options=settings.options,
+                    gateways=gateways,
+                    parameters=settings.parameters,
+                ),
+                pipes,
+                bind=self._bind,
+                advertise=self._advertise,
+                rng=self._rng,
+                sink=self._trace,
+                on_deliver=self._deliver,
+                on_change=self._changed,
+            )
+        except BaseException:
+            if self._given_pipes is None:
+                pipes.close()
+            raise
+        self._pipes = pipes
+
+    async def close(self) -> None:
+        """Leave every community politely, give that a second to get out, and stop listening."""
+        if self._runner is None or self._pipes is None:
+            return
+        for community in list(self._communities.values()):
+            community._leave()
+        await self._pipes.drain(LEAVE_SECONDS)
+        for community in self._communities.values():
+            community._cancel()
+        self._runner.close()
+        self._runner = None
+        if self._given_pipes is None:
+            self._pipes.close()
+
+    async def __aenter__(self) -> CommunityManager:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # -- communities -------------------------------------------------------------------------
+
+    def community(
+        self,
+        topic: TopicLike,
+        *,
+        parameters: Parameters | None = None,
+        super_topics: Iterable[TopicLike] | None = None,
+    ) -> Community:
+        """Return the community of a topic, without joining it yet (getCommunity, 5.1).
+
+        `topic` is a name, a `Topic` or an attrs class. `super_topics` replaces the one that
+        the name implies, or the bases that the class has; several are allowed (3.6). Asking
+        again returns the same object and then takes no settings.
+        """
+        cls = topic if isinstance(topic, type) else None
+        resolved = _topic(topic)
+        existing = self._communities.get(resolved.group)
+        if existing is not None:
+            if parameters is not None or super_topics is not None:
+                raise CommunityError(f"{resolved} exists already, with its own settings")
+            existing._learn_class(cls)
+            return existing
+        supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
+        if supers is None and cls is not None:
+            supers = typed.super_topics_of(cls)
+        if supers is not None and resolved in supers:
+            raise CommunityError(f"{resolved} cannot be its own super-topic")
+        community = Community(self, resolved, parameters, supers)
+        community._learn_class(cls)
+        self._communities[resolved.group] = community
+        return community
+
+    async def join(
+        self,
+        topic: TopicLike,
+        *,
+        parameters: Parameters | None = None,
+        super_topics: Iterable[TopicLike] | None = None,
+        timeout: float = JOIN_SECONDS,
+        retry: bool = False,
+    ) -> Community:
+        """Join a community and return it; the first member founds it. See `Community.join`."""
+        community = self.community(topic, parameters=parameters, super_topics=super_topics)
+        await community.join(timeout=timeout, retry=retry)
+        return community
+
+    def super_communities(self, topic: TopicLike) -> list[Community]:
+        """Return the communities of a topic's super-topics (getSuperCommunity, 5.3.2.3)."""
+        community = self.community(topic)
+        return [self.community(super_topic) for super_topic in community.super_topics]
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def contact(self) -> Contact:
+        """The identity and announced address of this process; `CommunityError` before `start`."""
+        return self._running().node.me
+
+    @property
+    def address(self) -> str:
+        """The address that others reach this process at, and may name as a gateway."""
+        return self.contact.address
+
+    @property
+    def counters(self) -> NodeCounters:
+        """What this process received and sent."""
+        return self._running().node.counters
+
+    @property
+    def pipes(self) -> OutputPipes:
+        """The output pipes, with their counters."""
+        self._running()
+        assert self._pipes is not None
+        return self._pipes
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _running(self) -> Runner:
+        if self._runner is None:
+            raise CommunityError("the manager is not running: use `async with`, or call start()")
+        return self._runner
+
+    def _deliver(self, group: GroupId, event: Event) -> None:
+        community = self._communities.get(group)
+        if community is not None:
+            community._deliver(event)
+
+    def _changed(self) -> None:
+        if self._waiters:
+            for waiter in self._waiters.copy():
+                holds, future = waiter
+                if future.done() or holds():
+                    self._waiters.remove(waiter)
+                    if not future.done():
+                        future.set_result(None)
+
+    async def _wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait until a condition on the node's state holds; False if it took too long."""
+        if holds():
+            return True
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((holds, future))
+        try:
+            async with asyncio.timeout(timeout):
+                await future
+        except TimeoutError:
+            return False
+        return True
+
+
+class Community:
+    """The processes interested in one topic, as seen by this one; made by a manager.
+
+    The process takes part from the first `join`, `subscribe` or `publish` on, and until
+    `leave`, or until its last subscription has ended and it has stopped publishing.
+    """
+
+    def __init__(
+        self,
+        manager: CommunityManager,
+        topic: Topic,
+        parameters: Parameters | None,
+        super_topics: tuple[Topic, ...] | None,
+    ) -> None:
+        self.topic = topic
+        self._manager = manager
+        self._parameters = parameters
+        self._super_topics = super_topics
+        self._participation: Participation | None = None
+        self._subscriptions: list[Subscription] = []
+        self._publishing = False
+        self._burst = 0
+        self._decoder: typed.EventDecoder | None = None
+        self._left = False
+
+    def __repr__(self) -> str:
+        return f"<Community {self.topic} {self.state}>"
+
+    # -- joining and leaving -----------------------------------------------------------------
+
+    async def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
+        """Become a member; the first one founds the community.
+
+        Raises `GatewayTimeout` when gateways are configured and not one answers, unless
+        `retry`: then it keeps asking until `timeout`. Raises `NotReady` when that runs out
+        (None: never). After an error the process no longer tries to join.
+        """
+        participation = self._take_part()
+
+        def settled() -> bool:
+            return participation.joined or bool(participation.unreachable and not retry)
+
+        in_time = await self._manager._wait_for(settled, timeout)
+        if participation.joined:
+            return
+        unreachable = participation.unreachable
+        self._leave()
+        if unreachable:
+            raise GatewayTimeout(self.topic, unreachable)
+        assert not in_time
+        raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")
+
+    async def ready(
+        self, min_peers: int = 1, *, min_links: int = 0, timeout: float | None = JOIN_SECONDS
+    ) -> None:
+        """Wait until the topic table holds `min_peers` and the super-topic tables `min_links`.
+
+        Joins first if need be. Raises `NotReady`, saying what there was, or as `join` does.
+        """
+        await self.join(timeout=timeout)
+        participation = self._take_part()
+
+        def enough() -> bool:
+            peers = len(participation.membership.peers())
+            return peers >= min_peers and participation.live_links() >= min_links
+
+        if not await self._manager._wait_for(enough, timeout):
+            raise NotReady(
+                f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
+                f" after {timeout} s; {min_peers} and {min_links} were asked for"
+            )
+
+    async def leave(self) -> None:
+        """End all subscriptions, and leave so that the others can repair their tables."""
+        self._leave()
+
+    # -- subscribing -------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        callback: EventCallback | None = None,
+        *,
+        on_lagged: LaggedCallback | None = None,
+        queue_length: int = QUEUE_LENGTH,
+        overflow: Overflow = Overflow.DROP_OLDEST,
+    ) -> Subscription:
+        """Receive the events of this topic and its subtopics, this process's own included.
+
+        Without a callback, iterate the subscription. A coroutine function runs as a task, a
+        plain one in a thread of its own, so that it may block. Starts to join if the process
+        is no member yet; await `join` or `ready` to know when it is.
+        """
+        subscription = Subscription(callback, on_lagged, queue_length, overflow)
+        self._take_part()
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """End one subscription; after the last one, a process that does not publish leaves."""
+        subscription.close()
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            if not self._subscriptions and not self._publishing:
+                self._leave()
+
+    # -- publishing --------------------------------------------------------------------------
+
+    async def publish(self, event: object, *, upward_probability: float | None = None) -> Receipt:
+        """Publish bytes, or an instance of this community's attrs class.
+
+        Joins first if need be, which is when the call takes its time. When it returns, the
+        event was handed to the transport for the peers that the receipt counts: best effort,
+        no confirmation (TRUST, G7). `upward_probability` overrides p_sel for this event and
+        every process that forwards it (setUpwardProb, 5.3.2.1).
+
+        Raises `PayloadTooLargeError`, `TypedEventError`, `ValueError` for a probability
+        outside [0, 1], and what `join` raises.
+        """
+        if upward_probability is not None and not 0 <= upward_probability <= 1:
+            raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
+        is_typed = not isinstance(event, bytes | bytearray | memoryview)
+        payload = (
+            bytes(event)
+            if isinstance(event, bytes | bytearray | memoryview)
+            else self._encode(event)
+        )
+        if self._participation is None or not self._participation.joined:
+            await self.join()
+        self._publishing = True
+        receipt = self._manager._running().publish(
+            self.topic, payload, upward_probability, typed=is_typed
+        )
+        self._burst += 1
+        if self._burst >= _BURST:
+            self._burst = 0
+            await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
+        return receipt
+
+    def stop_publishing(self) -> None:
+        """Say that this process publishes no more; without a subscription it leaves (5.1)."""
+        self._publishing = False
+        if not self._subscriptions:
+            self._leave()
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def super_topics(self) -> tuple[Topic, ...]:
+        """The super-topics that this community is linked to; none for the root."""
+        if self._super_topics is not None:
+            return self._super_topics
+        return () if self.topic.super_topic is None else (self.topic.super_topic,)
+
+    @property
+    def state(self) -> State:
+        """Where the process stands: "alone" is a member who knows no other."""
+        if self._participation is None:
+            return "left" if self._left else "new"
+        if not self._participation.joined:
+            return "joining"
+        return "member" if len(self._participation.membership.peers()) else "alone"
+
+    @property
+    def peers(self) -> tuple[Contact, ...]:
+        """The topic table, as it is now."""
+        if self._participation is None:
+            return ()
+        return tuple(self._participation.membership.peers())
+
+    @property
+    def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
+        """For each super-topic, the nearest ancestor with known members, and those."""
+        if self._participation is None:
+            return ()
+        nearest = (link.nearest() for link in self._participation.links)
+        return tuple((topic, tuple(contacts)) for topic, contacts in nearest)
+
+    @property
+    def size(self) -> float:
+        """The membership's estimate of how many processes the community has."""
+        return 0.0 if self._participation is None else self._participation.membership.size()
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _take_part(self) -> Participation:
+        if self._participation is None:
+            runner = self._manager._running()
+            self._participation = runner.join(self.topic, self._parameters, self._super_topics)
+            self._left = False
+        return self._participation
+
+    def _leave(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._subscriptions.clear()
+        self._publishing = False
+        if self._participation is not None:
+            self._participation = None
+            self._left = True
+            self._manager._running().leave(self.topic)
+
+    def _cancel(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.cancel()
+
+    def _learn_class(self, cls: type | None) -> None:
+        if cls is not None and self._decoder is None:
+            self._decoder = typed.EventDecoder(cls)
+
+    def _encode(self, event: object) -> bytes:
+        if isinstance(event, str):
+            raise typed.TypedEventError("publish bytes or an attrs object; encode text first")
+        topic = typed.topic_of(type(event))
+        if topic != self.topic:
+            raise typed.TypedEventError(
+                f"a {type(event).__name__} belongs to the community of {topic}, not {self.topic}"
+            )
+        return typed.encode_event(event)
+
+    def _deliver(self, event: Event) -> None:
+        if not self._subscriptions:
+            return
+        value: object = event.payload
+        if event.typed and self._decoder is not None:
+            value = self._decoder.decode(event.payload)
+        received = Received(event.id, event.topic, event.payload, value, event.hops)
+        for subscription in self._subscriptions:
+            subscription.put(received)
+
+
+def open_pipes() -> OutputPipes:
+    """Open output pipes that several managers of this loop can share."""
+    return OutputPipes(PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER)
+
+
+def _topic(given: TopicLike) -> Topic:
+    if isinstance(given, Topic):
+        return given
+    return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)
+
+
+def _check_open(bind: str, advertise: str | None, *, insecure: bool) -> tuple[str, str | None]:
+    """Check the addresses of the open profile (TRUST, profiles); raises `InsecureError`."""
+    bind = check_address(bind, bind=True)
+    advertise = None if advertise is None else check_address(advertise)
+    if not insecure and not all(is_loopback(a) for a in (bind, advertise) if a is not None):
+        raise InsecureError(
+            f"{bind} can be reached from other machines, and an open node lets anybody read and"
+            " publish; say insecure=True (--insecure) if that is what you want"
+        )
+    if advertise is None and is_wildcard(bind):
+        raise InsecureError(
+            f"{bind} names no host that others could reach; say which address to advertise"
+        )
+    for address in (advertise, bind):
+        if address is not None and not is_numeric(address):
+            raise InsecureError(f"{address} is a name; bind and advertise take an IP address")
+    return bind, advertise

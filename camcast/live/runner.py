@@ -1,0 +1,103 @@
+"""The live runner: drives one node with the real clock and real pipes (DESIGN, two worlds)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+
+from camcast.events import Event, Receipt
+from camcast.identity import Contact, new_peer_id
+from camcast.live.pipes import InputPipe, OutputPipes
+from camcast.node import Node, Participation, Settings
+from camcast.outbox import Token
+from camcast.parameters import Parameters
+from camcast.topics import GroupId, Topic
+from camcast.trace import Sink, Trace
+
+
+class Runner:
+    """Feeds frames, timers and commands to a node, and carries out what it wishes.
+
+    Binds to the running loop. `on_deliver` gets every event for the application,
+    `on_change` is called after every step, when the node's state may have changed. Raises
+    what `OutputPipes.open_input` raises.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        pipes: OutputPipes,
+        *,
+        bind: str,
+        advertise: str | None,
+        rng: Random,
+        sink: Sink | None,
+        on_deliver: Callable[[GroupId, Event], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pipes = pipes
+        self._on_deliver = on_deliver
+        self._on_change = on_change
+        self._closed = False
+        self.input: InputPipe = pipes.open_input(bind, self._receive)
+        me = Contact(new_peer_id(os.urandom), advertise or self.input.address)
+        trace = None if sink is None else Trace(me.peer, sink)
+        self.node = Node(me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace)
+
+    def join(
+        self, topic: Topic, parameters: Parameters | None, super_topics: Sequence[Topic] | None
+    ) -> Participation:
+        """See `Node.join`."""
+        participation = self.node.join(topic, self._loop.time(), parameters, super_topics)
+        self._drain()
+        return participation
+
+    def leave(self, topic: Topic) -> None:
+        """See `Node.leave`."""
+        self.node.leave(topic, self._loop.time())
+        self._drain()
+
+    def publish(
+        self, topic: Topic, payload: bytes, upward_probability: float | None, *, typed: bool
+    ) -> Receipt:
+        """See `Node.publish`."""
+        receipt = self.node.publish(
+            topic, payload, self._loop.time(), upward_probability=upward_probability, typed=typed
+        )
+        self._drain()
+        return receipt
+
+    def close(self) -> None:
+        """Stop listening; timers that are still to come do nothing."""
+        self._closed = True
+        self.input.close()
+
+    def _receive(self, frame: bytes) -> None:
+        self.node.receive(frame, self._loop.time())
+        self._drain()
+
+    def _wake(self, token: Token) -> None:
+        if not self._closed:
+            self.node.wake(token, self._loop.time())
+            self._drain()
+
+    def _drain(self) -> None:
+        outbox = self.node.outbox
+        if outbox.sends:
+            send = self._pipes.send
+            for addresses, record, control in outbox.sends:
+                send(addresses, record, control=control)
+            outbox.sends.clear()
+        if outbox.wakes:
+            for delay_seconds, token in outbox.wakes:
+                self._loop.call_later(delay_seconds, self._wake, token)
+            outbox.wakes.clear()
+        if outbox.deliveries:
+            for group, event in outbox.deliveries:
+                self._on_deliver(group, event)
+            outbox.deliveries.clear()
+        self._on_change()

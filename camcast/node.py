@@ -1,0 +1,620 @@
+"""The node: one process, its communities, and where each input goes.
+
+Theory of operation
+-------------------
+A node is a synchronous state machine. A driver (the live runner, the virtual network) calls
+`receive`, `wake`, `contacts_found` and the commands `join`, `publish`, `leave`, each with the
+time `now`, and then drains `outbox`. The node decides everything and does nothing.
+
+For each community it takes part in, it holds a `Participation`: a membership (who keeps the
+topic table is a plug), one `SuperLinks` for each super-topic, a dissemination protocol, and
+the window of events seen. One discovery serves the whole process.
+
+An event record is looked at in this order (TRUST, check order): length, fixed header, known
+community, seen, then the rest. Only an event that is new to its community is decoded.
+
+Joining: the node announces itself to the discovery and seeks members. An empty answer makes
+it the founder; if nobody answers at all, it reports whom it asked, and asks again later for
+as long as it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+from camcast import links as links_module
+from camcast import wire
+from camcast.addresses import AddressError
+from camcast.doors import (
+    Backend,
+    Discovery,
+    DiscoveryContext,
+    DiscoveryFactory,
+    Membership,
+    MembershipContext,
+)
+from camcast.events import Event, EventId, Receipt
+from camcast.identity import Contact, PeerId
+from camcast.links import (
+    Gone,
+    NewProcess,
+    Ping,
+    Pong,
+    ReqContact,
+    SearchRelay,
+    SuperLinks,
+    SuperProcesses,
+    read_topic,
+)
+from camcast.messages import Message
+from camcast.outbox import Deliver, Finding, Outbox, Outlet, Send, Token
+from camcast.parameters import Parameters
+from camcast.protocols.camcast import Camcast
+from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.seen import Seen
+from camcast.topics import GroupId, Topic
+from camcast.trace import Trace, TraceKind
+from camcast.wire import FRAME_HEADER, Kind, MalformedError
+
+CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
+RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
+RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
+
+_NO_GROUP: Final = GroupId(bytes(8))  # of the discovery's own timers
+
+
+@frozen
+class Settings:
+    """What a node is made of; the same for every community of the process."""
+
+    backend: Backend
+    discovery: DiscoveryFactory
+    options: Any = None
+    """The backend's options; None for its defaults."""
+    gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
+    parameters: Parameters = field(factory=Parameters)
+    """The defaults of a community that is joined without parameters of its own."""
+
+
+@define
+class NodeCounters:
+    """What arrived, and what became of it."""
+
+    events: int = 0
+    duplicates: int = 0
+    parasites: int = 0
+    """Event copies of communities that this process never was part of: must stay 0 (G2)."""
+    late: int = 0
+    """Event copies of communities that this process has left."""
+    controls: int = 0
+    stray_controls: int = 0
+    malformed: int = 0
+    upward_sent: int = 0
+    event_copies_sent: int = 0
+
+
+@define(eq=False)
+class Participation:
+    """One community that this process takes part in (paper 000, 2.1: it is "interested")."""
+
+    topic: Topic
+    super_topics: tuple[Topic, ...]
+    parameters: Parameters
+    membership: Membership
+    links: list[SuperLinks]
+    dissemination: Dissemination
+    serial: int
+    """Tells its timers from those of an earlier participation in the same community."""
+    seen: Seen = field(factory=Seen)
+    started: bool = False
+    """Whether the discovery has answered, so that the membership has begun to join."""
+    leaving: bool = False
+    unreachable: tuple[str, ...] = ()
+    """The gateways that were asked when not one of them answered; empty once one does."""
+    retry_seconds: float = RETRY_SECONDS
+
+    @property
+    def joined(self) -> bool:
+        """Whether the process is a member by now."""
+        return self.membership.joined and not self.leaving
+
+    def live_links(self) -> int:
+        """Count the live super-processes in the super-topic tables, the nearest level only."""
+        return sum(len(link.nearest()[1]) for link in self.links)
+
+
+class _Courier:
+    """Carries one community's copies into the node's outbox, and traces them."""
+
+    def __init__(self, node: Node, topic: Topic) -> None:
+        self._node = node
+        self._topic = topic
+        self._group = topic.group
+
+    def send(self, event: Event, peers: Sequence[Contact]) -> None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        if not peers:
+            return
+        node = self._node
+        record = wire.encode_event(event, event.hops + 1, self._group, node.me.peer)
+        node.outbox.sends.append(Send([peer.address for peer in peers], record, False))
+        node.counters.event_copies_sent += len(peers)
+        if node.trace is not None:
+            for peer in peers:
+                node.trace_event("send", event, self._topic, peer.peer)
+
+    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact]) -> None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        node = self._node
+        record = wire.encode_event(
+            event, event.hops + 1, topic.group, node.me.peer, node.me.address
+        )
+        node.outbox.sends.append(Send([peer.address for peer in peers], record, False))
+        node.counters.upward_sent += len(peers)
+        if node.trace is not None:
+            for peer in peers:
+                node.trace_event("upward", event, self._topic, peer.peer)
+
+    def hand_over(self, event: Event, topic: Topic) -> bool:
+        """See `camcast.protocols.dissemination.Courier`."""
+        return self._node.hand_over(event, topic)
+
+
+class Node:
+    """One process of CAMCAST; see the module's theory of operation.
+
+    `me` is its identity and the address it announces, `epoch` its start time in
+    milliseconds, `rng` the random stream of its protocols.
+    """
+
+    def __init__(
+        self,
+        me: Contact,
+        settings: Settings,
+        rng: Random,
+        epoch: int,
+        trace: Trace | None = None,
+    ) -> None:
+        self.me = me
+        self.outbox = Outbox()
+        self.counters = NodeCounters()
+        self.trace = trace
+        self._settings = settings
+        self._rng = rng
+        self._epoch = epoch
+        self._sequence = 0
+        self._serial = 0
+        self._now = 0.0
+        self._joining: list[Participation] = []
+        self._participations: dict[GroupId, Participation] = {}
+        self._left: dict[GroupId, Topic] = {}
+        self._discovery: Discovery = settings.discovery(
+            DiscoveryContext(
+                me=me,
+                rng=rng,
+                outlet=Outlet(self.outbox, me, Kind.DISCOVERY, _NO_GROUP),
+                known=self._known,
+                gateways=settings.gateways,
+            )
+        )
+        self._relay = SearchRelay(
+            self._known, self._neighbours, self._links_outlet, settings.parameters
+        )
+
+    # -- what drivers and applications read ------------------------------------------------
+
+    def participation(self, topic: Topic) -> Participation | None:
+        """Return this process's part in a community, or None."""
+        return self._participations.get(topic.group)
+
+    @property
+    def participations(self) -> Iterable[Participation]:
+        """Every community that this process takes part in, in the order of joining."""
+        return self._participations.values()
+
+    # -- commands --------------------------------------------------------------------------
+
+    def join(
+        self,
+        topic: Topic,
+        now: float,
+        parameters: Parameters | None = None,
+        super_topics: Sequence[Topic] | None = None,
+    ) -> Participation:
+        """Take part in the community of `topic`; joined when the participation says so.
+
+        `super_topics` defaults to super(t), none for the root; several are linked
+        independently (3.6). Joining again returns the participation that is there.
+        """
+        self._now = now
+        existing = self._participations.get(topic.group)
+        if existing is not None and not existing.leaving:
+            return existing
+        if super_topics is None:
+            super_topics = () if topic.super_topic is None else (topic.super_topic,)
+        parameters = parameters or self._settings.parameters
+        participation = self._participate(topic, tuple(super_topics), parameters)
+        self._participations[topic.group] = participation
+        self._joining.append(participation)
+        self._left.pop(topic.group, None)
+        self._discovery.announce(topic, now)
+        self._discovery.seek(topic, CONTACTS_WANTED, now)
+        self._settle()
+        return participation
+
+    def leave(self, topic: Topic, now: float) -> None:
+        """Leave a community politely; events of it that still arrive are dropped."""
+        self._now = now
+        participation = self._participations.pop(topic.group, None)
+        if participation is None:
+            return
+        participation.leaving = True
+        if participation in self._joining:
+            self._joining.remove(participation)
+        if len(self._left) >= 1024:  # chosen: bounds the memory; an application leaves few
+            del self._left[next(iter(self._left))]
+        self._left[topic.group] = topic
+        self._discovery.withdraw(topic, now)
+        participation.membership.leave(now)
+        self._record("leave", participation.topic)
+        self._settle()
+
+    def publish(
+        self,
+        topic: Topic,
+        payload: bytes,
+        now: float,
+        *,
+        upward_probability: float | None = None,
+        typed: bool = False,
+    ) -> Receipt:
+        """Publish an event in a community that this process takes part in.
+
+        Raises `wire.PayloadTooLargeError`, and `KeyError` without a participation.
+        """
+        self._now = now
+        wire.check_payload(payload)
+        participation = self._participations[topic.group]
+        self._sequence += 1
+        event = Event(
+            id=EventId(self.me.peer, self._epoch, self._sequence),
+            topic=topic,
+            payload=payload,
+            upward_probability=upward_probability,
+            typed=typed,
+        )
+        self.trace_event("publish", event, topic)
+        peers, links = self._take(participation, event)
+        self._settle()
+        return Receipt(event.id, peers, links)
+
+    # -- inputs ----------------------------------------------------------------------------
+
+    def receive(self, frame: bytes, now: float) -> None:
+        """Take one frame; whatever is wrong with it is counted, and nothing is raised."""
+        self._now = now
+        try:
+            if not frame.startswith(FRAME_HEADER):
+                raise MalformedError("not a frame of this version")
+            start, size = len(FRAME_HEADER), len(frame)
+            while start < size:
+                end = wire.record_end(frame, start)
+                if frame[start + 4] == Kind.EVENT:
+                    self._receive_event(frame, start, end)
+                else:
+                    self._receive_control(frame, start, end)
+                start = end
+        except MalformedError:
+            self.counters.malformed += 1
+        self._settle()
+
+    def wake(self, token: Token, now: float) -> None:
+        """Take a timer that was wished for through the outbox."""
+        self._now = now
+        if token.kind is Kind.DISCOVERY:
+            self._discovery.wake(token.name, now)
+        else:
+            serial, *name = token.name
+            participation = self._participations.get(token.group)
+            if participation is not None and participation.serial == serial:
+                self._wake_participation(participation, token.kind, name)
+        self._settle()
+
+    def contacts_found(
+        self, topic: Topic, contacts: Iterable[Contact], now: float, unreachable: Sequence[str] = ()
+    ) -> None:
+        """Take an answer of a discovery that lives in the driver, like a `Finding`."""
+        self._now = now
+        self._found(Finding(topic, tuple(contacts), tuple(unreachable)))
+        self._settle()
+
+    # -- events ----------------------------------------------------------------------------
+
+    def _receive_event(self, frame: bytes, start: int, end: int) -> None:
+        group, sender, publisher, epoch, sequence = wire.event_key(frame, start, end)
+        participation = self._participations.get(group)
+        if participation is None:
+            self._refuse_event(frame, start, end, group, sender)
+            return
+        self.counters.events += 1
+        if participation.seen.first_time(publisher, epoch, sequence):
+            event = wire.decode_event(frame, start, end)
+            if self.trace is not None:
+                self.trace_event("receive", event, participation.topic, sender)
+            self._spread(participation, event)
+        else:
+            self.counters.duplicates += 1
+            if self.trace is not None:
+                event = wire.decode_event(frame, start, end)
+                self.trace_event("duplicate", event, participation.topic, sender)
+
+    def _refuse_event(
+        self, frame: bytes, start: int, end: int, group: GroupId, sender: PeerId
+    ) -> None:
+        """Count an event that is not for this process, and tell a stranger who links to it."""
+        event = wire.decode_event(frame, start, end)
+        left = self._left.get(group)
+        if left is None:
+            self.counters.parasites += 1
+        else:
+            self.counters.late += 1
+        if self.trace is not None:
+            kind: TraceKind = "parasite" if left is None else "drop"
+            self._record(kind, left, sender, event, community=group.hex())
+        if left is not None and (address := wire.sender_address(frame, start)):
+            try:
+                stranger = Contact(sender, address)
+            except AddressError:
+                return
+            self._links_outlet(event.topic.group).send([stranger], Gone(left.name))
+
+    def _take(self, participation: Participation, event: Event) -> tuple[int, int]:
+        """Let an event of this process into one of its communities, if it is new there."""
+        if not participation.seen.first_time(*event.id):
+            return 0, 0
+        return self._spread(participation, event)
+
+    def _spread(self, participation: Participation, event: Event) -> tuple[int, int]:
+        left_for = participation.dissemination.disseminate(event, self._now)
+        self.outbox.deliveries.append(Deliver(participation.topic.group, event))
+        if self.trace is not None:
+            self.trace_event("deliver", event, participation.topic)
+        return left_for
+
+    def hand_over(self, event: Event, topic: Topic) -> bool:
+        """Pass an event into another community of this process; False if it has no part in it."""
+        participation = self._participations.get(topic.group)
+        if participation is None or not participation.joined:
+            return False
+        self._take(participation, event)
+        return True
+
+    # -- control ---------------------------------------------------------------------------
+
+    def _receive_control(self, frame: bytes, start: int, end: int) -> None:
+        kind, group, sender, address, body = wire.decode_control(frame, start, end)
+        try:
+            source = Contact(sender, address)
+        except AddressError as error:
+            raise MalformedError(str(error)) from error
+        self.counters.controls += 1
+        if sender == self.me.peer:
+            return  # a message of our own that came back
+        if kind is Kind.DISCOVERY:
+            if self._discovery.decoder is None:
+                self.counters.stray_controls += 1
+            else:
+                message = self._discovery.decoder.decode(body)
+                self._discovery.receive(source, group, message, self._now)
+        elif kind is Kind.LINKS:
+            self._receive_links(source, group, links_module.DECODER.decode(body))
+        elif (participation := self._participations.get(group)) is not None:
+            message = participation.membership.decoder.decode(body)
+            participation.membership.receive(source, message, self._now)
+        else:
+            self.counters.stray_controls += 1
+
+    def _receive_links(self, source: Contact, group: GroupId, message: Message) -> None:
+        """Answer for a super-community, or pass an answer to the links of community `group`."""
+        outlet = self._links_outlet(group)
+        match message:
+            case ReqContact():
+                self._relay.receive(source, group, message)
+            case NewProcess(topic=name, wanted=wanted):
+                topic = read_topic(name)
+                wanted = min(wanted, links_module.CONTACTS_MAX)
+                if known := self._members(topic.group, wanted):
+                    contacts = tuple(c for c in known if c.peer != source.peer)
+                    outlet.send([source], SuperProcesses(name, contacts, pushed=False))
+                else:
+                    outlet.send([source], Gone(name))
+            case Ping(topic=name):
+                here = read_topic(name).group in self._participations
+                outlet.send([source], Pong(name) if here else Gone(name))
+            case _ if (participation := self._participations.get(group)) is not None:
+                for link in participation.links:
+                    link.receive(source, message, self._now)
+            case _:
+                self.counters.stray_controls += 1
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _participate(
+        self, topic: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
+    ) -> Participation:
+        self._serial += 1
+        backend, group, serial = self._settings.backend, topic.group, self._serial
+        membership = backend.keeper(
+            MembershipContext(
+                me=self.me,
+                topic=topic,
+                rng=self._rng,
+                outlet=Outlet(self.outbox, self.me, Kind.MEMBERSHIP, group, serial),
+                watch=None if self.trace is None else partial(self._watch, topic),
+            ),
+            self._settings.options or backend.options(),
+        )
+        links = [
+            SuperLinks(
+                me=self.me,
+                super_topic=super_topic,
+                parameters=parameters,
+                outlet=Outlet(self.outbox, self.me, Kind.LINKS, group, serial, number),
+                rng=self._rng,
+                peers=partial(membership.peers().sample, rng=self._rng),
+                size=membership.size,
+                neighbours=self._neighbours,
+            )
+            for number, super_topic in enumerate(super_topics)
+        ]
+        dissemination = Camcast(
+            Neighbourhood(
+                membership=membership,
+                links=links,
+                parameters=parameters,
+                courier=_Courier(self, topic),
+                rng=self._rng,
+            )
+        )
+        return Participation(
+            topic, super_topics, parameters, membership, links, dissemination, serial
+        )
+
+    def _wake_participation(
+        self, participation: Participation, kind: Kind, name: list[Hashable]
+    ) -> None:
+        if kind is Kind.MEMBERSHIP:
+            participation.membership.wake(tuple(name), self._now)
+        elif name == ["retry"]:
+            if not participation.joined:
+                self._discovery.seek(participation.topic, CONTACTS_WANTED, self._now)
+        else:
+            number, *rest = name
+            assert isinstance(number, int)
+            participation.links[number].wake(tuple(rest), self._now)
+
+    def _found(self, finding: Finding) -> None:
+        """Give an answer of the discovery to everyone here who may have asked for it."""
+        topic = finding.topic
+        contacts = tuple(c for c in finding.contacts if c.peer != self.me.peer)
+        participation = self._participations.get(topic.group)
+        if participation is not None:
+            participation.unreachable = finding.unreachable
+            if finding.unreachable:
+                self._retry(participation)
+            elif participation.started:
+                participation.membership.contacts_found(contacts, self._now)
+            else:
+                participation.started = True
+                participation.membership.join(contacts, self._now)
+        if contacts:
+            self._record("found", topic)
+            for other in self._participations.values():
+                for link in other.links:
+                    link.contacts_found(topic, contacts, self._now)
+
+    def _retry(self, participation: Participation) -> None:
+        if not participation.joined:
+            outlet = Outlet(
+                self.outbox, self.me, Kind.LINKS, participation.topic.group, participation.serial
+            )
+            outlet.wake(participation.retry_seconds, "retry")
+            participation.retry_seconds = min(2 * participation.retry_seconds, RETRY_SECONDS_MAX)
+
+    def _settle(self) -> None:
+        """Carry the wishes that are for the node itself: seeks, findings, who has joined."""
+        outbox = self.outbox
+        while outbox.seeks or outbox.findings:
+            seeks, outbox.seeks = outbox.seeks, []
+            for seek in seeks:
+                self._record("seek", seek.topic)
+                self._discovery.seek(seek.topic, seek.wanted, self._now)
+            findings, outbox.findings = outbox.findings, []
+            for finding in findings:
+                self._found(finding)
+        if self._joining:
+            for participation in [p for p in self._joining if p.joined]:
+                self._joining.remove(participation)
+                self._record("join", participation.topic)
+                for link in participation.links:
+                    link.start(self._now)
+                self._settle()
+
+    def _members(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of a community that this process is in, itself first."""
+        participation = self._participations.get(group)
+        if participation is None or not participation.joined:
+            return []
+        return [self.me, *participation.membership.peers().sample(wanted - 1, self._rng)]
+
+    def _known(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of any community, from the topic and super-topic tables here."""
+        if members := self._members(group, wanted):
+            return members
+        known = {
+            contact.peer: contact
+            for participation in self._participations.values()
+            for link in participation.links
+            for topic, contacts in [link.nearest()]
+            if topic.group == group
+            for contact in contacts
+        }
+        return list(known.values())[:wanted]
+
+    def _neighbours(self, wanted: int) -> list[Contact]:
+        """neighborhood(p_i): a sample of every process in any table here (3.3)."""
+        known: dict[PeerId, Contact] = {}
+        for participation in self._participations.values():
+            for contact in participation.membership.peers().sample(wanted, self._rng):
+                known[contact.peer] = contact
+            for link in participation.links:
+                for contact in link.nearest()[1]:
+                    known[contact.peer] = contact
+        contacts = list(known.values())
+        return self._rng.sample(contacts, min(wanted, len(contacts)))
+
+    def _links_outlet(self, group: GroupId) -> Outlet:
+        return Outlet(self.outbox, self.me, Kind.LINKS, group)
+
+    # -- trace -----------------------------------------------------------------------------
+
+    def trace_event(
+        self, kind: TraceKind, event: Event, community: Topic, peer: bytes = b""
+    ) -> None:
+        """Trace what happened to an event in one of this process's communities."""
+        if self.trace is not None:
+            self._record(kind, community, peer, event)
+
+    def _watch(self, topic: Topic, learned: bool, contact: Contact) -> None:
+        self._record("learn" if learned else "forget", topic, contact.peer)
+
+    def _record(
+        self,
+        kind: TraceKind,
+        topic: Topic | None,
+        peer: bytes = b"",
+        event: Event | None = None,
+        community: str = "",
+    ) -> None:
+        if self.trace is None:
+            return
+        if topic is not None:
+            community = topic.name
+        if event is None:
+            self.trace.record(self._now, kind, community=community, peer=peer)
+        else:
+            self.trace.record(
+                self._now,
+                kind,
+                community=community,
+                peer=peer,
+                topic=event.topic.name,
+                event=str(event.id),
+                hops=event.hops,
+                size=len(event.payload),
+            )

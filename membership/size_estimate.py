@@ -1,0 +1,89 @@
+"""How many processes a community has: a gossiped sample of the smallest hashes.
+
+Theory of operation
+-------------------
+Every process has a number, the hash of its identity, uniform in [0, 1). A process keeps the
+`SAMPLE` smallest numbers it has heard of and gossips them with its heartbeats; minima spread
+like a rumour (extrema propagation, PROTOCOLS 2). With fewer than `SAMPLE` numbers it has
+heard of everybody, and the count is exact. Else, with x the k-th smallest, (k-1)/x estimates
+N without bias, with a relative standard error of 1/sqrt(k-2) = 13 % for k = 64 (Bar-Yossef et
+al. 2002, "Counting distinct elements in a data stream"). Since fan-out grows with ln N, that
+error moves it by 0.13.
+
+Processes come and go, so each number carries its age since its owner last vouched for it. The
+owner's own entry is always of age 0; a number that got too old is dropped, and the next
+smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from heapq import nsmallest
+from struct import Struct
+from typing import Final
+
+SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
+AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 15 at N = 1,000
+SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
+
+_ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
+_AGE_SCALE: Final = 10.0
+_HASH_RANGE: Final = 2.0**64
+
+
+def _number(peer: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(peer, digest_size=8).digest())
+
+
+class SizeEstimate:
+    """One process's estimate of its community's size; times in seconds."""
+
+    def __init__(self, peer: bytes, heartbeat_seconds: float) -> None:
+        self._own = _number(peer)
+        self._heartbeat = heartbeat_seconds
+        self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
+        self._size = 1.0
+
+    @property
+    def size(self) -> float:
+        """The estimate of N as of the last `refresh` or `merge`, this process included."""
+        return self._size
+
+    def note(self, peer: bytes, now: float) -> None:
+        """Take into account that `peer` itself was heard from just now."""
+        self._heard[_number(peer)] = now
+
+    def encode(self, now: float) -> bytes:
+        """Return the sample as bytes, for a heartbeat."""
+        self.refresh(now)
+        scale = _AGE_SCALE / self._heartbeat
+        return b"".join(
+            _ENTRY.pack(number, min(65535, int((now - heard) * scale)))
+            for number, heard in self._heard.items()
+        )
+
+    def merge(self, encoded: bytes, now: float) -> None:
+        """Take another process's sample; what does not parse is ignored."""
+        if not encoded or len(encoded) % _ENTRY.size or len(encoded) > SAMPLE * _ENTRY.size:
+            return
+        scale = self._heartbeat / _AGE_SCALE
+        for number, age in _ENTRY.iter_unpack(encoded):
+            heard = now - age * scale
+            if heard > self._heard.get(number, float("-inf")):
+                self._heard[number] = heard
+        self.refresh(now)
+
+    def refresh(self, now: float) -> None:
+        """Vouch for oneself, drop what is too old, and estimate anew."""
+        oldest = now - AGE_MAX * self._heartbeat
+        self._heard[self._own] = now
+        smallest = nsmallest(SAMPLE, (n for n, heard in self._heard.items() if heard >= oldest))
+        self._heard = {number: self._heard[number] for number in smallest}
+        if len(smallest) < SAMPLE:
+            self._size = float(len(smallest))
+        else:
+            self._size = min(SIZE_MAX, (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1]))
+
+    def hurry(self, paused_seconds: float) -> None:
+        """Forgive a pause of this process: nobody aged while it did not listen."""
+        self._heard = {number: heard + paused_seconds for number, heard in self._heard.items()}
