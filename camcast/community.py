@@ -125,7 +125,7 @@ class CommunityManager:
             return
         settings = self._settings
         gateways = await resolve_gateways(settings.gateways)
-        pipes = self._given_pipes or open_pipes()
+        pipes = open_pipes() if self._given_pipes is None else self._given_pipes
         try:
             self._runner = Runner(
                 Settings(
@@ -150,18 +150,30 @@ class CommunityManager:
         self._pipes = pipes
 
     async def close(self) -> None:
-        """Leave every community politely, give that a second to get out, and stop listening."""
+        """Leave every community politely, and stop listening.
+
+        The goodbyes have a second to get out, and so have callbacks for the events that they
+        still have; then a coroutine is cancelled, and a thread is left to itself.
+        """
         if self._runner is None or self._pipes is None:
             return
         for community in list(self._communities.values()):
             community._leave()
         await self._pipes.drain(LEAVE_SECONDS)
-        for community in self._communities.values():
-            community._cancel()
+        await self._end_callbacks()
         self._runner.close()
         self._runner = None
         if self._given_pipes is None:
             self._pipes.close()
+
+    async def _end_callbacks(self) -> None:
+        callbacks = {c for community in self._communities.values() for c in community._callbacks}
+        callbacks.discard(asyncio.current_task())
+        for _ in range(2):  # of their own accord, or cancelled
+            if callbacks:
+                _, callbacks = await asyncio.wait(callbacks, timeout=LEAVE_SECONDS)
+            for callback in callbacks:
+                callback.cancel()
 
     async def __aenter__(self) -> CommunityManager:
         await self.start()
@@ -214,7 +226,7 @@ class CommunityManager:
         *,
         parameters: Parameters | None = None,
         super_topics: Iterable[TopicLike] | None = None,
-        timeout: float = JOIN_SECONDS,
+        timeout: float | None = JOIN_SECONDS,
         retry: bool = False,
     ) -> Community:
         """Join a community and return it; the first member founds it. See `Community.join`."""
@@ -306,6 +318,7 @@ class Community:
         self._super_topics = super_topics
         self._participation: Participation | None = None
         self._subscriptions: list[Subscription] = []
+        self._callbacks: set[asyncio.Future[None]] = set()
         self._publishing = False
         self._burst = 0
         self._decoder: typed.EventDecoder | None = None
@@ -326,11 +339,13 @@ class Community:
         participation = self._take_part()
 
         def settled() -> bool:
-            return participation.joined or bool(participation.unreachable and not retry)
+            unreachable = participation.unreachable and not retry
+            return participation.joined or participation.leaving or bool(unreachable)
 
         in_time = await self._manager._wait_for(settled, timeout)
         if participation.joined:
             return
+        self._check_not_left(participation)
         unreachable = participation.unreachable
         self._leave()
         if unreachable:
@@ -350,13 +365,15 @@ class Community:
 
         def enough() -> bool:
             peers = len(participation.membership.peers())
-            return peers >= min_peers and participation.live_links() >= min_links
+            found = peers >= min_peers and participation.live_links() >= min_links
+            return found or participation.leaving
 
         if not await self._manager._wait_for(enough, timeout):
             raise NotReady(
                 f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"
             )
+        self._check_not_left(participation)
 
     async def leave(self) -> None:
         """End all subscriptions, and leave so that the others can repair their tables."""
@@ -378,18 +395,17 @@ class Community:
         plain one in a thread of its own, so that it may block. Starts to join if the process
         is no member yet; await `join` or `ready` to know when it is.
         """
-        subscription = Subscription(callback, on_lagged, queue_length, overflow)
         self._take_part()
+        subscription = Subscription(callback, on_lagged, queue_length, overflow, self._ended)
+        if subscription.running is not None:
+            self._callbacks.add(subscription.running)
+            subscription.running.add_done_callback(self._callbacks.discard)
         self._subscriptions.append(subscription)
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         subscription.close()
-        if subscription in self._subscriptions:
-            self._subscriptions.remove(subscription)
-            if not self._subscriptions and not self._publishing:
-                self._leave()
 
     # -- publishing --------------------------------------------------------------------------
 
@@ -478,18 +494,24 @@ class Community:
         return self._participation
 
     def _leave(self) -> None:
-        for subscription in self._subscriptions:
+        subscriptions, self._subscriptions = self._subscriptions, []
+        for subscription in subscriptions:
             subscription.close()
-        self._subscriptions.clear()
         self._publishing = False
         if self._participation is not None:
             self._participation = None
             self._left = True
             self._manager._running().leave(self.topic)
 
-    def _cancel(self) -> None:
-        for subscription in self._subscriptions:
-            subscription.cancel()
+    def _ended(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            if not self._subscriptions and not self._publishing:
+                self._leave()
+
+    def _check_not_left(self, participation: Participation) -> None:
+        if participation.leaving:
+            raise CommunityError(f"{self.topic} was left in the meantime")
 
     def _learn_class(self, cls: type | None) -> None:
         if cls is not None and self._decoder is None:

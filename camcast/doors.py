@@ -192,6 +192,13 @@ def find_discovery(name: str) -> DiscoveryFactory:
     return factory
 
 
+_READERS: dict[Any, tuple[Callable[[str], object], str]] = {
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+    bool: ({"true": True, "false": False}.__getitem__, "true or false"),
+}
+
+
 def build_options(options: type[Any], given: Mapping[str, object], owner: str) -> Any:
     """Build an attrs class from names and values, which may be text from a command line."""
     fields = attrs.fields_dict(attrs.resolve_types(options))
@@ -201,11 +208,11 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
             known = ", ".join(fields) or "none"
             raise OptionError(f"{owner} has no option {name!r}; it has: {known}")
         kind = fields[name].type
-        if isinstance(value, str) and kind in (int, float):
+        if isinstance(value, str) and kind in _READERS:
+            read, wanted = _READERS[kind]
             try:
-                value = int(value) if kind is int else float(value)
-            except ValueError:
-                wanted = "a whole number" if kind is int else "a number"
+                value = read(value)
+            except (ValueError, KeyError):
                 raise OptionError(
                     f"option {name!r} of {owner} takes {wanted}, not {value!r}"
                 ) from None

@@ -65,6 +65,9 @@ CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99
 RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
+_EVENT_KIND: Final = bytes((Kind.EVENT,))
+_event_head: Final = wire.EVENT_HEAD.unpack_from
+
 _NO_GROUP: Final = GroupId(bytes(8))  # of the discovery's own timers
 
 
@@ -301,14 +304,7 @@ class Node:
         try:
             if not frame.startswith(FRAME_HEADER):
                 raise MalformedError("not a frame of this version")
-            start, size = len(FRAME_HEADER), len(frame)
-            while start < size:
-                end = wire.record_end(frame, start)
-                if frame[start + 4] == Kind.EVENT:
-                    self._receive_event(frame, start, end)
-                else:
-                    self._receive_control(frame, start, end)
-                start = end
+            self._receive_records(frame)
         except MalformedError:
             self.counters.malformed += 1
         self._settle()
@@ -335,23 +331,38 @@ class Node:
 
     # -- events ----------------------------------------------------------------------------
 
-    def _receive_event(self, frame: bytes, start: int, end: int) -> None:
-        group, sender, publisher, epoch, sequence = wire.event_key(frame, start, end)
-        participation = self._participations.get(group)
-        if participation is None:
-            self._refuse_event(frame, start, end, group, sender)
-            return
-        self.counters.events += 1
-        if participation.seen.first_time(publisher, epoch, sequence):
-            event = wire.decode_event(frame, start, end)
-            if self.trace is not None:
-                self.trace_event("receive", event, participation.topic, sender)
-            self._spread(participation, event)
-        else:
-            self.counters.duplicates += 1
-            if self.trace is not None:
-                event = wire.decode_event(frame, start, end)
-                self.trace_event("duplicate", event, participation.topic, sender)
+    def _receive_records(self, frame: bytes) -> None:
+        """Take the records of a frame. The hot path: most copies of events are duplicates."""
+        start, size = len(FRAME_HEADER), len(frame)
+        counters = self.counters
+        while start < size:
+            if frame[start + 4 : start + 5] != _EVENT_KIND:
+                end = wire.control_end(frame, start)
+                self._receive_control(frame, start, end)
+                start = end
+                continue
+            if size - start < wire.EVENT_HEADER_BYTES:
+                raise MalformedError("an event record is shorter than its header")
+            length, group, sender, publisher, epoch, sequence = _event_head(frame, start)
+            end = start + 4 + length
+            if end > size or length < wire.EVENT_HEADER_BYTES - 4:
+                raise MalformedError("a record's length does not fit its frame")
+            participation = self._participations.get(group)
+            if participation is None:
+                self._refuse_event(frame, start, end, group, sender)
+            else:
+                counters.events += 1
+                if participation.seen.first_time(publisher, epoch, sequence):
+                    event = wire.decode_event(frame, start, end)
+                    if self.trace is not None:
+                        self.trace_event("receive", event, participation.topic, sender)
+                    self._spread(participation, event)
+                else:
+                    counters.duplicates += 1
+                    if self.trace is not None:
+                        event = wire.decode_event(frame, start, end)
+                        self.trace_event("duplicate", event, participation.topic, sender)
+            start = end
 
     def _refuse_event(
         self, frame: bytes, start: int, end: int, group: GroupId, sender: PeerId

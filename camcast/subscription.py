@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from enum import Enum
 from types import TracebackType
 from typing import Final
@@ -79,6 +80,7 @@ class Subscription:
         on_lagged: LaggedCallback | None,
         queue_length: int,
         overflow: Overflow,
+        on_close: Callable[[Subscription], None],
     ) -> None:
         if queue_length < 1:
             raise ValueError(f"a subscription's queue holds at least 1 event, not {queue_length}")
@@ -86,7 +88,10 @@ class Subscription:
         """How many events this subscription has dropped so far."""
         self.errors = 0
         """How often the callback has raised."""
+        self.running: asyncio.Future[None] | None = None
+        """With a callback: done when it has ended, which a callback that hangs never does."""
         self._callback = callback
+        self._on_close = on_close
         self._on_lagged = on_lagged
         self._overflow = overflow
         self._queue: deque[Received] = deque()
@@ -98,14 +103,14 @@ class Subscription:
         self._waiter: asyncio.Future[None] | None = None
         self._lock = threading.Condition()
         self._threaded = callback is not None and not _is_coroutine_function(callback)
-        self._task: asyncio.Task[None] | None = None
         if self._threaded:
+            self.running = self._loop.create_future()
             # A daemon, because a callback that hangs must not keep the process from ending.
             threading.Thread(
                 target=self._run_thread, name="camcast-subscriber", daemon=True
             ).start()
         elif callback is not None:
-            self._task = self._loop.create_task(self._run_task())
+            self.running = self._loop.create_task(self._run_task())
 
     @property
     def closed(self) -> bool:
@@ -114,6 +119,8 @@ class Subscription:
 
     def put(self, received: Received) -> None:
         """Queue an event, dropping by the policy; never waits. Called by the community."""
+        if self._closed:
+            return
         if self._threaded:
             with self._lock:
                 self._append(received)
@@ -124,12 +131,18 @@ class Subscription:
                 self._waiter.set_result(None)
 
     def close(self) -> None:
-        """End the subscription: what is queued is still handed out, then iteration ends."""
+        """End the subscription: what is queued is still handed out, then iteration ends.
+
+        The same as `Community.unsubscribe`.
+        """
+        if self._closed:
+            return
         with self._lock:
             self._closed = True
             self._lock.notify()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+        self._on_close(self)
 
     def __aiter__(self) -> Subscription:
         return self
@@ -149,11 +162,6 @@ class Subscription:
         _traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def cancel(self) -> None:
-        """Stop a coroutine callback that is still running; called when the manager closes."""
-        if self._task is not None:
-            self._task.cancel()
 
     def _append(self, received: Received) -> None:
         if len(self._queue) >= self._length:
@@ -205,6 +213,16 @@ class Subscription:
                 self._failed()
 
     def _run_thread(self) -> None:
+        self._hand_out()
+        with suppress(RuntimeError):  # the loop has ended by now
+            self._loop.call_soon_threadsafe(self._thread_ended)
+
+    def _thread_ended(self) -> None:
+        assert self.running is not None
+        if not self.running.done():
+            self.running.set_result(None)
+
+    def _hand_out(self) -> None:
         assert self._callback is not None
         while True:
             with self._lock:

@@ -32,8 +32,12 @@ class TopicError(ValueError):
     """A topic's name does not follow the grammar; the message says where and why."""
 
 
+def _join(levels: tuple[str, ...]) -> str:
+    return "." + ".".join(levels)
+
+
 def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) -> None:
-    name = instance.name
+    name = _join(levels)
     if len(levels) > LEVELS_MAX:
         raise TopicError(f"topic {name!r} has {len(levels)} levels; at most {LEVELS_MAX} fit")
     if len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
@@ -66,16 +70,29 @@ class Topic:
     """
 
     levels: tuple[str, ...] = field(validator=_check_levels)
+    # Derived, and kept because every copy of every event needs them.
+    name: str = field(init=False, eq=False, order=False, repr=False)
+    """The topic as it is written, ``.`` for the root."""
+    encoded: bytes = field(init=False, eq=False, order=False, repr=False)
+    """The name in UTF-8."""
+    group: GroupId = field(init=False, eq=False, order=False, repr=False)
+    """The identifier of this topic's community on the wire."""
+
+    def __attrs_post_init__(self) -> None:
+        name = _join(self.levels)
+        encoded = name.encode()
+        digest = hashlib.sha1(encoded, usedforsecurity=False).digest()
+        for attribute, value in (
+            ("name", name),
+            ("encoded", encoded),
+            ("group", GroupId(digest[:GROUP_ID_BYTES])),
+        ):
+            object.__setattr__(self, attribute, value)
 
     @classmethod
     def parse(cls, name: str) -> Topic:
         """Read ``.soccer.italy``; raises `TopicError` for anything else."""
         return _parse(name)
-
-    @property
-    def name(self) -> str:
-        """The topic as it is written, ``.`` for the root."""
-        return "." + ".".join(self.levels)
 
     @property
     def level(self) -> int:
@@ -86,11 +103,6 @@ class Topic:
     def super_topic(self) -> Topic | None:
         """super(t), or None for the root (section 2.1)."""
         return Topic(self.levels[:-1]) if self.levels else None
-
-    @property
-    def group(self) -> GroupId:
-        """The identifier of this topic's community on the wire."""
-        return _group(self)
 
     def ancestors(self) -> Iterator[Topic]:
         """Yield super(t), super(super(t)), and so on; the root comes last."""
@@ -119,10 +131,3 @@ def _parse(name: str) -> Topic:
     if not name.startswith("."):
         raise TopicError(f"topic {name!r} must start with '.', the root; try {'.' + name!r}")
     return ROOT if name == "." else Topic(tuple(name[1:].split(".")))
-
-
-@lru_cache(maxsize=4096)  # chosen: as for _parse
-def _group(topic: Topic) -> GroupId:
-    name = topic.name.encode()
-    digest = hashlib.sha1(name, usedforsecurity=False).digest()
-    return GroupId(digest[:GROUP_ID_BYTES])

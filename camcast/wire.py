@@ -34,8 +34,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from camcast.events import Event, EventId
-from camcast.identity import PEER_ID_BYTES, PeerId
-from camcast.topics import GROUP_ID_BYTES, GroupId, Topic, TopicError
+from camcast.identity import PeerId
+from camcast.topics import GroupId, Topic, TopicError
 
 VERSION: Final = 1
 FRAME_HEADER: Final = b"CM" + bytes((VERSION, 0))
@@ -45,8 +45,9 @@ PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 _EVENT: Final = Struct(">IBBHHBB8s16s16sQI")
 _CONTROL: Final = Struct(">IBBBx8s16s")
 _LENGTH: Final = Struct(">I")
-_EVENT_KEY: Final = Struct(">8s16s16sQI")  # from the group on: all that a duplicate needs
-_EVENT_KEY_OFFSET: Final = 12
+EVENT_HEAD: Final = Struct(">I8x8s16s16sQI")
+"""What identifies an event record: length, group, sender, publisher, epoch, sequence. Read for
+every copy, so the node unpacks it without a call in between."""
 EVENT_HEADER_BYTES: Final = _EVENT.size
 CONTROL_HEADER_BYTES: Final = _CONTROL.size
 RECORD_BYTES_MAX: Final = EVENT_HEADER_BYTES + 255 + PAYLOAD_BYTES_MAX
@@ -71,16 +72,6 @@ class Kind(IntEnum):
 
 class MalformedError(ValueError):
     """Bytes that do not follow the format; the message says what was wrong."""
-
-
-class EventKey(NamedTuple):
-    """The part of an event record that identifies it and says where it travels."""
-
-    group: GroupId
-    sender: PeerId
-    publisher: PeerId
-    epoch: int
-    sequence: int
 
 
 class ControlRecord(NamedTuple):
@@ -110,7 +101,7 @@ def encode_event(
     event: Event, hops: int, group: GroupId, sender: PeerId, address: str = ""
 ) -> bytes:
     """Encode a copy of an event that arrives in community `group` after so many hops."""
-    topic = event.topic.name.encode()
+    topic = event.topic.encoded
     flags = _TYPED if event.typed else 0
     upward = 0
     if event.upward_probability is not None:
@@ -138,25 +129,16 @@ def encode_event(
     )
 
 
-def record_end(frame: bytes, start: int) -> int:
-    """Return where the record at `start` ends; `MalformedError` if the frame is shorter."""
-    if len(frame) - start < CONTROL_HEADER_BYTES:
-        raise MalformedError("a record is cut short")
+def control_end(frame: bytes, start: int) -> int:
+    """Return where the control record at `start` ends; `MalformedError` if it does not fit."""
     end = start + 4 + int.from_bytes(frame[start : start + 4])
     if end > len(frame) or end - start < CONTROL_HEADER_BYTES:
         raise MalformedError("a record's length does not fit its frame")
     return end
 
 
-def event_key(frame: bytes, start: int, end: int) -> EventKey:
-    """Read the identifying part of the event record at `start`."""
-    if end - start < EVENT_HEADER_BYTES:
-        raise MalformedError("an event record is shorter than its header")
-    return EventKey._make(_EVENT_KEY.unpack_from(frame, start + _EVENT_KEY_OFFSET))
-
-
 def decode_event(frame: bytes, start: int, end: int) -> Event:
-    """Decode the event record at `start`, which is `event_key`'s and not a duplicate."""
+    """Decode the event record between `start` and `end`, of which `EVENT_HEAD` was read."""
     _, _, flags, hops, upward, topic_length, address_length, _, _, publisher, epoch, sequence = (
         _EVENT.unpack_from(frame, start)
     )
@@ -212,5 +194,4 @@ def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
     return ControlRecord(Kind(kind), GroupId(group), PeerId(sender), address, frame[body_start:end])
 
 
-assert _EVENT_KEY.size == GROUP_ID_BYTES + 2 * PEER_ID_BYTES + 12
-assert _EVENT_KEY_OFFSET + _EVENT_KEY.size == EVENT_HEADER_BYTES
+assert EVENT_HEAD.size == EVENT_HEADER_BYTES

@@ -42,12 +42,8 @@ class SizeEstimate:
         self._own = _number(peer)
         self._heartbeat = heartbeat_seconds
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
-        self._size = 1.0
-
-    @property
-    def size(self) -> float:
+        self.size = 1.0
         """The estimate of N as of the last `refresh` or `merge`, this process included."""
-        return self._size
 
     def note(self, peer: bytes, now: float) -> None:
         """Take into account that `peer` itself was heard from just now."""
@@ -80,9 +76,9 @@ class SizeEstimate:
         smallest = nsmallest(SAMPLE, (n for n, heard in self._heard.items() if heard >= oldest))
         self._heard = {number: self._heard[number] for number in smallest}
         if len(smallest) < SAMPLE:
-            self._size = float(len(smallest))
+            self.size = float(len(smallest))
         else:
-            self._size = min(SIZE_MAX, (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1]))
+            self.size = min(SIZE_MAX, (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1]))
 
     def hurry(self, paused_seconds: float) -> None:
         """Forgive a pause of this process: nobody aged while it did not listen."""

@@ -9,8 +9,9 @@ A process that publishes an event, or receives it for the first time, acts once:
 
 Readings: the figures' ``RAND() >= p_sel`` is inverted against the text ("with probability
 p_sel"), and their loop sends one message more than "ln N_t + c_t"; the text is followed. A
-process that is itself a member of the super-community passes the event into it directly,
-which costs no message.
+membership may pin some peers, which are then always among the chosen. A process that is
+itself a member of the super-community passes the event into it directly, which costs no
+message.
 """
 
 from __future__ import annotations
@@ -24,21 +25,28 @@ class Camcast(Dissemination):
 
     def __init__(self, neighbourhood: Neighbourhood) -> None:
         self._at = neighbourhood
+        self._size = 0.0  # the estimate of N_t that fan-out and p_sel were computed for
+        self._fan_out = 0
+        self._p_sel = 0.0
 
     def disseminate(self, event: Event, now: float) -> tuple[int, int]:
         """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
         at = self._at
         size = at.membership.size()
-        upward = self._send_upward(event, size)
-        peers = at.membership.peers().sample(at.parameters.fan_out(size), at.rng)
+        if size != self._size:
+            self._size = size
+            self._fan_out = at.parameters.fan_out(size)
+            self._p_sel = at.parameters.selection_probability(size)
+        upward = self._send_upward(event) if at.links else 0
+        peers = at.membership.peers().fan_out(self._fan_out, at.rng)
         at.courier.send(event, peers)
         return len(peers), upward
 
-    def _send_upward(self, event: Event, size: float) -> int:
+    def _send_upward(self, event: Event) -> int:
         at = self._at
         p_sel = event.upward_probability
         if p_sel is None:
-            p_sel = at.parameters.selection_probability(size)
+            p_sel = self._p_sel
         sent = 0
         for link in at.links:
             if at.courier.hand_over(event, link.super_topic):

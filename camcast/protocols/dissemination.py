@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
@@ -35,7 +35,7 @@ class Neighbourhood:
     """What a protocol works with in one community of one process."""
 
     membership: Membership
-    links: Iterable[SuperLinks]
+    links: Sequence[SuperLinks]
     parameters: Parameters
     courier: Courier
     rng: Random

@@ -1,0 +1,6 @@
+"""``python -m camcast`` is the command ``camcast``."""
+
+from camcast.cli.app import main
+
+if __name__ == "__main__":
+    main()
