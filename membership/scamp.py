@@ -497,11 +497,11 @@ class Scamp(Membership):
         paused = now - self._last_tick - self._options.heartbeat_seconds
         self._last_tick = now
         if paused > 2 * self._options.heartbeat_seconds:
-            self._estimate.hurry(paused)
+            self._estimate.forgive(paused, now)
             for arc in self._arcs.values():
-                arc.heard += paused
+                arc.heard = min(now, arc.heard + paused)
             for holder in self._holders.values():
-                holder.heard += paused
+                holder.heard = min(now, holder.heard + paused)
 
     def _remove_silent(self, now: float) -> None:
         deadline = now - self._options.suspect_after * self._options.heartbeat_seconds

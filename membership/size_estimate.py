@@ -80,6 +80,7 @@ class SizeEstimate:
         else:
             self.size = min(SIZE_MAX, (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1]))
 
-    def hurry(self, paused_seconds: float) -> None:
+    def forgive(self, paused_seconds: float, now: float) -> None:
         """Forgive a pause of this process: nobody aged while it did not listen."""
-        self._heard = {number: heard + paused_seconds for number, heard in self._heard.items()}
+        for number, heard in self._heard.items():
+            self._heard[number] = min(now, heard + paused_seconds)
