@@ -1,0 +1,47 @@
+# `make demo` and `make test` need Python 3.11 or newer with venv, and make; they install the rest
+# into .venv. `make help` lists the targets.
+
+PYTHON ?= python3
+MEMBERSHIP ?= scamp
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint bench clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(VENV)/core ## Replay a day of departures through 118 live nodes (MEMBERSHIP=scamp)
+	$(BIN)/camcast demo --membership $(MEMBERSHIP)
+
+test: lint ## Check style and types, and run the tests
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/dev ## Run the statistical and soak suites as well (some minutes)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/dev ## Check style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev ## Measure live multicast beside a raw PUSH-PULL pair
+	$(BIN)/python -m pytest benchmarks --membership $(MEMBERSHIP) --benchmark-json=bench.json
+	$(BIN)/python benchmarks/figures.py bench.json
+
+clean: ## Remove the environment and what tools left behind
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -f bench.json
+
+$(VENV)/python:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/core: pyproject.toml | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/core
