@@ -15,7 +15,9 @@ the nearer levels only, at a growing pause; an answer for super(t) ends it.
 *Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process pings
 its super-processes; those that do not answer in time have failed. With τ or fewer alive it
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
-table without a live entry starts a search.
+table without a live entry starts a search. Who failed stays on a list for some periods and is
+not taken back from others' tables, which would pass the dead around for ever; an answer of its
+own clears it.
 
 What is learned is pushed once to a few members of the own community, who merge it. MERGE
 keeps live entries, replaces failed ones, prefers nearer ancestors and keeps the size z.
@@ -42,6 +44,8 @@ from camcast.wire import MalformedError
 CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks for more (G5)
 SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
 SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
+FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
+FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
 
 
@@ -138,6 +142,7 @@ class SuperLinks:
         self._size = size
         self._neighbours = neighbours
         self._table: dict[PeerId, _Entry] = {}
+        self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
         self._search_number = 0
@@ -175,11 +180,11 @@ class SuperLinks:
                 self._check()
                 self._outlet.wake(self._check_pause(), "check")
             case ("verdict",):
-                self._verdict()
+                self._verdict(now)
 
     def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
         """Take the discovery's answer for `topic`; only what is in the scope is of use."""
-        if topic in self._scope and self._merge(topic, contacts):
+        if topic in self._scope and self._merge(topic, contacts, now):
             self._settle(topic)
             self._push(topic)
 
@@ -191,12 +196,13 @@ class SuperLinks:
             case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
                 topic = read_topic(name)
                 if topic.includes(self.super_topic) and self._merge(
-                    topic, contacts[:CONTACTS_MAX], refresh=not pushed
+                    topic, contacts[:CONTACTS_MAX], now, refresh=not pushed
                 ):
                     self._settle(topic)
                     if not pushed:
                         self._push(topic)
             case Pong():
+                self._failed.pop(source.peer, None)
                 if (entry := self._table.get(source.peer)) is not None:
                     entry.answered = True
                     if entry.failed:
@@ -208,6 +214,7 @@ class SuperLinks:
     def suspect(self, peer: PeerId, now: float) -> None:
         """Forget a super-process that is gone."""
         if self._table.pop(peer, None) is not None:
+            self._fail(peer, now)
             self._renew_nearest()
             if not self._nearest[1]:
                 self._start_search()
@@ -260,9 +267,11 @@ class SuperLinks:
                 self._outlet.send([entry.contact], Ping(entry.topic.name))
             self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
 
-    def _verdict(self) -> None:
+    def _verdict(self, now: float) -> None:
         for entry in self._table.values():
             entry.failed = not entry.answered
+            if entry.failed:
+                self._fail(entry.contact.peer, now)
         alive = [entry for entry in self._table.values() if not entry.failed]
         self._renew_nearest()
         if not alive:
@@ -276,17 +285,27 @@ class SuperLinks:
                 request = NewProcess(entry.topic.name, self._parameters.z)
                 self._outlet.send([entry.contact], request)
 
+    def _fail(self, peer: PeerId, now: float) -> None:
+        self._failed.pop(peer, None)
+        if len(self._failed) >= FAILED_MAX:
+            del self._failed[next(iter(self._failed))]
+        self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
+
     def _push(self, topic: Topic) -> None:
         message = SuperProcesses(topic.name, tuple(self.known(topic)), pushed=True)
         self._outlet.send(self._peers(PUSH_PEERS), message)
 
     # -- MERGE ---------------------------------------------------------------------------
 
-    def _merge(self, topic: Topic, contacts: Iterable[Contact], *, refresh: bool = False) -> bool:
+    def _merge(
+        self, topic: Topic, contacts: Iterable[Contact], now: float, *, refresh: bool = False
+    ) -> bool:
         """Merge fresh contacts of `topic`; say whether the table changed."""
         changed = False
         for contact in contacts:
             if contact.peer == self._me.peer or not contact.peer:
+                continue
+            if self._failed.get(contact.peer, now) > now:
                 continue
             entry = self._table.get(contact.peer)
             if entry is not None:

@@ -2,7 +2,8 @@
 
 A class is a topic and its bases are its super-topics: with ``class Soccer`` and
 ``class Italy(Soccer)``, Italy is the topic ``.Soccer.Italy``. The path follows the first
-base; further bases are further super-topics (3.6). An event is an instance of an attrs class,
+base; further bases are further super-topics (3.6), and then need ``attrs.frozen(slots=False)``,
+for Python gives a class one base with slots at most. An event is an instance of an attrs class,
 and travels as the names of its class's topics, the most special first, and its fields.
 
 Who subscribes to Soccer receives an Italy if it knows that class, else an instance of the

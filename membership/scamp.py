@@ -44,7 +44,9 @@ the deterministic links in S. Voulgaris, M. van Steen, "Hybrid dissemination", M
 *Isolation and healing.* Without a holder for a while, a process subscribes again through
 anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a
 *cold list*, which no timeout purges; one of them is probed a period, and an answer makes arcs
-both ways. That is what joins the halves of a healed partition.
+both ways. That is what joins the halves of a healed partition. Halves that never knew each
+other (a community founded twice) meet because every process now and then asks the discovery
+for members, and probes one that is not in its view.
 
 Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
 to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
@@ -74,7 +76,7 @@ SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; 
 COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
 COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.node
-SEEK_SECONDS_MAX: Final = 30.0  # chosen: a lonely founder asks that often for others
+SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
 
 
 @frozen(kw_only=True)
@@ -281,6 +283,8 @@ class Scamp(Membership):
         elif found and self._isolated:
             self._contacts = found
             self._subscribe_next()
+        else:
+            self._outlet.send(found[:1], Probe(self._estimate.encode(now)))
 
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
@@ -371,6 +375,11 @@ class Scamp(Membership):
         self._outlet.wake(self._period(), "tick")
 
     def _on_subscribe(self, newcomer: Contact, steps: int, now: float) -> None:
+        if not self._joined:
+            # Two that are still joining were named to each other: one founds, the other waits.
+            if newcomer.peer < self._me.peer:
+                return
+            self._become_member(now)
         if not 0 <= steps <= INDIRECTION_MAX:
             steps = min(INDIRECTION_MAX, ceil(log(self.size())) + 1)
         onward = self._weighted_member(newcomer.peer) if steps else None
@@ -489,6 +498,7 @@ class Scamp(Membership):
         self._remove_silent(now)
         self._send_heartbeats(now)
         self._repair(now)
+        self._seek(now)
         self._probe(now)
         self._outlet.wake(self._period(), "tick")
 
@@ -573,7 +583,6 @@ class Scamp(Membership):
         if self._isolated:
             self._reconnect(now)
             return
-        self._seek_pause = self._options.heartbeat_seconds
         if self._replaced:
             return  # a renewal is under way
         wanted = round(self.expected_view(self.size()))
@@ -617,17 +626,27 @@ class Scamp(Membership):
         self._outlet.send(holders, Drop(left=False))
 
     def _reconnect(self, now: float) -> None:
-        """Isolated: get a view, subscribe again through anybody known, or seek others."""
+        """Isolated: get a view, and subscribe again through anybody known."""
         if not len(self._view):
             for contact in self.holders():
                 self._keep(contact, now)
         known = list(self._view) or [contact for contact, _ in self._cold.values()]
+        if known and now >= self._next_repair:
+            self._next_repair = now + self._repair_pause
+            self._contacts = self._rng.sample(known, min(len(known), CONTACTS_WANTED))
+            self._subscribe_next()
+
+    def _seek(self, now: float) -> None:
+        """Ask the discovery for others: often when new or isolated, then once a lease.
+
+        A member probes what it finds. That joins communities that were founded twice, or that
+        split into parts of which each believes that it is whole.
+        """
+        if self._isolated:
+            self._seek_pause = min(self._seek_pause, SEEK_SECONDS_MAX)
         if now >= self._next_seek:
             self._next_seek = now + self._seek_pause
-            self._seek_pause = min(2 * self._seek_pause, SEEK_SECONDS_MAX)
-            if known:
-                self._contacts = self._rng.sample(known, min(len(known), CONTACTS_WANTED))
-                self._subscribe_next()
+            self._seek_pause = min(2 * self._seek_pause, self._options.lease_seconds)
             self._outlet.seek(self._topic, CONTACTS_WANTED)
 
     def _probe(self, now: float) -> None:

@@ -36,6 +36,7 @@ class MemoryNetwork:
         self._sink = sink
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._sequence = count()
+        self._numbers = count(1)
 
     def add(
         self,
@@ -45,7 +46,7 @@ class MemoryNetwork:
         backend: str = "scamp",
     ) -> Node:
         """Start a node; it knows the gateways for every topic."""
-        number = len(self.nodes) + 1
+        number = next(self._numbers)
         me = Contact(new_peer_id(self._protocol.randbytes), f"tcp://127.0.0.1:{number}")
         plug = find_backend(backend)
         settings = Settings(

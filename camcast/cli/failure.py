@@ -8,15 +8,24 @@ from contextlib import contextmanager
 
 import typer
 
+from camcast.community import InsecureError
+
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong
 EXIT_FAILED = 1  # the command was right, and could not do its work
 
-_WRONG_INPUT = (ValueError, LookupError, TypeError)  # our named errors derive from these
+# Our named errors derive from these.
+_WRONG_INPUT = (ValueError, LookupError, TypeError, InsecureError)
 _FAILED = (OSError, RuntimeError)
 
 
 class CommandError(Exception):
     """A command failed; the message is for the person at the keyboard."""
+
+
+def complain(text: str) -> None:
+    """Say something on stderr, on a line of its own."""
+    sys.stderr.write(f"camcast: {text}\n")
+    sys.stderr.flush()
 
 
 @contextmanager
@@ -27,8 +36,10 @@ def clear_failures(*expected: type[Exception]) -> Iterator[None]:
     """
     try:
         yield
-    except (CommandError, *expected) as error:
+    except Exception as error:
+        if not isinstance(error, (CommandError, *expected)):
+            raise
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        sys.stderr.write(f"camcast: {text}\n")
+        complain(text)
         wrong_input = isinstance(error, _WRONG_INPUT) and not isinstance(error, _FAILED)
         raise typer.Exit(EXIT_USAGE if wrong_input else EXIT_FAILED) from None

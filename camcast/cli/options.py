@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from camcast.addresses import AddressError
+from camcast.community import CommunityError, CommunityManager
+from camcast.doors import OptionError, UnknownPlugError
+from camcast.gateways import GatewayError, read_gateways
+from camcast.live.pipes import BindError
 from camcast.parameters import Parameters
+from camcast.topics import ROOT, TopicError
+
+COMMUNITY_ERRORS: Final = (
+    AddressError,
+    BindError,
+    CommunityError,
+    GatewayError,
+    OptionError,
+    TopicError,
+    UnknownPlugError,
+)
+"""What can be wrong when a manager is made and a community joined, in words for a person."""
 
 Membership = Annotated[
     str,
@@ -28,6 +46,10 @@ GatewayFile = Annotated[
 GatewayAddresses = Annotated[
     list[str] | None,
     typer.Option("--gateway", metavar="ADDRESS", help="A gateway for all topics. Repeatable."),
+]
+Retry = Annotated[
+    bool,
+    typer.Option("--retry", help="Keep asking gateways that do not answer, instead of failing."),
 ]
 Bind = Annotated[
     str,
@@ -76,11 +98,40 @@ def parameters(
 
 
 def membership_options(given: list[str] | None) -> dict[str, object]:
-    """Read the NAME=VALUE pairs of --set; raises `ValueError` naming a wrong one."""
+    """Read the NAME=VALUE pairs of --set; raises `OptionError` naming a wrong one."""
     options: dict[str, object] = {}
     for pair in given or []:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
-            raise ValueError(f"--set takes NAME=VALUE, not {pair!r}")
+            raise OptionError(f"--set takes NAME=VALUE, not {pair!r}")
         options[name.strip()] = value.strip()
     return options
+
+
+def gateways(file: Path | None, addresses: list[str] | None) -> Mapping[str, list[str]]:
+    """Combine --gateways and --gateway, which serves all topics; `GatewayError` for the file."""
+    by_topic: dict[str, list[str]] = {ROOT.name: []}
+    if file is not None:
+        by_topic |= {topic.name: list(listed) for topic, listed in read_gateways(file).items()}
+    return {name: [*listed, *(addresses or ())] for name, listed in by_topic.items()}
+
+
+def manager(
+    membership: str,
+    settings: list[str] | None,
+    bind: str,
+    advertise: str | None,
+    insecure: bool,
+    gateways: Mapping[str, list[str]] | None = None,
+    parameters: Parameters | None = None,
+) -> CommunityManager:
+    """Make the manager that the options ask for; raises one of `COMMUNITY_ERRORS`."""
+    return CommunityManager(
+        membership,
+        gateways=gateways or {},
+        bind=bind,
+        advertise=advertise,
+        insecure=insecure,
+        parameters=parameters,
+        options=membership_options(settings),
+    )

@@ -1,0 +1,59 @@
+"""The command ``camcast``: its subcommands, and how it speaks to a person."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from camcast.cli.gateway import gateway
+from camcast.cli.publish import publish
+from camcast.cli.subscribe import subscribe
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    # A traceback of ours is for a bug report, and shows no values of a user's.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"camcast {version('camcast')}")
+        raise typer.Exit
+
+
+@app.callback()
+def camcast(
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more about what happens, on stderr.")
+    ] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Publish/subscribe without a broker, over hierarchical topics, on gossip."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.WARNING,
+        format="camcast: %(message)s" if not verbose else "%(asctime)s %(name)s: %(message)s",
+    )
+
+
+app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
+app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
+    publish
+)
+app.command(epilog="Example: camcast gateway --bind tcp://127.0.0.1:7000")(gateway)
+
+
+def main() -> None:
+    """Run the command line; the entry point ``camcast``."""
+    app(prog_name="camcast")

@@ -1,0 +1,45 @@
+"""What ``run`` and ``demo`` share: carry a scenario out, and show what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import typer
+from rich.console import Console
+
+from camcast.cli.failure import EXIT_FAILED
+from camcast.cli.output import print_json
+from camcast.experiment.conductor import Outcome, conduct
+from camcast.experiment.crew import ExperimentError
+from camcast.experiment.output import OutputError, OutputFolder
+from camcast.experiment.progress import ProgressLine
+from camcast.experiment.scenario import Scenario
+from camcast.experiment.table import print_outcome
+
+FAILURES: Final = (ExperimentError, OutputError)
+_TABLE_WIDTH: Final = 140  # chosen: all columns fit; a pipe has no width of its own
+
+
+def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: float = 0.0) -> Outcome:
+    """Run an experiment into a folder and print its summary, as a table or as JSON.
+
+    Exits with `EXIT_FAILED` if there were parasites, or, in a run that was not interrupted,
+    a reception below `reception_min`.
+    """
+    folder = OutputFolder(path)
+    with ProgressLine() as line:
+        outcome = asyncio.run(conduct(scenario, folder, line))
+    if json:
+        print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
+    else:
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=_TABLE_WIDTH)
+        print_outcome(outcome, console)
+        console.print(f"output: {path}", highlight=False, soft_wrap=True)
+    missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
+    if outcome.parasites or missed:
+        raise typer.Exit(EXIT_FAILED)
+    return outcome

@@ -1,0 +1,48 @@
+"""``camcast gateway``: a process of no community that remembers who announced itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Final
+
+import typer
+
+from camcast.cli import options
+from camcast.cli.failure import clear_failures
+from camcast.cli.output import print_json, print_line
+from camcast.cli.until_signalled import run_until_signalled
+from camcast.community import CommunityManager
+
+# chosen: a fixed one, because others have to name it; the port of all our examples.
+GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
+
+
+def gateway(
+    membership: options.Membership = "scamp",
+    settings: options.MembershipOptions = None,
+    bind: options.Bind = GATEWAY_BIND,
+    advertise: options.Advertise = None,
+    insecure: options.Insecure = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+) -> None:
+    """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
+
+    It takes part in no community and sees no event; it remembers for half a minute who
+    announced itself. Prints its address, for --gateway of the other commands, when it is
+    ready. Several may run side by side; every process announces itself to all it knows.
+    """
+    with clear_failures(*options.COMMUNITY_ERRORS):
+        manager = options.manager(membership, settings, bind, advertise, insecure)
+        run_until_signalled(_serve(manager, json=json))
+
+
+async def _serve(manager: CommunityManager, *, json: bool) -> None:
+    async with manager:
+        try:
+            if json:
+                print_json({"address": manager.address})
+            else:
+                print_line(manager.address)
+        except BrokenPipeError:
+            pass  # who only wanted the address has it
+        await asyncio.Event().wait()

@@ -1,0 +1,172 @@
+"""``camcast publish``: one event, or one a line of stdin."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+import typer
+
+from camcast.cli import options
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
+from camcast.cli.input_lines import input_lines
+from camcast.cli.output import print_json
+from camcast.cli.until_signalled import run_until_signalled
+from camcast.community import Community, CommunityError, CommunityManager
+from camcast.events import Receipt
+from camcast.live.pipes import PipeLimits
+from camcast.parameters import Parameters
+from camcast.topics import Topic
+from camcast.wire import PAYLOAD_BYTES_MAX
+
+WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upward takes 1 or 2
+
+# Events are read no faster than they leave, or a big file would overflow the output queues.
+_EVENTS_AHEAD: Final = PipeLimits().queue_records_max // 16  # chosen: a small part of a queue
+_BYTES_AHEAD: Final = PipeLimits().queue_bytes_max // 4  # chosen: the largest event fits on top
+_DRAIN_SECONDS: Final = 1.0  # chosen: a peer that takes nothing for so long is not waited for
+
+# chosen: p_a = 1. The paper's a = 1 upward message on average counts on g processes of the
+# community sending; a publisher that comes for one event is often the only one.
+_PARAMETERS: Final = Parameters(a=float(Parameters().z))
+
+
+def publish(
+    topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer.italy.")],
+    message: Annotated[
+        str | None,
+        typer.Argument(help="The event; without it, every line of stdin is one."),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")
+    ] = WAIT_SECONDS,
+    membership: options.Membership = "scamp",
+    settings: options.MembershipOptions = None,
+    gateway_file: options.GatewayFile = None,
+    gateway: options.GatewayAddresses = None,
+    retry: options.Retry = False,
+    bind: options.Bind = options.DEFAULT_BIND,
+    advertise: options.Advertise = None,
+    insecure: options.Insecure = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
+    ] = False,
+) -> None:
+    """Publish a message, or every line of stdin, to all who subscribe to the topic or above it.
+
+    Waits until it knows a peer of the topic or a link to a super-topic, since an event
+    published alone reaches nobody, and leaves again when all is on its way. The receipts of
+    --json count the peers and the links that each event left for. Exit code 1: something was
+    not published, or left for nobody.
+    """
+    with clear_failures(*options.COMMUNITY_ERRORS):
+        parsed = Topic.parse(topic)
+        work = _publish(
+            options.manager(
+                membership,
+                settings,
+                bind,
+                advertise,
+                insecure,
+                options.gateways(gateway_file, gateway),
+                _PARAMETERS,
+            ),
+            parsed,
+            input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
+            if message is None
+            else _one(message.encode(errors="surrogateescape")),
+            wait,
+            retry=retry,
+            json=json,
+        )
+        if run_until_signalled(work) is False:
+            raise typer.Exit(EXIT_FAILED)
+
+
+async def _one(event: bytes) -> AsyncIterator[bytes | None]:
+    yield event
+
+
+async def _publish(
+    manager: CommunityManager,
+    topic: Topic,
+    events: AsyncIterator[bytes | None],
+    wait_seconds: float,
+    *,
+    retry: bool,
+    json: bool,
+) -> bool:
+    """Publish the events; say whether every one of them left for somebody."""
+    published, refused, unheard = 0, 0, 0
+    async with manager:
+        community = manager.community(topic)
+        await _not_alone(community, wait_seconds, retry=retry)
+        number, events_ahead, bytes_ahead = 0, 0, 0
+        async for event in events:
+            number += 1
+            if event is None:
+                complain(f"line {number} is over {PAYLOAD_BYTES_MAX:,} bytes and was not published")
+                refused += 1
+                continue
+            receipt = await community.publish(event)
+            published += 1
+            unheard += not (receipt.peers or receipt.links)
+            if json and not _show(receipt, topic):
+                return True
+            events_ahead += 1
+            bytes_ahead += len(event)
+            if events_ahead >= _EVENTS_AHEAD or bytes_ahead >= _BYTES_AHEAD:
+                await manager.pipes.drain(_DRAIN_SECONDS)
+                events_ahead, bytes_ahead = 0, 0
+    if unheard:
+        complain(f"{unheard} of {published} events left for nobody; publish them again")
+    return not refused and not unheard
+
+
+async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) -> None:
+    """Join, and wait until there is a peer or a link to a super-topic."""
+    try:
+        async with asyncio.timeout(wait_seconds):
+            await community.join(timeout=None, retry=retry)
+            ways = [
+                asyncio.ensure_future(community.ready(1, timeout=None)),
+                asyncio.ensure_future(community.ready(0, min_links=1, timeout=None)),
+            ]
+            try:
+                done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                done |= (await asyncio.wait(ways[1:], timeout=_upward_seconds(community)))[0]
+                for way in done:
+                    way.result()
+            finally:
+                for way in ways:
+                    way.cancel()
+    except CommunityError:  # some of which are TimeoutErrors, too
+        raise
+    except TimeoutError:
+        raise CommandError(
+            f"nobody else was found in {community.topic} or above it within {wait_seconds:g} s,"
+            " and nothing was published; start a subscriber, check --gateway, or --wait longer"
+        ) from None
+
+
+def _upward_seconds(community: Community) -> float:
+    """Return how long a search for super-processes takes to reach the root."""
+    return _PARAMETERS.search_seconds * community.topic.level
+
+
+def _show(receipt: Receipt, topic: Topic) -> bool:
+    """Print a receipt; False if nobody reads any more."""
+    try:
+        print_json(
+            {
+                "topic": topic.name,
+                "id": str(receipt.id),
+                "peers": receipt.peers,
+                "links": receipt.links,
+            }
+        )
+    except BrokenPipeError:
+        return False
+    return True

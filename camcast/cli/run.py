@@ -1,0 +1,216 @@
+"""``camcast run``: an experiment over many nodes in several operating system processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import attrs
+import typer
+
+from camcast.cli import options
+from camcast.cli.experiment import FAILURES, carry_out
+from camcast.cli.failure import clear_failures
+from camcast.experiment.output import dated_folder
+from camcast.experiment.scenario import (
+    Scenario,
+    ScenarioError,
+    chain,
+    communities_for,
+    find_scenario,
+)
+from camcast.experiment.workload import KINDS, Workload
+from camcast.parameters import Parameters
+from camcast.topics import Topic
+
+MEMBERS: Final = 2  # chosen: of a community that only the workload names: publisher and receiver
+MEMBERS_MAX: Final = 10  # chosen: a newsgroup has hundreds of authors, this machine one rack
+
+# chosen: with --kill and no rate, 12.5 s before the kill and 12.5 s after it, of which the
+# last 4.5 s have tables that dropped the dead
+KILL_RATE: Final = 20.0
+KILL_EVENTS: Final = 500
+
+
+def run(
+    scenario: Annotated[
+        str | None,
+        typer.Option("--scenario", metavar="NAME|FILE.toml", help="'paper' (6.2.1), or a file."),
+    ] = None,
+    community: Annotated[
+        list[str] | None,
+        typer.Option("--community", metavar="TOPIC=N", help="A community's size. Repeatable."),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, root last."),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="KIND[:FILE]",
+            help="synthetic (default), departures, usenet:FILE or earthquakes:FILE.",
+        ),
+    ] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option("--topic", help="Of a synthetic workload; default: the deepest community."),
+    ] = None,
+    events: Annotated[
+        int | None, typer.Option("--events", help="Publish only so many; default: 100 or all.")
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option("--rate", help="Synthetic events a second; default: as fast as possible."),
+    ] = None,
+    payload_bytes: Annotated[
+        int | None, typer.Option("--payload-bytes", help="Size of a synthetic event.")
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option("--speed", help="Seconds of a real workload that pass in one second."),
+    ] = None,
+    membership: Annotated[
+        str | None,
+        typer.Option("--membership", "-m", help="Who keeps the membership tables."),
+    ] = None,
+    settings: options.MembershipOptions = None,
+    c: options.C = None,
+    g: options.G = None,
+    a: options.A = None,
+    z: options.Z = None,
+    tau: options.Tau = None,
+    p_sel: options.PSel = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", "-p", help="Operating system processes.")
+    ] = None,
+    kill: Annotated[
+        float | None,
+        typer.Option("--kill", metavar="SHARE", help="Kill so many of them half-way (kill -9)."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Default: runs/<scenario>-<time>."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Run an experiment: live nodes in several processes, a workload, a table of what happened.
+
+    Without --scenario, --community or --sizes the communities are those that the workload
+    names, or the paper's chain. Options override the scenario. The output folder gets the
+    scenario, the traces and the summary. Exit code 1: a parasite event, or a failure.
+
+    Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
+    """
+    with clear_failures(ValueError, LookupError, *FAILURES):
+        workload_given = _workload(workload, topic, events, rate, payload_bytes, speed)
+        chosen = _base(scenario, community, sizes, workload_given)
+        given: dict[str, Any] = {
+            "membership": membership,
+            "options": options.membership_options(settings) or None,
+            "processes": processes,
+            "kill": kill,
+            "seed": seed,
+        }
+        chosen = attrs.evolve(
+            chosen,
+            parameters=_parameters(chosen.parameters, c, g, a, z, tau, p_sel),
+            workload=_merged(chosen, workload_given, kill),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        chosen.publications()  # a wrong workload is found before anything starts
+    with clear_failures(*FAILURES):
+        carry_out(chosen, output or dated_folder(chosen.name), json=json)
+
+
+def _workload(
+    kind: str | None,
+    topic: str | None,
+    events: int | None,
+    rate: float | None,
+    payload_bytes: int | None,
+    speed: float | None,
+) -> dict[str, Any]:
+    """Return what was said of the workload, as the fields of `Workload`."""
+    given: dict[str, Any] = {
+        "topic": None if topic is None else Topic.parse(topic),
+        "events": events,
+        "rate": rate,
+        "payload_bytes": payload_bytes,
+        "speed": speed,
+    }
+    if kind is not None:
+        name, colon, file = kind.partition(":")
+        if name not in KINDS:
+            raise ScenarioError(f"unknown workload {name!r}; known: {', '.join(KINDS)}")
+        given |= {"kind": name, "file": Path(file) if colon else None}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _base(
+    name: str | None, community: list[str] | None, sizes: str | None, workload: dict[str, Any]
+) -> Scenario:
+    """Return the scenario that the communities come from."""
+    if sum(given is not None for given in (name, community or None, sizes)) > 1:
+        raise ScenarioError("give one of --scenario, --community and --sizes")
+    if name is not None:
+        return find_scenario(name)
+    if community:
+        return _with_deepest(dict(map(_community, community)))
+    if sizes is not None:
+        try:
+            numbers = [int(size) for size in sizes.split(",")]
+        except ValueError:
+            raise ScenarioError(f"--sizes takes numbers like 84,27,7, not {sizes!r}") from None
+        return _with_deepest(chain(numbers))
+    if workload.get("kind", "synthetic") == "synthetic":
+        return find_scenario("paper")
+    publications = Workload(**workload).load()
+    return Scenario(
+        name=workload["kind"],
+        communities=communities_for(publications, MEMBERS, MEMBERS_MAX),
+        workload=Workload(**workload),
+    )
+
+
+def _with_deepest(communities: dict[Topic, int]) -> Scenario:
+    deepest = max(communities, key=lambda topic: topic.level)
+    return Scenario(communities=communities, workload=Workload(topic=deepest))
+
+
+def _community(given: str) -> tuple[Topic, int]:
+    name, _, size = given.partition("=")
+    if not size.isdecimal():
+        raise ScenarioError(f"--community takes TOPIC=N, like .soccer=10, not {given!r}")
+    return Topic.parse(name), int(size)
+
+
+def _merged(scenario: Scenario, given: dict[str, Any], kill: float | None) -> Workload:
+    """Put what was said of the workload over the scenario's."""
+    before = {} if "kind" in given else attrs.asdict(scenario.workload, recurse=False)
+    if "kind" in given and given["kind"] == "synthetic":
+        before = {"topic": max(scenario.communities, key=lambda topic: topic.level)}
+    merged = before | given
+    killing = scenario.kill if kill is None else kill
+    if killing and merged.get("kind", "synthetic") == "synthetic" and merged.get("rate") is None:
+        merged["rate"] = KILL_RATE
+        merged["events"] = merged.get("events") or KILL_EVENTS
+    return Workload(**merged)
+
+
+def _parameters(
+    base: Parameters,
+    c: float | None,
+    g: float | None,
+    a: float | None,
+    z: int | None,
+    tau: int | None,
+    p_sel: float | None,
+) -> Parameters:
+    if all(given is None for given in (c, g, a, z, tau, p_sel)):
+        return base  # with what a scenario file says of searches and checks
+    return options.parameters(c, g, a, z, tau, p_sel, defaults=base)

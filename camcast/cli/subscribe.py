@@ -1,0 +1,111 @@
+"""``camcast subscribe``: the events of a topic and its subtopics, as JSON lines on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+
+from camcast.cli import options
+from camcast.cli.failure import clear_failures, complain
+from camcast.cli.output import print_json
+from camcast.cli.until_signalled import run_until_signalled
+from camcast.community import JOIN_SECONDS, CommunityManager
+from camcast.subscription import Lagged, Received
+from camcast.topics import Topic
+
+
+def subscribe(
+    topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer; '.' is the root.")],
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help="Stop after so many events.")
+    ] = None,
+    membership: options.Membership = "scamp",
+    settings: options.MembershipOptions = None,
+    gateway_file: options.GatewayFile = None,
+    gateway: options.GatewayAddresses = None,
+    retry: options.Retry = False,
+    bind: options.Bind = options.DEFAULT_BIND,
+    advertise: options.Advertise = None,
+    insecure: options.Insecure = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
+    ] = False,
+) -> None:
+    """Print the events of a topic and its subtopics, one JSON object a line.
+
+    A line has the event's topic, id, hops (messages that brought it here), and its payload,
+    or payload_base64 where that is not UTF-8. Who names no gateway founds the community, and
+    serves the others as one at the address that it prints.
+    """
+    with clear_failures(*options.COMMUNITY_ERRORS):
+        work = _subscribe(
+            options.manager(
+                membership,
+                settings,
+                bind,
+                advertise,
+                insecure,
+                options.gateways(gateway_file, gateway),
+            ),
+            Topic.parse(topic),
+            count,
+            retry=retry,
+            json=json,
+        )
+        run_until_signalled(work)
+
+
+async def _subscribe(
+    manager: CommunityManager, topic: Topic, count: int | None, *, retry: bool, json: bool
+) -> None:
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    left = count
+
+    # Plain callbacks run in a thread of their own: whoever reads stdout slowly holds up
+    # neither the forwarding of events nor Ctrl-C, and is told what was missed.
+    def show(line: dict[str, object]) -> None:
+        try:
+            print_json(line)
+        except BrokenPipeError:  # e.g. `| head`
+            _finish()
+
+    def on_event(received: Received) -> None:
+        nonlocal left
+        if left != 0:
+            show(_line(received))
+        if left is not None and left > 0:
+            left -= 1
+            if not left:
+                _finish()
+
+    def on_lagged(lagged: Lagged) -> None:
+        if json:
+            show({"missed": lagged.missed})
+        complain(f"too slow: {lagged.missed} events were missed")
+
+    def _finish() -> None:
+        with suppress(RuntimeError):  # the loop has ended by now
+            loop.call_soon_threadsafe(done.set)
+
+    async with manager:
+        community = manager.community(topic)
+        await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
+        if json:
+            show({"joined": topic.name, "address": manager.address})
+        complain(f"joined {topic} at {manager.address}")
+        community.subscribe(on_event, on_lagged=on_lagged)
+        await done.wait()
+
+
+def _line(received: Received) -> dict[str, Any]:
+    line = {"topic": received.topic.name, "id": str(received.id), "hops": received.hops}
+    try:
+        return line | {"payload": received.payload.decode()}
+    except UnicodeDecodeError:
+        return line | {"payload_base64": base64.b64encode(received.payload).decode()}

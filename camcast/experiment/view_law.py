@@ -1,0 +1,28 @@
+"""The law of the view: how large a membership's topic tables should be on average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+from camcast.doors import MembershipContext, find_backend
+from camcast.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.outbox import Outbox, Outlet
+from camcast.topics import ROOT
+from camcast.wire import Kind
+
+
+def view_law(membership: str, options: Mapping[str, object]) -> Callable[[float], float]:
+    """Return the backend's own law, from the size of a community to the mean view."""
+    backend = find_backend(membership)
+    nobody = Contact(PeerId(bytes(PEER_ID_BYTES)), "tcp://127.0.0.1:1")  # it never acts
+    keeper = backend.keeper(
+        MembershipContext(
+            me=nobody,
+            topic=ROOT,
+            rng=Random(0),
+            outlet=Outlet(Outbox(), nobody, Kind.MEMBERSHIP, ROOT.group),
+        ),
+        backend.parse_options(options),
+    )
+    return keeper.expected_view

@@ -1,0 +1,227 @@
+"""A worker: one operating system process that hosts a share of an experiment's nodes.
+
+Started as ``python -m camcast.experiment.worker`` by the conductor. Every node is a
+`CommunityManager` with an input pipe of its own; output pipes are shared. The worker ends
+politely on the order, on SIGTERM, and when the conductor is gone; Ctrl-C is the conductor's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from camcast import (
+    AddressError,
+    BindError,
+    Community,
+    CommunityError,
+    CommunityManager,
+    JsonLinesSink,
+    Parameters,
+    Received,
+    open_pipes,
+)
+from camcast.experiment import orders
+from camcast.streams import stream
+
+DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
+STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
+JOIN_SECONDS: Final = 30.0  # chosen: a busy machine; the conductor gives up after it as well
+# chosen: the estimate's error is 13 % above 64 processes, so 3 sigma are still "settled"
+SIZE_TOLERANCE: Final = 0.4
+
+
+class Worker:
+    """The nodes of this process, and what they were told."""
+
+    def __init__(self, setup: orders.SetUp, say: _Say) -> None:
+        self._setup = setup
+        self._say = say
+        self._pipes = open_pipes()
+        self._sink = JsonLinesSink(Path(setup.trace))
+        self._parameters = Parameters(**setup.parameters)
+        self._managers: dict[int, CommunityManager] = {}
+        self._communities: dict[int, Community] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._publishing: asyncio.Task[None] | None = None
+        self._published = 0
+        self._delivered = 0
+        self._last_delivery = 0.0
+        self._loop = asyncio.get_running_loop()
+
+    async def set_up(self) -> None:
+        """Start all nodes, so that everybody's address is known before anybody joins."""
+        for number, topic in self._setup.nodes.items():
+            await self._start(number, topic)
+        peers = {n: manager.contact.peer.hex() for n, manager in self._managers.items()}
+        self._say(orders.Ready(peers))
+        self._spawn(self._report())
+
+    def obey(self, order: orders.Order) -> None:
+        """Carry out an order, in the background if it takes time."""
+        match order:
+            case orders.Join(nodes=nodes):
+                self._spawn(self._join(nodes))
+            case orders.Freeze():
+                gc.collect()
+                gc.freeze()
+            case orders.Publish(publications=publications):
+                self._publishing = self._spawn(self._publish(publications))
+            case orders.Hush() if self._publishing is not None:
+                self._publishing.cancel()
+
+    async def leave(self) -> None:
+        """Leave politely, and close the trace."""
+        for task in list(self._tasks):
+            task.cancel()
+        counters: dict[str, int] = {}
+        for manager in self._managers.values():
+            for name, value in attrs.asdict(manager.counters).items():
+                counters[name] = counters.get(name, 0) + value
+        await asyncio.gather(*(manager.close() for manager in self._managers.values()))
+        self._pipes.close()
+        with self._sink:
+            pass
+        self._say(orders.Bye(counters))
+
+    def _spawn(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._say(orders.Failed(f"{type(error).__name__}: {error}"))
+
+    async def _start(self, number: int, topic: str) -> None:
+        setup = self._setup
+        manager = CommunityManager(
+            setup.membership,
+            gateways=[setup.gateway],
+            options=setup.options,
+            parameters=self._parameters,
+            trace=self._sink,
+            pipes=self._pipes,
+            rng=stream(setup.seed, "protocol", number),
+        )
+        await manager.start()
+        self._managers[number] = manager
+        self._communities[number] = manager.community(topic)
+
+    async def _join(self, nodes: dict[int, str]) -> None:
+        async def join(number: int, topic: str) -> float:
+            start = self._loop.time()
+            if number not in self._managers:
+                await self._start(number, topic)
+            community = self._communities[number]
+            await community.join(timeout=JOIN_SECONDS, retry=True)
+            seconds = self._loop.time() - start
+            community.subscribe(self._count)
+            return seconds
+
+        seconds = await asyncio.gather(*(join(n, topic) for n, topic in nodes.items()))
+        self._say(orders.Joined(dict(zip(nodes, seconds, strict=True))))
+
+    async def _count(self, _received: Received) -> None:
+        self._delivered += 1
+        self._last_delivery = self._loop.time()
+
+    async def _publish(self, publications: list[orders.Publication]) -> None:
+        for publication in publications:
+            wait = publication.at - self._loop.time()
+            if wait > 0:
+                await asyncio.sleep(wait)
+            await self._communities[publication.node].publish(publication.payload)
+            self._published += 1
+
+    async def _report(self) -> None:
+        while True:
+            self._sink.flush()  # a killed worker loses no more of its trace than one period
+            self._say(
+                orders.Status(
+                    joined=sum(c.state in ("member", "alone") for c in self._communities.values()),
+                    settled=sum(map(self._settled, self._communities.values())),
+                    published=self._published,
+                    delivered=self._delivered,
+                    parasites=sum(m.counters.parasites for m in self._managers.values()),
+                    last_delivery=self._last_delivery,
+                )
+            )
+            await asyncio.sleep(STATUS_SECONDS)
+
+    def _settled(self, community: Community) -> bool:
+        """Whether a node knows peers, the size of its community, and enough super-processes."""
+        sizes = self._setup.communities
+        size = sizes[community.topic.name]
+        above = next((sizes[t.name] for t in community.topic.ancestors() if t.name in sizes), 0)
+        links = sum(len(contacts) for _, contacts in community.links)
+        return (
+            community.state in ("member", "alone")
+            and len(community.peers) >= min(1, size - 1)
+            and abs(community.size - size) <= SIZE_TOLERANCE * size
+            and links >= min(self._parameters.z, above)
+        )
+
+
+class _Say:
+    """Writes reports to what was standard output, which from now on is for them alone."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.dup(sys.stdout.fileno())
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def __call__(self, report: orders.Report) -> None:
+        line = memoryview(orders.to_line(report))
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+        except BrokenPipeError:
+            pass  # the conductor is gone: the end of our input says so too
+
+
+def raise_descriptor_limit() -> None:
+    """Allow this process as many descriptors as it may have, within reason."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+async def _serve() -> None:
+    raise_descriptor_limit()
+    say = _Say()
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=orders.LINE_BYTES_MAX)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    loop.add_signal_handler(signal.SIGTERM, reader.feed_eof)
+    worker: Worker | None = None
+    try:
+        async for line in reader:
+            order = orders.ORDERS.decode(line)
+            if isinstance(order, orders.Stop):
+                break
+            if isinstance(order, orders.SetUp):
+                worker = Worker(order, say)
+                await worker.set_up()
+            else:
+                assert worker is not None, "the first order is to set up"
+                worker.obey(order)
+    except (BindError, AddressError, CommunityError, OSError) as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        say(orders.Failed(text))
+    if worker is not None:
+        await worker.leave()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,1 @@
+"""Models: what theory predicts, in closed forms with the numbers of the papers' equations."""

@@ -1,0 +1,333 @@
+"""Golden conversations: what processes say to each other, as plain text to read and review.
+
+Each scenario is played by real nodes in the memory network, whose messages take 0.01 s; what
+they said is compared with the text beside this file. After a wanted change of behaviour:
+
+    CAMCAST_REWRITE_CONVERSATIONS=1 pytest tests/conversations; git diff tests/conversations
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.links import ReqContact
+from camcast.node import Node
+from camcast.parameters import Parameters
+from camcast.topics import Topic
+from membership.scamp import Echo, Heartbeat, Renew
+from overlays.gateways import Announce, Answer, Ask
+from tests.memory_network import MemoryNetwork
+from tests.transcript import Transcript
+
+HERE = Path(__file__).parent
+REWRITE = "CAMCAST_REWRITE_CONVERSATIONS"
+LINES_MAX = 60
+
+HEARTBEATS = (Heartbeat, Echo)
+GATEWAY = (Announce, Ask, Answer)
+SEARCH = (ReqContact,)
+
+
+class Story:
+    """A network, and the text of what is done and said in it."""
+
+    def __init__(self, seed: int = 1, **options: Any) -> None:
+        self.network = MemoryNetwork(seed)
+        self.text: list[str] = []
+        self.options = options
+        self._topics = (".", ".a", ".a.b", ".a.b.c")
+        self._transcript = Transcript(self.network, self._topics)
+
+    def process(self, *gateways: Node, **parameters: Any) -> Node:
+        """Start a process that knows these gateways."""
+        defaults = {"refresh_probability": 0.0}
+        return self.network.add(
+            tuple(gateway.me.address for gateway in gateways),
+            options=self.options,
+            parameters=Parameters(**{**defaults, **parameters}),
+        )
+
+    def say(self, text: str) -> None:
+        """Write down what is done next."""
+        self.text.append(f"\n# {text}")
+
+    def join(self, node: Node, topic: str, seconds: float = 0.0, *hidden: type[Any]) -> None:
+        """Join, and show what follows within so many seconds."""
+        self.do(node, lambda n, now: n.join(Topic.parse(topic), now), seconds, *hidden)
+
+    def do(
+        self,
+        node: Node,
+        act: Callable[[Node, float], Any],
+        seconds: float,
+        *hidden: type[Any],
+    ) -> None:
+        """Give a command, and show what follows, if time is given for it."""
+        self.network.do(node, act)
+        if seconds:
+            self.run(seconds, *hidden)
+
+    def run(self, seconds: float, *hidden: type[Any]) -> None:
+        """Let time pass, and show what is said but for messages of the hidden kinds."""
+        self.network.run(seconds)
+        self.text += self._transcript.lines(*hidden)
+        self._transcript.exchanges.clear()
+
+    def skip(self, seconds: float) -> None:
+        """Let time pass unseen."""
+        self.network.run(seconds)
+        self._transcript.exchanges.clear()
+
+    def wait_for(self, who: Node, kind: type[Any], copies: int) -> None:
+        """Let time pass unseen until this process asks for so many copies or more."""
+        while not any(
+            e.sender == who.me.address and e.content.copies >= copies
+            for e in self._transcript.of(kind)
+        ):
+            self._transcript.exchanges.clear()
+            self.network.run(0.01)
+
+    def only(self, who: Node) -> None:
+        """Forget what was not said by, to or for this process."""
+        about = [e for e in self._transcript.exchanges if who.me.address in (e.sender, e.target)]
+        self._transcript.exchanges[:] = about
+
+    def state(self, *nodes: Node, topic: str = ".a") -> None:
+        """Write down who holds arcs to whom."""
+        for node in nodes:
+            participation = node.participation(Topic.parse(topic))
+            assert participation is not None
+            view = " ".join(sorted(self.name(c.address) for c in participation.membership.peers()))
+            self.text.append(f"{'':9}{self.name(node.me.address)}'s view of {topic}: {view}")
+
+    @staticmethod
+    def name(address: str) -> str:
+        return "n" + address.rpartition(":")[2]
+
+
+def community(story: Story, size: int, topic: str = ".a", seconds: float = 5.0) -> list[Node]:
+    """Let a gateway, which is a member too, and others join, unseen."""
+    nodes = [story.process()]
+    nodes += [story.process(nodes[0]) for _ in range(size - 1)]
+    for node in nodes:
+        story.join(node, topic, 0.0)
+        story.skip(1.0)
+    story.skip(seconds)
+    return nodes
+
+
+def gateway_seek(story: Story) -> None:
+    """A gateway of no community remembers who announces itself, and tells who asks.
+
+    n1 is the gateway. Without members the newcomer founds the community.
+    """
+    gateway = story.process()
+    founder, second = story.process(gateway), story.process(gateway)
+    story.say("n2 joins .a: the gateway knows nobody, so n2 founds the community")
+    story.join(founder, ".a", 0.5, *HEARTBEATS)
+    story.say("n3 joins .a: the gateway names n2, who subscribes it")
+    story.join(second, ".a", 0.4, *HEARTBEATS)
+    story.say("n3 leaves: it withdraws from the gateway, and takes leave of its peers")
+    story.do(second, lambda n, now: n.leave(Topic.parse(".a"), now), 0.1, *HEARTBEATS)
+    story.say("the lease at the gateway is renewed every 10 s")
+    story.run(9.5, *HEARTBEATS)
+
+
+def gateway_silent(story: Story) -> None:
+    """Nobody answers: the process asks again, at growing pauses, and founds nothing."""
+    gateway = story.process()
+    lonely = story.process(gateway)
+    story.network.kill(gateway)
+    story.say("n1, the only gateway, is dead; n2 joins .a")
+    story.join(lonely, ".a", 14.0, Announce)
+    participation = lonely.participation(Topic.parse(".a"))
+    assert participation is not None
+    asked = " ".join(map(story.name, participation.unreachable))
+    story.text.append(f"{'':9}n2 has joined: {participation.joined}; it asked in vain: {asked}")
+
+
+def scamp_join(story: Story) -> None:
+    """SCAMP: three processes join, through the gateway n1, which is a member too.
+
+    A newcomer's view starts as {contact}; its contact sends |view| + c copies of the
+    subscription, and who keeps one says so.
+    """
+    nodes = [story.process()]
+    nodes += [story.process(nodes[0]) for _ in range(3)]
+    story.join(nodes[0], ".a")
+    for number, node in enumerate(nodes[1:], 2):
+        story.say(f"n{number} joins")
+        story.join(node, ".a", 0.9, *HEARTBEATS, *GATEWAY, *SEARCH)
+        story.state(*nodes[:number])
+
+
+def scamp_heartbeats(story: Story) -> None:
+    """Heartbeats prove both ends of an arc alive, carry weights and size samples."""
+    community(story, 3)
+    story.say("one period of a community of three")
+    story.run(1.0, *GATEWAY, *SEARCH)
+
+
+def scamp_unsubscribe(story: Story) -> None:
+    """A process leaves: of its l holders, l - c - 1 replace it by one of its own view."""
+    nodes = community(story, 6)
+    story.state(*nodes)
+    story.say("n3 leaves")
+    story.do(
+        nodes[2],
+        lambda n, now: n.leave(Topic.parse(".a"), now),
+        0.1,
+        *HEARTBEATS,
+        *GATEWAY,
+        *SEARCH,
+    )
+    story.state(*(node for node in nodes if node is not nodes[2]))
+
+
+def scamp_lease(story: Story) -> None:
+    """A lease ends: copies for new holders first, and then the old holders drop.
+
+    Of 20 processes, with c = 0, only what is said by, to or for n4 is shown.
+    """
+    story.options["c"] = 0
+    nodes = community(story, 20, seconds=20.0)
+    story.wait_for(nodes[3], Renew, 2)
+    story.say("n4's lease ends; it asks for as many copies as the law says it should have holders")
+    story.network.run(2.5)
+    story.only(nodes[3])
+    story.run(0.0, *HEARTBEATS, *GATEWAY, *SEARCH)
+
+
+def scamp_isolation(story: Story) -> None:
+    """A process that nobody hears subscribes again, through whom it remembers."""
+    nodes = community(story, 3, seconds=2.0)
+    cut = nodes[2].me.address
+    story.say("n3's links are cut; after 5 silent periods all have given each other up")
+    story.network.reachable = lambda source, target: cut not in (source, target)
+    story.skip(8.0)
+    story.state(*nodes)
+    story.say("the links heal")
+    story.network.reachable = lambda _source, _target: True
+    story.run(5.0, *HEARTBEATS, *GATEWAY, *SEARCH)
+    story.skip(5.0)
+    story.say("five seconds later")
+    story.state(*nodes)
+
+
+def link_search(story: Story) -> None:
+    """Figure 5: the search for super-processes widens by one ancestor a timeout.
+
+    n1 is a gateway of no community. Nobody is in .a.b or .a; n2 is in the root community.
+    """
+    gateway = story.process()
+    root, low, fellow = (story.process(gateway, z=2, check_seconds=1e6) for _ in range(3))
+    story.join(root, ".")
+    story.skip(2.0)
+    story.say("n3 joins .a.b.c; its search starts at .a.b")
+    story.join(low, ".a.b.c", 4.0, *HEARTBEATS, Announce)
+    story.say("n4 joins .a.b; n3's search, which goes on for the nearer levels, finds it")
+    story.join(fellow, ".a.b")
+    story.run(5.0, *HEARTBEATS, Announce)
+
+
+def link_relay(story: Story) -> None:
+    """Figure 5, lines 4 to 13: a neighbour answers a search, or passes it on for the searcher.
+
+    n1 is the gateway and founder of .a, and the only one in the root community. What is said
+    to the gateway as such is not shown: without it the neighbours alone would do.
+    """
+    nodes = community(story, 3)
+    story.skip(2.0)
+    story.network.do(nodes[0], lambda n, now: n.join(Topic.parse("."), now))
+    story.say("n1 has joined the root community; the searches of .a meet it")
+    story.run(9.0, *HEARTBEATS, *GATEWAY)
+
+
+def link_upkeep(story: Story) -> None:
+    """Figure 6: a check finds a dead super-process, and a live one names another.
+
+    n1 is the gateway; n2 to n4 are in the root community, n5 is in .a with z = 2.
+    """
+    gateway = story.process()
+    above = [story.process(gateway) for _ in range(3)]
+    for node in above:
+        story.join(node, ".")
+        story.skip(1.0)
+    low = story.process(gateway, z=2, check_seconds=4.0)
+    story.join(low, ".a")
+    story.skip(3.0)
+    participation = low.participation(Topic.parse(".a"))
+    assert participation is not None
+    dead = participation.links[0].nearest()[1][0]
+    story.say(f"n5 links to two of them; {story.name(dead.address)} crashes")
+    story.network.kill(story.network.nodes[dead.address])
+    story.run(8.0, *HEARTBEATS, *GATEWAY, *SEARCH)
+    links = " ".join(story.name(c.address) for c in participation.links[0].nearest()[1])
+    story.text.append(f"{'':9}n5 links to {links}")
+
+
+def upward(story: Story) -> None:
+    """Figures 7 and 8: an event climbs from .a.b over .a to the root.
+
+    n1 is a gateway of no community; n2 and n3 are in ., n4 and n5 in .a, n6 and n7 in .a.b.
+    In communities of fewer than g = 5 everyone is a link: p_sel = 1; here p_a = a/z = 1/3.
+    """
+    gateway = story.process()
+    nodes = []
+    for topic in (".", ".", ".a", ".a", ".a.b", ".a.b"):
+        nodes.append(story.process(gateway))
+        story.join(nodes[-1], topic)
+        story.skip(1.0)
+    story.skip(20.0)
+    story.say("n6 publishes in .a.b")
+    story.do(
+        nodes[4],
+        lambda n, now: n.publish(Topic.parse(".a.b"), b"goal", now),
+        0.2,
+        *HEARTBEATS,
+        *GATEWAY,
+    )
+    got = [story.name(node.me.address) for node, _ in story.network.delivered]
+    story.text.append(f"{'':9}delivered once each, in this order, by {' '.join(got)}")
+
+
+SCENARIOS: tuple[Callable[[Story], None], ...] = (
+    *(gateway_seek, gateway_silent, scamp_join, scamp_heartbeats, scamp_unsubscribe),
+    *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, upward),
+)
+
+
+def written(scenario: Callable[[Story], None]) -> str:
+    story = Story()
+    scenario(story)
+    about = "\n".join(line.strip() for line in (scenario.__doc__ or "").strip().splitlines())
+    return "\n".join([about, *story.text, ""])
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_they_say_what_is_written(scenario: Callable[[Story], None]) -> None:
+    path = HERE / f"{scenario.__name__}.txt"
+    text = written(scenario)
+    if os.environ.get(REWRITE):
+        path.write_text(text, "utf-8")
+    golden = path.read_text("utf-8")
+    diff = unified_diff(golden.splitlines(), text.splitlines(), str(path), "now", lineterm="")
+    assert text == golden, f"the conversation changed; {REWRITE}=1 rewrites it:\n" + "\n".join(diff)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_a_conversation_is_short_enough_to_read(scenario: Callable[[Story], None]) -> None:
+    lines = (HERE / f"{scenario.__name__}.txt").read_text("utf-8").splitlines()
+    assert len(lines) <= LINES_MAX
+    assert max(map(len, lines)) <= 120
+
+
+def test_every_text_belongs_to_a_scenario() -> None:
+    names = sorted(scenario.__name__ for scenario in SCENARIOS)
+    assert sorted(path.stem for path in HERE.glob("*.txt")) == names

@@ -1,0 +1,220 @@
+"""The blocking face: the same, from scripts and threads."""
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import camcast
+from camcast import (
+    AddressInUse,
+    CommunityError,
+    GatewayTimeout,
+    NotReady,
+    Parameters,
+    Received,
+    TopicError,
+    blocking,
+)
+
+TIMEOUT_SECONDS = 20.0
+CERTAIN = Parameters(a=3.0, search_seconds=0.2)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def manager(*gateways: str) -> blocking.CommunityManager:
+    return blocking.CommunityManager(gateways=gateways, parameters=CERTAIN)
+
+
+@pytest.mark.parametrize("name", ["CommunityManager", "Community", "Subscription"])
+def test_names_and_arguments_are_the_same(name: str) -> None:
+    there, here = getattr(camcast, name), getattr(blocking, name)
+    public = {n for n in vars(there) if not n.startswith("_")} - {"pipes", "put"}
+    assert public == {n for n in vars(here) if not n.startswith("_")}
+    for method in public:
+        if inspect.isfunction(vars(there)[method]):
+            ours = inspect.signature(vars(here)[method])
+            theirs = inspect.signature(vars(there)[method])
+            assert ours.parameters.keys() == theirs.parameters.keys(), method
+            for parameter, value in ours.parameters.items():
+                assert value.default == theirs.parameters[parameter].default, method
+
+
+def test_an_event_travels_between_two_managers() -> None:
+    with manager() as first, manager(first.address) as second:
+        events = first.join(".a").subscribe()
+        publisher = second.join(".a.b")
+        publisher.ready(0, min_links=1)
+        receipt = publisher.publish(b"hello")
+        assert (receipt.peers, receipt.links) == (0, 1)
+        event = next(events)
+        assert isinstance(event, Received)
+        assert (event.payload, event.id, event.hops) == (b"hello", receipt.id, 1)
+        assert publisher.state == "alone"
+        assert publisher.super_topics == (first.join(".a").topic,)
+        assert [topic.name for topic, _ in publisher.links] == [".a"]
+        assert publisher.peers == ()
+        assert publisher.size == 1.0
+        assert [c.topic.name for c in second.super_communities(".a.b")] == [".a"]
+        assert second.counters.upward_sent == 1
+        assert first.counters.events == 1
+        publisher.stop_publishing()
+        assert repr(publisher) == "<Community .a.b left>"
+
+
+def test_iteration_ends_when_the_subscription_or_the_manager_closes() -> None:
+    with manager() as only, ThreadPoolExecutor(2) as pool:
+        community = only.join(".a")
+        first, second = community.subscribe(), community.subscribe()
+        lists = [pool.submit(list, first), pool.submit(list, second)]
+        community.publish(b"x")
+        first.close()
+        assert [e.payload for e in lists[0].result(TIMEOUT_SECONDS)] == [b"x"]
+        assert first.closed
+        only.close()
+        assert [e.payload for e in lists[1].result(TIMEOUT_SECONDS)] == [b"x"]
+        assert list(second) == []
+
+
+def test_several_threads_publish_and_iterate_at_once() -> None:
+    with manager() as only, ThreadPoolExecutor(8) as pool:
+        community = only.join(".a")
+        events = community.subscribe()
+        readers = [pool.submit(lambda: [e.payload for e in events]) for _ in range(4)]
+        sent = [b"%d" % number for number in range(400)]
+        for number in range(4):
+            part = sent[number::4]
+            pool.submit(lambda part=part: [community.publish(event) for event in part])
+        eventually(lambda: only._manager._runner.node._sequence == 400)  # type: ignore[union-attr]
+        community.unsubscribe(events)
+        got = [payload for reader in readers for payload in reader.result(TIMEOUT_SECONDS)]
+        assert sorted(got) == sorted(sent)
+
+
+def test_callbacks_run_in_their_own_threads_and_may_publish() -> None:
+    with manager() as only:
+        answers = only.join(".answers").subscribe()
+
+        def answer(received: Received) -> None:
+            only.join(".answers").publish(received.payload[::-1])
+
+        questions = only.join(".questions")
+        subscription = questions.subscribe(answer)
+        questions.publish(b"abc")
+        event = next(answers)
+        assert isinstance(event, Received)
+        assert event.payload == b"cba"
+        assert (subscription.errors, subscription.missed) == (0, 0)
+
+
+def test_a_coroutine_callback_is_told_not_to_wait() -> None:
+    with manager() as only:
+        community = only.join(".a")
+        caught: list[str] = []
+
+        async def callback(received: Received) -> None:
+            try:
+                community.publish(b"again")
+            except CommunityError as error:
+                caught.append(str(error))
+
+        community.subscribe(callback)
+        community.publish(b"x")
+        eventually(lambda: bool(caught))
+        assert "a coroutine callback cannot wait" in caught[0]
+
+
+def test_errors_are_the_same() -> None:
+    with manager() as only:
+        with pytest.raises(TopicError):
+            only.join("soccer")
+        with pytest.raises(NotReady):
+            only.join(".a").ready(timeout=0.05)
+        with pytest.raises(AddressInUse):
+            blocking.CommunityManager(bind=only.address).start()
+        silent = blocking.CommunityManager(bind="tcp://127.0.0.1:0")
+        with silent:
+            address = silent.address
+        with manager(address) as lonely, pytest.raises(GatewayTimeout, match=address):
+            lonely.join(".a")
+
+
+def test_a_closed_manager_says_so_and_can_start_again() -> None:
+    once = manager()
+    with pytest.raises(CommunityError, match="not running"):
+        once.join(".a")
+    for _ in range(2):
+        with once:
+            once.start()
+            assert once.join(".a").state == "alone"
+        once.close()
+        with pytest.raises(CommunityError, match="not running"):
+            _ = once.address
+
+
+def test_close_ends_the_calls_that_are_waiting() -> None:
+    with manager() as only, ThreadPoolExecutor(1) as pool:
+        community = only.join(".a")
+        waiting = pool.submit(community.ready, timeout=None)
+        eventually(waiting.running)
+        only.close()
+        with pytest.raises(CommunityError):
+            waiting.result(TIMEOUT_SECONDS)
+
+
+def test_close_leaves_no_thread_or_descriptor_behind() -> None:
+    def use() -> None:
+        with manager() as first, manager(first.address) as second:
+            first.join(".a").subscribe(lambda received: None)
+            second.join(".a").publish(b"x")
+
+    use()
+    threads, descriptors = threading.enumerate(), len(os.listdir("/proc/self/fd"))
+    use()
+    eventually(lambda: threading.enumerate() == threads)
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_ctrl_c_ends_a_waiting_loop_and_leaves_politely(tmp_path: Path) -> None:
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import sys\n"
+        "from camcast import blocking\n"
+        "with blocking.CommunityManager(gateways=sys.argv[1:]) as manager:\n"
+        "    try:\n"
+        "        for event in manager.join('.a').subscribe():\n"
+        "            print(event.payload.decode(), flush=True)\n"
+        "    except KeyboardInterrupt:\n"
+        "        print('interrupted')\n"
+    )
+    with manager() as first:
+        community = first.join(".a")
+        process = subprocess.Popen(
+            [sys.executable, script, first.address], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        with process:
+            try:
+                community.ready(timeout=TIMEOUT_SECONDS)
+                community.publish(b"hello")
+                assert process.stdout.readline() == "hello\n"
+                process.send_signal(signal.SIGINT)
+                assert process.wait(TIMEOUT_SECONDS) == 0
+                assert process.stdout.read() == "interrupted\n"
+                eventually(lambda: community.state == "alone")  # it said goodbye
+            finally:
+                process.kill()

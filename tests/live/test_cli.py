@@ -1,0 +1,327 @@
+"""The command line as a person and a script use it: separate processes, real sockets."""
+
+import base64
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TIMEOUT_SECONDS = 30.0
+COMMAND = [sys.executable, "-W", "error", "-m", "camcast"]
+QUICK = ["--set", "heartbeat_seconds=0.2", "--set", "suspect_after=50"]
+
+
+class Running:
+    """A command that runs on; its stdout can be read a line at a time, with a deadline."""
+
+    def __init__(self, *arguments: str | Path, **settings: Any) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **settings,
+        )
+        self._rest = b""
+
+    def line(self) -> str:
+        """Read the next line of stdout; "" at its end."""
+        assert self.process.stdout is not None
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], deadline - time.monotonic())
+            assert ready, "no line in time"
+            chunk = os.read(self.process.stdout.fileno(), 65536)
+            if not chunk:
+                return ""
+            self._rest += chunk
+        line, self._rest = self._rest.split(b"\n", 1)
+        return line.decode()
+
+    def read(self) -> Any:
+        """Read the next line of stdout as JSON."""
+        return json.loads(self.line())
+
+    def end(self, number: int | None = None) -> tuple[int, str]:
+        """Send a signal, wait for the end, and return the exit code and what stderr says."""
+        if number is not None:
+            self.process.send_signal(number)
+        code = self.process.wait(TIMEOUT_SECONDS)
+        assert self.process.stderr is not None
+        return code, self.process.stderr.read().decode()
+
+    def __enter__(self) -> "Running":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def camcast(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run a command to its end: exit code, stdout, stderr."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[str]:
+    """A gateway in a process of its own, that ends politely when it is terminated."""
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--json") as running:
+        yield running.read()["address"]
+        assert running.end(signal.SIGTERM) == (0, "")
+
+
+def subscriber(topic: str, gateway: str, *more: str) -> Running:
+    return Running("subscribe", topic, "--gateway", gateway, "--json", *QUICK, *more)
+
+
+# -- events ------------------------------------------------------------------------------------
+
+
+def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None:
+    with ExitStack() as stack:
+        root, soccer, tennis = (
+            stack.enter_context(subscriber(topic, gateway))
+            for topic in (".travel", ".travel.soccer", ".travel.tennis")
+        )
+        for running, topic in ((root, ".travel"), (soccer, ".travel.soccer")):
+            joined = running.read()
+            assert joined["joined"] == topic
+            assert joined["address"].startswith("tcp://127.0.0.1:")
+        tennis.read()
+        code, out, err = camcast(
+            "publish", ".travel.soccer", "Grüße", "--gateway", gateway, "--json"
+        )
+        assert (code, err) == (0, "")
+        receipt = json.loads(out)
+        assert receipt.keys() == {"topic", "id", "peers", "links"}
+        assert (receipt["peers"], receipt["links"]) == (1, 1)
+        for running in (soccer, root):
+            event = running.read()
+            assert event.pop("hops") in (1, 2)
+            assert event == {"topic": ".travel.soccer", "id": receipt["id"], "payload": "Grüße"}
+        for running, number in ((root, signal.SIGINT), (soccer, signal.SIGTERM)):
+            code, err = running.end(number)
+            assert code == 0
+            assert "Traceback" not in err
+            assert running.line() == ""
+        assert tennis.end(signal.SIGINT)[0] == 0
+        assert tennis.line() == ""  # a sibling's event never got there
+
+
+def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: str) -> None:
+    with subscriber(".lines", gateway, "--count", "4") as running:
+        running.read()
+        stdin = b"first\n\xff\xfe\n" + b"x" * 1_048_577 + b"\n\n" + b"no newline at the end"
+        code, out, err = camcast("publish", ".lines", "--gateway", gateway, stdin=stdin)
+        assert (code, out) == (1, "")
+        assert err == "camcast: line 3 is over 1,048,576 bytes and was not published\n"
+        events = [running.read() for _ in range(4)]
+        assert [event.get("payload") for event in events] == [
+            "first",
+            None,
+            "",
+            "no newline at the end",
+        ]
+        assert base64.b64decode(events[1]["payload_base64"]) == b"\xff\xfe"
+        assert len({event["id"] for event in events}) == 4
+        assert running.end()[0] == 0  # --count
+
+
+def test_a_big_file_arrives_whole(gateway: str) -> None:
+    count = 20_000  # more than an output queue holds
+    with subscriber(".big", gateway, "--count", str(count)) as running:
+        running.read()
+        stdin = b"".join(b"%d\n" % number for number in range(count))
+        code, out, _ = camcast("publish", ".big", "--gateway", gateway, "--json", stdin=stdin)
+        assert code == 0
+        assert len(out.splitlines()) == count
+        got = [running.read() for _ in range(count)]
+        assert [int(event["payload"]) for event in got] == list(range(count))
+
+
+def test_who_names_no_gateway_is_one(gateway: str) -> None:
+    with Running("subscribe", ".own", "--json") as founder:
+        address = founder.read()["address"]
+        assert camcast("publish", ".own", "x", "--gateway", address)[0] == 0
+        assert founder.read()["payload"] == "x"
+        code, err = founder.end(signal.SIGINT)
+        assert (code, err) == (0, f"camcast: joined .own at {address}\n")
+
+
+def test_a_gateway_file_names_gateways_by_topic(gateway: str, tmp_path: Path) -> None:
+    file = tmp_path / "gateways.toml"
+    file.write_text(f'[gateways]\n"." = ["{free_address()}"]\n".file" = ["{gateway}"]\n')
+    with Running("subscribe", ".file", "--gateways", file, "--json", *QUICK) as running:
+        running.read()
+        assert camcast("publish", ".file", "x", "--gateways", file)[0] == 0
+        assert running.read()["payload"] == "x"
+
+
+def test_an_event_published_alone_is_refused(gateway: str) -> None:
+    code, out, err = camcast("publish", ".lonely", "x", "--gateway", gateway, "--wait", "0.5")
+    assert (code, out) == (1, "")
+    assert err == (
+        "camcast: nobody else was found in .lonely or above it within 0.5 s, and nothing was"
+        " published; start a subscriber, check --gateway, or --wait longer\n"
+    )
+
+
+def test_with_retry_a_subscriber_joins_once_the_gateway_runs() -> None:
+    address = free_address()
+    with Running("subscribe", ".late", "--gateway", address, "--retry", "--json") as running:
+        with Running("gateway", "--bind", address) as gateway:
+            assert gateway.line() == address
+            assert running.read()["joined"] == ".late"
+            assert gateway.end(signal.SIGINT) == (0, "")
+        assert running.end(signal.SIGTERM)[0] == 0
+
+
+# -- ends --------------------------------------------------------------------------------------
+
+
+def test_a_closed_stdout_ends_a_subscriber_quietly(gateway: str) -> None:
+    with Running("subscribe", ".pipe", "--gateway", gateway, "--json", *QUICK) as running:
+        running.read()
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+        camcast("publish", ".pipe", "x", "--gateway", gateway)
+        code, err = running.end()
+        assert code == 0
+        assert "Traceback" not in err
+        assert "Broken" not in err
+
+
+def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:
+    with (
+        subscriber(".reads", gateway) as peer,
+        Running(
+            "subscribe", ".asks", "--gateway", free_address(), "--retry", "-m", "scamp"
+        ) as asks,
+    ):
+        peer.read()
+        reads = subprocess.Popen(
+            [*COMMAND, "publish", ".reads", "--gateway", gateway],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with reads:
+            assert reads.stdin is not None
+            assert reads.stderr is not None
+            reads.stdin.write(b"line\n")
+            reads.stdin.flush()
+            assert peer.read()["payload"] == "line"
+            reads.send_signal(signal.SIGINT)
+            assert reads.wait(TIMEOUT_SECONDS) == 0  # although stdin is open
+            assert reads.stderr.read() == b""
+        assert asks.end(signal.SIGTERM) == (0, "")
+
+
+# -- what is wrong -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["publish", "soccer", "x"], 2, "topic 'soccer' must start with '.', the root; try"),
+        (["subscribe", ".a..b"], 2, "topic '.a..b' has an empty level"),
+        (["subscribe", ".a", "-m", "x"], 2, "unknown membership 'x'; installed: "),
+        (["gateway", "-m", "x"], 2, "unknown membership 'x'; installed: "),
+        (["subscribe", ".a", "--set", "d=1"], 2, "membership 'scamp' has no option 'd'; it has: c"),
+        (["subscribe", ".a", "--set", "c=x"], 2, "'c' of membership 'scamp' takes a whole number"),
+        (["subscribe", ".a", "--set", "c"], 2, "--set takes NAME=VALUE, not 'c'"),
+        (["subscribe", ".a", "--gateway", "here"], 2, "gateways of '.': address 'here' is not"),
+        (["subscribe", ".a", "--gateways", "none.toml"], 2, "none.toml: No such file"),
+        (["gateway", "--bind", "nowhere"], 2, "address 'nowhere' is not of the form"),
+        (["gateway", "--bind", "tcp://0.0.0.0:0"], 2, "can be reached from other machines"),
+        (["gateway", "--bind", "tcp://0.0.0.0:0", "--insecure"], 2, "which address to advertise"),
+        (
+            ["gateway", "--bind", "tcp://192.0.2.1:7000", "--insecure"],
+            1,
+            "cannot listen at tcp://192.0.2.1:7000: ",
+        ),
+        (
+            ["subscribe", ".a", "--gateway", "tcp://no-such-host.invalid:1"],
+            2,
+            "no address for 'no-such-host.invalid'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    arguments: list[str], code: int, message: str
+) -> None:
+    got, out, err = camcast(*arguments)
+    assert (got, out) == (code, "")
+    assert err.startswith("camcast: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["subscribe", "publish"])
+def test_silent_gateways_are_named(command: str) -> None:
+    addresses = [free_address(), free_address()]
+    options = [part for address in addresses for part in ("--gateway", address)]
+    code, out, err = camcast(command, ".a", *options)
+    assert (code, out) == (1, "")
+    assert f"no gateway answered for .a; tried {', '.join(addresses)}." in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_port_in_use_is_said(gateway: str) -> None:
+    code, _, err = camcast("gateway", "--bind", gateway)
+    assert code == 1
+    assert err.startswith(f"camcast: cannot listen at {gateway}: another program uses this port")
+
+
+def test_a_wrong_gateway_file_is_named_with_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "gateways.toml"
+    file.write_text('[gateways]\n".a" = ["tcp://127.0.0.1:x"]\n')
+    code, _, err = camcast("publish", ".a", "x", "--gateways", file)
+    assert code == 2
+    assert err.startswith(f"camcast: {file}: gateways of '.a': address 'tcp://127.0.0.1:x' has")
+
+
+# -- help --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "subscribe", "publish", "gateway"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    code, out, _ = camcast(command, "--help")
+    assert code == 0
+    assert f"Example: camcast {command}" in " ".join(out.split())
+
+
+def test_the_version_is_told_and_a_missing_command_gets_help() -> None:
+    code, out, _ = camcast("--version")
+    assert code == 0
+    assert out.startswith("camcast 0.")
+    assert "subscribe" in "".join(camcast()[1:])
+    code, _, err = camcast("shout")
+    assert code == 2
+    assert "No such command" in err

@@ -1,0 +1,101 @@
+"""Every example runs as it stands, finishes by itself, and prints what it says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TIMEOUT_SECONDS = 30.0
+
+PRINTS = {
+    "ten_lines.py": [
+        "left for 0 peers and 1 super-process",
+        ".soccer.italy: Roma 3, Lazio 2, after 1 hop",
+    ],
+    "typed_events.py": [
+        "Goal is .MatchEvent.Goal, Card is .MatchEvent.Card",
+        "fan: Goal(match='Roma-Lazio', minute=12, scorer='Totti')",
+        "newspaper: Card(match='Roma-Lazio', minute=30, player='Nesta', red=True)",
+        "newspaper: Goal(match='Roma-Lazio', minute=12, scorer='Totti')",
+    ],
+    "blocking_script.py": [
+        *(
+            f".house.{name}: {name} {degrees} degrees"
+            for name in ("cellar", "kitchen")
+            for degrees in (20, 21, 22)
+        ),
+        "all sensors have left",
+    ],
+    "chat.py": [
+        "[Ada in .chat.music] Ben: Does anybody play the oud?",
+        "[Ada in .chat.music] Cem: I do, a little.",
+        "[Ada in .chat] Ada: Nobody below hears what I say up here.",
+        "[Ben in .chat.music] Ben: Does anybody play the oud?",
+        "[Ben in .chat.music] Cem: I do, a little.",
+        "[Cem in .chat.music] Ben: Does anybody play the oud?",
+        "[Cem in .chat.music] Cem: I do, a little.",
+    ],
+}
+
+
+def python(example: str) -> list[str | Path]:
+    return [sys.executable, "-W", "error", EXAMPLES / example]
+
+
+@pytest.mark.parametrize("example", sorted(PRINTS))
+def test_an_example_prints_what_it_says(example: str) -> None:
+    done = subprocess.run(
+        python(example), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    # Sorted, because two processes' events may overtake each other.
+    assert sorted(done.stdout.splitlines()) == sorted(PRINTS[example])
+
+
+def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
+    with (
+        subprocess.Popen(
+            [*python("chat.py"), "Ada", ".chat"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as ada,
+    ):
+        try:
+            assert ada.stdout is not None
+            assert ada.stdin is not None
+            address = ada.stdout.readline().split()[-1]
+            ben = subprocess.run(
+                [*python("chat.py"), "Ben", ".chat", "--gateway", address],
+                input="Hello\n",
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_SECONDS,
+                check=True,
+            )
+            assert "[Ben in .chat] Ben: Hello" in ben.stdout
+            assert ada.stdout.readline() == "[Ada in .chat] Ben: Hello\n"
+            ada.stdin.close()
+            assert ada.wait(TIMEOUT_SECONDS) == 0
+        finally:
+            ada.kill()
+
+
+def test_the_chat_says_what_was_wrong() -> None:
+    for arguments in (["Ada"], ["Ada", "chat"]):
+        done = subprocess.run(
+            [*python("chat.py"), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert "topic" in done.stderr.lower()
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(PRINTS)

@@ -1,0 +1,201 @@
+"""A small experiment with real processes, and how the commands begin and end."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from camcast.experiment.conductor import conduct
+from camcast.experiment.crew import ExperimentError
+from camcast.experiment.output import OutputError, OutputFolder
+from camcast.experiment.progress import Progress
+from camcast.experiment.reading import read_traces
+from camcast.experiment.scenario import Scenario, chain
+from camcast.experiment.summary import summarise
+from camcast.experiment.workload import Workload
+from camcast.parameters import Parameters
+from camcast.topics import Topic
+
+CERTAIN = Parameters(c=5, g=20, a=3, z=3)
+COMMAND = [sys.executable, "-c", "import typer; from camcast.cli.run import run; typer.run(run)"]
+PATIENCE = 60.0  # seconds; far above what anything here takes
+
+
+def _small() -> Scenario:
+    return Scenario(
+        communities=chain([10, 6, 4]),
+        workload=Workload(topic=Topic.parse(".t1.t2"), events=50),
+        parameters=CERTAIN,
+    )
+
+
+def _ignore(_progress: Progress) -> None:
+    pass
+
+
+def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    folder = OutputFolder(tmp_path / "out")
+    outcome = asyncio.run(conduct(_small(), folder, seen.append))
+    summary = outcome.summary
+    assert [c.topic for c in summary.communities] == [".", ".t1", ".t1.t2"]
+    assert [c.processes for c in summary.communities] == [4, 6, 10]
+    assert [c.reception for c in summary.communities] == [1, 1, 1]
+    assert [c.predicted for c in summary.communities] == pytest.approx([1, 1, 1], abs=1e-3)
+    assert summary.deliveries == 50 * (9 + 6 + 4)
+    assert outcome.parasites == 0
+    assert outcome.subscribers_got == 50 * (10 + 6 + 4)
+    assert not outcome.interrupted
+    assert {"joining", "publishing"} <= {progress.phase for progress in seen}
+    written = json.loads((folder.path / "summary.json").read_text())
+    assert written["communities"][0]["reception"] == 1
+    determined = json.loads((folder.path / "scenario.json").read_text())
+    assert determined["scenario"]["communities"] == {".": 4, ".t1": 6, ".t1.t2": 10}
+    assert summarise(read_traces(folder.traces()), _small()) == summary
+    assert not list(folder.path.glob("*.log"))
+    with pytest.raises(OutputError, match="not empty"):
+        OutputFolder(folder.path)
+
+
+def test_a_dying_worker_is_noticed_and_takes_the_others_along(tmp_path: Path) -> None:
+    workers: list[int] = []
+
+    def strangle(progress: Progress) -> None:
+        if progress.published and not workers:
+            workers.extend(_children(os.getpid()))
+            os.kill(workers[0], signal.SIGKILL)
+
+    scenario = Scenario(
+        communities={Topic(()): 6}, workload=Workload(events=10_000, rate=100), processes=3
+    )
+    start = time.monotonic()
+    with pytest.raises(ExperimentError, match="ended with code -9"):
+        asyncio.run(conduct(scenario, OutputFolder(tmp_path), strangle))
+    assert time.monotonic() - start < PATIENCE
+    assert len(workers) == 3
+    assert not [pid for pid in workers if _lives(pid)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> None:
+    output = tmp_path / "out"
+    arguments = ["--sizes", "6,4", "--events", "100000", "--rate", "100", "--json"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--output", str(output)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    workers: list[int] = []
+    try:
+        _wait_for(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), process)
+        workers = _children(process.pid)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, errors
+    assert errors == b""
+    summary = json.loads(out)
+    assert summary["interrupted"]
+    assert summary["deliveries"] > 0
+    assert summary["parasites"] == 0
+    assert len(workers) == 2
+    assert not [pid for pid in workers if _lives(pid)]
+    kinds = [
+        msgspec.json.decode(line)["kind"]
+        for trace in output.glob("trace-*.jsonl")
+        for line in trace.read_bytes().splitlines()
+    ]
+    assert kinds.count("leave") == 10
+
+
+def test_workers_end_when_their_conductor_is_killed(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, "--sizes", "6,4", "--events", "100000", "--rate", "50", "--output", str(output)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), process)
+        workers = _children(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    assert len(workers) == 2
+    _wait_for(lambda: not [pid for pid in workers if _lives(pid)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--scenario", "papers"], "built in: paper"),
+        (["--sizes", "6,x"], "--sizes takes numbers"),
+        (["--community", "soccer=4"], "must start with '.'"),
+        (["--community", ".soccer"], "TOPIC=N"),
+        (["--membership", "scanp"], "installed: scamp"),
+        (["--set", "d=1"], "no option 'd'"),
+        (["--p-sel", "1.5"], "p_sel"),
+        (["--kill", "0.9", "--processes", "2"], "one to survive"),
+        (["--workload", "usenet"], "needs a file"),
+        (["--workload", "usenet:/absent.csv"], "/absent.csv"),
+        (["--workload", "weather"], "known: synthetic"),
+        (["--topic", ".other"], "has no community"),
+        (["--scenario", "paper", "--sizes", "2"], "give one of"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(
+    tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--output", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert named in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def _text(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+def _children(pid: int) -> list[int]:
+    """Return the direct children that run Python, from Linux's process table."""
+    path = Path(f"/proc/{pid}/task")
+    return [
+        int(child)
+        for task in path.iterdir()
+        for child in (task / "children").read_text().split()
+        if b"camcast.experiment.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state != "Z"  # an orphan that nobody has reaped yet
+
+
+def _wait_for(holds, process=None) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -1,0 +1,126 @@
+"""Reads what nodes say to each other in the memory network, for tests and transcripts.
+
+Names are stable: processes are n1, n2… in the order of their start, searches and seeks s1, s2…
+in the order of their first mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from attrs import frozen
+
+from camcast import links, wire
+from camcast.events import Event
+from camcast.identity import Contact
+from camcast.topics import GroupId, Topic
+from camcast.wire import Kind
+from membership.scamp import Copy, Heartbeat, Scamp
+from overlays.gateways import GatewayDiscovery
+from tests.memory_network import MemoryNetwork
+
+DECODERS: dict[Kind, Any] = {
+    Kind.MEMBERSHIP: Scamp.decoder,
+    Kind.LINKS: links.DECODER,
+    Kind.DISCOVERY: GatewayDiscovery.decoder,
+}
+
+
+@frozen
+class Exchange:
+    """One record that one process sent to another."""
+
+    when: float
+    source: str
+    target: str
+    group: GroupId
+    sender: str
+    """Whose message it is: not the source's if it was passed on for another process."""
+    content: Any
+    """An `Event` or a control message."""
+
+
+class Transcript:
+    """Everything said in a network since the transcript was begun."""
+
+    def __init__(self, network: MemoryNetwork, topics: Iterable[str] = (".",)) -> None:
+        self.exchanges: list[Exchange] = []
+        self.frames: list[tuple[str, bytes]] = []
+        self._network = network
+        self._topics = {Topic.parse(name).group: name for name in topics}
+        self._numbers: dict[object, str] = {}
+        network.on_record = self._take
+
+    def of(self, *kinds: type[Any]) -> list[Exchange]:
+        """Return the exchanges whose content is of one of these types."""
+        return [e for e in self.exchanges if isinstance(e.content, kinds)]
+
+    def lines(self, *hidden: type[Any]) -> Iterator[str]:
+        """Yield the exchanges as readable lines, but for those of the hidden types."""
+        for steps in self._walks():
+            e, names = steps[0], [self._name(step.target) for step in steps]
+            if not isinstance(e.content, hidden):
+                more = f" → … {len(names) - 3} more" if len(names) > 3 else ""
+                path = " → ".join([self._name(e.source), *names[:3]]) + more
+                passed_on = "" if e.sender == e.source else f" for {self._name(e.sender)}"
+                where = self._topics.get(e.group, e.group.hex())
+                yield f"{e.when:7.2f}  {path + passed_on:<16} {where:<7} {self._show(e.content)}"
+
+    def _walks(self) -> list[list[Exchange]]:
+        """Join the steps of each copy of a subscription, which is passed on until it is kept."""
+        walks: list[list[Exchange]] = []
+        under_way: dict[tuple[object, ...], list[list[Exchange]]] = {}
+        for e in self.exchanges:
+            walk: list[Exchange] = []
+            if isinstance(e.content, Copy):
+                passing = under_way.get((e.source, e.sender, e.group, e.content.ttl))
+                if passing:
+                    walk = passing.pop(0)
+                onward = (e.target, e.sender, e.group, e.content.ttl - 1)
+                under_way.setdefault(onward, []).append(walk)
+            if not walk:
+                walks.append(walk)
+            walk.append(e)
+        return walks
+
+    def _take(self, source: str, target: str, record: bytes) -> None:
+        self.frames.append((target, wire.FRAME_HEADER + record))
+        group: GroupId
+        if record[4] == Kind.EVENT:
+            group, sender = wire.EVENT_HEAD.unpack_from(record)[1], source
+            content: Any = wire.decode_event(record, 0, len(record))
+        else:
+            kind, group, _, sender, body = wire.decode_control(record, 0, len(record))
+            content = DECODERS[kind].decode(body)
+        now = self._network.now
+        self.exchanges.append(Exchange(now, source, target, group, sender, content))
+
+    @staticmethod
+    def _name(address: str) -> str:
+        return "n" + address.rpartition(":")[2]
+
+    def _show(self, content: Any) -> str:
+        if isinstance(content, Event):
+            text = content.payload.decode()
+            return f'Event {content.id.sequence} {content.topic} "{text}" hops={content.hops}'
+        fields = msgspec.structs.asdict(content)
+        if isinstance(content, Heartbeat):
+            fields.pop("sponsored", None)
+        shown = (f"{key}={self._show_value(key, value)}" for key, value in fields.items())
+        return f"{type(content).__name__}({', '.join(shown)})"
+
+    def _show_value(self, key: str, value: Any) -> str:
+        match value:
+            case Contact():
+                return self._name(value.address)
+            case tuple():
+                return "[" + " ".join(self._show_value(key, item) for item in value) + "]"
+            case bytes() if key == "sample":
+                return f"<{len(value) // 10} numbers>"
+            case _ if key in ("search", "seek"):
+                return self._numbers.setdefault(value, f"s{len(self._numbers) + 1}")
+            case float():
+                return f"{value:.2f}"
+        return str(value)

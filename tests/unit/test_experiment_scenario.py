@@ -1,0 +1,137 @@
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from camcast.experiment.departures import departures
+from camcast.experiment.scenario import Scenario, ScenarioError, chain, find_scenario
+from camcast.experiment.scenario_file import read_scenario
+from camcast.experiment.schedule import Plan, due
+from camcast.experiment.workload import Workload
+from camcast.topics import ROOT, Topic
+
+GOOD = """
+seed = 7
+processes = 3
+kill = 0.34
+[communities]
+"." = 4
+".soccer" = 9
+[workload]
+topic = ".soccer"
+events = 20
+rate = 50
+[parameters]
+p_sel = 0.5
+[options]
+c = 1
+"""
+
+
+def _file(tmp_path: Path, content: str) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(content)
+    return path
+
+
+def test_a_file_says_everything(tmp_path: Path) -> None:
+    scenario = read_scenario(_file(tmp_path, GOOD))
+    assert scenario.name == "mine"
+    assert scenario.communities == {ROOT: 4, Topic.parse(".soccer"): 9}
+    assert (scenario.seed, scenario.processes, scenario.victims) == (7, 3, 1)
+    assert scenario.parameters.p_sel == 0.5
+    assert scenario.options == {"c": 1}
+    assert len(scenario.publications()) == 20
+    assert scenario.publications()[-1].at_seconds == pytest.approx(19 / 50)
+    assert scenario.as_json()["communities"] == {".": 4, ".soccer": 9}
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("seeds = 1\n" + GOOD, "'seeds'"),
+        (GOOD.replace("rate = 50", "pace = 50"), "'workload.pace'"),
+        (GOOD.replace("rate = 50", 'rate = "fast"'), "'workload.rate'"),
+        (GOOD.replace("p_sel = 0.5", "p_sel = 1.5"), "'p_sel'"),
+        (GOOD.replace("p_sel = 0.5", "p = 0.5"), "'parameters.p'"),
+        (GOOD.replace("c = 1", "d = 1"), "'d'"),
+        (GOOD.replace("kill = 0.34", "kill = 1.2"), "'kill'"),
+        (GOOD.replace("kill = 0.34", "kill = 0.01"), "at least one has to die"),
+        (GOOD.replace('".soccer" = 9', '".soccer" = 0'), ".soccer has 0 processes"),
+        (GOOD.replace('".soccer" = 9', '".soccer" = 99999'), "too many"),
+        (GOOD.replace('".soccer" = 9', '"soccer" = 9'), "'communities.soccer'"),
+        (GOOD.replace("seed = 7", "seed = true"), "'seed'"),
+        (GOOD.replace("seed = 7", "seed = "), "not TOML"),
+        (GOOD.replace('topic = ".soccer"', 'kind = "usenet"'), "needs a file"),
+        ("communities = 3\n", "[communities]"),
+        ("seed = 1\n", "[communities] is missing"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(tmp_path: Path, content: str, named: str) -> None:
+    path = _file(tmp_path, content)
+    with pytest.raises(ScenarioError) as caught:
+        read_scenario(path)
+    assert str(path) in str(caught.value)
+    assert named in str(caught.value)
+
+
+def test_unknown_scenarios_are_told_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="paper"):
+        find_scenario("papers")
+    with pytest.raises(ScenarioError, match=r"absent\.toml"):
+        find_scenario(str(tmp_path / "absent.toml"))
+
+
+def test_the_paper_s_chain() -> None:
+    paper = find_scenario("paper")
+    assert {t.name: n for t, n in paper.communities.items()} == {".": 7, ".d": 27, ".d.g": 84}
+    assert (paper.parameters.a, paper.parameters.z, paper.parameters.c) == (2, 4, 0)
+    assert {p.topics for p in paper.publications()} == {(Topic.parse(".d.g"),)}
+
+
+def test_a_topic_without_a_community_is_named() -> None:
+    scenario = Scenario(communities={ROOT: 3}, workload=Workload(topic=Topic.parse(".a")))
+    with pytest.raises(ScenarioError, match=r"publishes on \.a,"):
+        scenario.publications()
+
+
+def test_the_day_of_departures() -> None:
+    scenario = departures()
+    assert scenario.nodes == 118
+    assert len(scenario.communities) == 1 + 3 + 29
+    assert min(scenario.communities.values()) == 2
+    publications = scenario.publications()
+    assert len(publications) == 842
+    assert publications[-1].at_seconds == pytest.approx(12)
+    carriers = {t: n for t, n in scenario.communities.items() if t.level == 3}
+    assert carriers[Topic.parse(".departures.JFK.B6")] == max(carriers.values())
+    assert carriers[Topic.parse(".departures.JFK.HA")] == 2
+
+
+def test_pauses_are_cut() -> None:
+    whole = Workload(kind="departures").load()
+    cut = Workload(kind="departures", gap_seconds_max=600, speed=2).load()
+    gaps = [b.at_seconds - a.at_seconds for a, b in pairwise(cut)]
+    assert max(gaps) == pytest.approx(300)
+    assert [p.payload for p in cut] == [p.payload for p in whole]
+
+
+def test_waves_fill_each_level_from_the_root_down() -> None:
+    plan = Plan.of(Scenario(communities=chain([5, 3, 2]), workload=Workload()))
+    waves = [[plan.topics[node].level for node in wave] for wave in plan.waves()]
+    assert waves == [[0], [0], [1], [1], [1], [2], [2], [2, 2], [2]]
+    assert sorted(node for wave in plan.waves() for node in wave) == list(range(10))
+
+
+def test_after_the_middle_only_survivors_publish() -> None:
+    scenario = Scenario(
+        communities={ROOT: 20}, workload=Workload(events=200, rate=10), processes=4, kill=0.5
+    )
+    plan = Plan.of(scenario)
+    assert len(plan.victims) == 2
+    events = due(plan)
+    late = [event for event in events if event.at >= events[-1].at / 2]
+    assert len(late) == 100
+    assert not {plan.worker(event.node) for event in late} & plan.victims
+    assert {plan.worker(event.node) for event in events} == {0, 1, 2, 3}
+    assert due(Plan.of(scenario)) == events  # the seed says it all
