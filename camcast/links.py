@@ -43,6 +43,7 @@ from camcast.wire import MalformedError
 
 CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks for more (G5)
 SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
+SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
 SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
 FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
@@ -208,16 +209,17 @@ class SuperLinks:
                     if entry.failed:
                         entry.failed = False
                         self._renew_nearest()
-            case Gone():
-                self.suspect(source.peer, now)
+            case Gone(topic=name):
+                entry = self._table.get(source.peer)
+                if entry is not None and entry.topic.name == name:
+                    self.suspect(source.peer, now)
 
     def suspect(self, peer: PeerId, now: float) -> None:
         """Forget a super-process that is gone."""
         if self._table.pop(peer, None) is not None:
             self._fail(peer, now)
             self._renew_nearest()
-            if not self._nearest[1]:
-                self._start_search()
+            self._search_if_wanting()
 
     # -- search: Figure 5 ----------------------------------------------------------------
 
@@ -226,6 +228,12 @@ class SuperLinks:
             self._scope = [self.super_topic]
             self._pause = self._parameters.search_seconds
             self._ask()
+
+    def _search_if_wanting(self) -> None:
+        """Search unless a live process of super(t) itself is known."""
+        topic, contacts = self._nearest
+        if not contacts or topic != self.super_topic:
+            self._start_search()
 
     def _widen(self) -> None:
         """Add the next ancestor, unless one at least as near is known already (line 24)."""
@@ -240,7 +248,7 @@ class SuperLinks:
         for topic in self._scope:
             self._outlet.seek(topic, self._parameters.z)
         request = ReqContact(
-            self._rng.randbytes(8),
+            self._rng.randbytes(SEARCH_BYTES),
             tuple(topic.name for topic in self._scope),
             self._parameters.search_ttl,
         )
@@ -259,9 +267,10 @@ class SuperLinks:
         return self._parameters.check_seconds * (0.5 + self._rng.random())
 
     def _check(self) -> None:
-        if not self._table:
-            self._start_search()
-        elif self._rng.random() < self._parameters.selection_probability(self._size()):
+        self._search_if_wanting()
+        if self._table and self._rng.random() < self._parameters.selection_probability(
+            self._size()
+        ):
             for entry in self._table.values():
                 entry.answered = False
                 self._outlet.send([entry.contact], Ping(entry.topic.name))
@@ -276,8 +285,8 @@ class SuperLinks:
         self._renew_nearest()
         if not alive:
             self._table.clear()
-            self._start_search()
-        elif (
+        self._search_if_wanting()
+        if alive and (
             len(alive) <= self._parameters.tau
             or self._rng.random() < self._parameters.refresh_probability
         ):
@@ -367,11 +376,12 @@ class SearchRelay:
 
     def receive(self, origin: Contact, group: GroupId, message: ReqContact) -> None:
         """Take a search that `origin` sends for its community `group`."""
-        if message.search in self._searches:
+        search = message.search[:SEARCH_BYTES]
+        if search in self._searches:
             return
         if len(self._searches) >= SEARCHES_REMEMBERED:
             del self._searches[next(iter(self._searches))]
-        self._searches[message.search[:16]] = None
+        self._searches[search] = None
         for name in message.topics[:SCOPE_MAX]:
             known = self._known(read_topic(name).group, self._parameters.z)
             contacts = tuple(c for c in known if c.peer != origin.peer)
@@ -385,5 +395,5 @@ class SearchRelay:
                 for contact in self._neighbours(self._parameters.search_neighbours + 1)
                 if contact.peer != origin.peer
             ][: self._parameters.search_neighbours]
-            passed_on = ReqContact(message.search, message.topics[:SCOPE_MAX], ttl)
+            passed_on = ReqContact(search, message.topics[:SCOPE_MAX], ttl)
             self._outlet(group).send(onward, passed_on, reply_to=origin)

@@ -21,6 +21,7 @@ as long as it is wanted.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -352,16 +353,16 @@ class Node:
                 self._refuse_event(frame, start, end, group, sender)
             else:
                 counters.events += 1
-                if participation.seen.first_time(publisher, epoch, sequence):
+                if participation.seen.knows(publisher, epoch, sequence):
+                    counters.duplicates += 1
+                    if self.trace is not None:
+                        self._trace_duplicate(frame, start, end, participation.topic, sender)
+                else:
+                    # Decoded before it counts as seen: a forged copy must not poison the event.
                     event = wire.decode_event(frame, start, end)
                     if self.trace is not None:
                         self.trace_event("receive", event, participation.topic, sender)
-                    self._spread(participation, event)
-                else:
-                    counters.duplicates += 1
-                    if self.trace is not None:
-                        event = wire.decode_event(frame, start, end)
-                        self.trace_event("duplicate", event, participation.topic, sender)
+                    self._take(participation, event)
             start = end
 
     def _refuse_event(
@@ -385,12 +386,9 @@ class Node:
             self._links_outlet(event.topic.group).send([stranger], Gone(left.name))
 
     def _take(self, participation: Participation, event: Event) -> tuple[int, int]:
-        """Let an event of this process into one of its communities, if it is new there."""
+        """Let an event into one of this process's communities, if it is new there."""
         if not participation.seen.first_time(*event.id):
             return 0, 0
-        return self._spread(participation, event)
-
-    def _spread(self, participation: Participation, event: Event) -> tuple[int, int]:
         left_for = participation.dissemination.disseminate(event, self._now)
         self.outbox.deliveries.append(Deliver(participation.topic.group, event))
         if self.trace is not None:
@@ -438,7 +436,7 @@ class Node:
                 self._relay.receive(source, group, message)
             case NewProcess(topic=name, wanted=wanted):
                 topic = read_topic(name)
-                wanted = min(wanted, links_module.CONTACTS_MAX)
+                wanted = max(1, min(wanted, links_module.CONTACTS_MAX))
                 if known := self._members(topic.group, wanted):
                     contacts = tuple(c for c in known if c.peer != source.peer)
                     outlet.send([source], SuperProcesses(name, contacts, pushed=False))
@@ -447,6 +445,11 @@ class Node:
             case Ping(topic=name):
                 here = read_topic(name).group in self._participations
                 outlet.send([source], Pong(name) if here else Gone(name))
+            case Gone():
+                # It may answer an event of any subtopic, so the group does not say whose it is.
+                for anyone in self._participations.values():
+                    for link in anyone.links:
+                        link.receive(source, message, self._now)
             case _ if (participation := self._participations.get(group)) is not None:
                 for link in participation.links:
                     link.receive(source, message, self._now)
@@ -600,6 +603,14 @@ class Node:
         """Trace what happened to an event in one of this process's communities."""
         if self.trace is not None:
             self._record(kind, community, peer, event)
+
+    def _trace_duplicate(
+        self, frame: bytes, start: int, end: int, community: Topic, sender: PeerId
+    ) -> None:
+        # Without a trace nobody looks into a duplicate, so what is in it must not matter here.
+        with suppress(MalformedError):
+            event = wire.decode_event(frame, start, end)
+            self.trace_event("duplicate", event, community, sender)
 
     def _watch(self, topic: Topic, learned: bool, contact: Contact) -> None:
         self._record("learn" if learned else "forget", topic, contact.peer)

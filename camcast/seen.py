@@ -35,6 +35,16 @@ class Seen:
     def __init__(self) -> None:
         self._windows: dict[bytes, _Window] = {}
 
+    def knows(self, publisher: bytes, epoch: int, sequence: int) -> bool:
+        """Say whether this event was seen, or is too old to tell; changes nothing."""
+        window = self._windows.get(publisher)
+        if window is None or epoch > window.epoch:
+            return False
+        behind = window.top - sequence
+        if epoch == window.epoch and behind < WINDOW:
+            return behind >= 0 and bool(window.bits >> behind & 1)
+        return True
+
     def first_time(self, publisher: bytes, epoch: int, sequence: int) -> bool:
         """Say whether this event is new, and remember it."""
         window = self._windows.get(publisher)

@@ -68,10 +68,12 @@ from camcast.peers import PeerTable
 from membership.size_estimate import SizeEstimate
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
+WALK_PATIENCE: Final = 4  # chosen: times that average; 2 % of the walks take longer (e^-4)
 INDIRECTION_MAX: Final = 16  # chosen: ln N + 1 steps mix a random graph; ln 10^6 + 1 = 15
 CAP_FACTOR: Final = 3  # [PROTOCOLS 2] a view holds at most 3(c+1) ln N
 CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
 SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
+WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
 SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
 COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
 COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
@@ -104,9 +106,9 @@ class ScampOptions:
     """Whether one holder of each process always sends to it. chosen: with N = 50, a fan-out of
     6 and views of 8 and 12, misses fell from 5 in 10,000 deliveries to none in 800,000."""
 
-    join_seconds: float = field(default=0.5, validator=validators.gt(0))
-    """How long a contact has to answer a subscription. chosen: above the 99 % quantile of the
-    PlanetLab round trips; then the next contact is asked."""
+    join_seconds: float = field(default=0.4, validator=validators.gt(0))
+    """How long a contact has to answer a subscription before the next are asked. chosen: above
+    the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
 
 
 class Subscribe(Message, tag=1, frozen=True):
@@ -173,9 +175,10 @@ class Echo(Message, tag=10, frozen=True):
 
 
 class Probe(Message, tag=11, frozen=True):
-    """To a cold peer: perhaps you are there after all."""
+    """To a cold peer: perhaps you are there after all. Or, not cold, to one just found."""
 
     sample: bytes
+    cold: bool
 
 
 @define
@@ -230,6 +233,7 @@ class Scamp(Membership):
         self._leaving = False
         self._contacts: list[Contact] = []  # still to be asked while joining
         self._attempt = 0
+        self._asking = False  # whether a contact has been asked and has time to answer
         self._last_tick = 0.0
         self._next_probe = 0.0
         self._next_repair = 0.0
@@ -279,12 +283,13 @@ class Scamp(Membership):
         """See `Membership`: join with them, or, if cut off from the others, join again."""
         found = [contact for contact in contacts if contact.peer not in self._view]
         if not self._joined:
-            self.join(found, now)
+            if found or not self._asking:  # an empty answer while a contact is still being asked
+                self.join(found, now)
         elif found and self._isolated:
             self._contacts = found
             self._subscribe_next()
         else:
-            self._outlet.send(found[:1], Probe(self._estimate.encode(now)))
+            self._outlet.send(found[:1], Probe(self._estimate.encode(now), cold=False))
 
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
@@ -319,7 +324,7 @@ class Scamp(Membership):
                 self._become_member(now)
                 self._warm(source, now)
             case Renew(copies=copies):
-                self._spread(source, max(0, min(copies, self._cap())), now)
+                self._on_renew(source, max(0, min(copies, self._cap())), now)
             case Replace(by=by):
                 self._on_replace(source, by, now)
             case Drop(left=left):
@@ -332,12 +337,8 @@ class Scamp(Membership):
                 self._on_heartbeat(source, message, now)
             case Echo():
                 self._on_echo(source, message, now)
-            case Probe(sample=sample):
-                self._estimate.merge(sample, now)
-                if source.peer not in self._view:
-                    self._keep(source, now)
-                else:
-                    self._outlet.send([source], Kept())
+            case Probe():
+                self._on_probe(source, message, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Membership`."""
@@ -347,6 +348,8 @@ class Scamp(Membership):
             case ("subscribe", attempt) if attempt == self._attempt:
                 if not self._joined or self._isolated:
                     self._subscribe_next()
+                else:
+                    self._attempt = 0
             case ("renewed",):
                 self._drop_replaced()
 
@@ -357,10 +360,17 @@ class Scamp(Membership):
         return not self._holders or not len(self._view)
 
     def _subscribe_next(self) -> None:
-        """Ask the next contact, or, when all were asked in vain, the discovery for others."""
+        """Ask a contact; then, without indirection, two at once; then the discovery for others.
+
+        After a crash of many, walks through the views of those who have not noticed yet get
+        lost, and contacts are dead themselves: what counts then is to get in.
+        """
+        again = self._attempt > 0
         self._attempt += 1
-        if self._contacts:
-            self._outlet.send([self._contacts.pop(0)], Subscribe(-1))
+        asked, self._contacts = self._contacts[: 1 + again], self._contacts[1 + again :]
+        self._asking = bool(asked)
+        if asked:
+            self._outlet.send(asked, Subscribe(0 if again else -1))
             self._outlet.wake(self._options.join_seconds, "subscribe", self._attempt)
         else:
             self._outlet.seek(self._topic, CONTACTS_WANTED)
@@ -369,6 +379,7 @@ class Scamp(Membership):
         if self._joined:
             return
         self._joined = True
+        self._attempt = 0
         self._contacts.clear()
         self._last_tick = now
         self._renew_at = now + self._lease()
@@ -392,6 +403,13 @@ class Scamp(Membership):
         members = len(self._view) - (newcomer.peer in self._view)
         self._spread(newcomer, members + self._options.c, now)
 
+    def _on_renew(self, subscriber: Contact, copies: int, now: float) -> None:
+        # In a community too small for so many copies this process counts too; else three
+        # processes could stay a ring, each passing copies on to the one that holds it already.
+        if copies >= len(self._view) and self._keep(subscriber, now):
+            copies -= 1
+        self._spread(subscriber, copies, now)
+
     def _spread(self, subscriber: Contact, copies: int, now: float) -> None:
         """Send copies to every member of the view, then, as long as some are left, again."""
         members = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
@@ -402,7 +420,8 @@ class Scamp(Membership):
         receivers = members[:copies]
         for _ in range(copies - len(receivers)):
             receivers.append(members[int(self._rng.random() * len(members))])
-        self._outlet.send(receivers, Copy(WALK_TTL), reply_to=subscriber)
+        ttl = min(WALK_TTL, WALK_PATIENCE * (1 + len(self._view)))
+        self._outlet.send(receivers, Copy(ttl), reply_to=subscriber)
 
     def _on_copy(self, subscriber: Contact, ttl: int, now: float) -> None:
         welcome = ttl <= 0 or self._rng.random() < 1 / (1 + len(self._view))
@@ -416,13 +435,14 @@ class Scamp(Membership):
 
     def _keep(self, subscriber: Contact, now: float) -> bool:
         """Hold an arc to the subscriber and say so; False if known, or if the view is full."""
-        if len(self._view) >= self._cap() or not self._hold(subscriber, now):
+        if not self._hold(subscriber, now):
             return False
         self._outlet.send([subscriber], Kept())
         return True
 
     def _hold(self, contact: Contact, now: float) -> bool:
-        if contact.peer in (self._me.peer, b"") or not self._view.add(contact):
+        full = len(self._view) >= self._cap()
+        if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
             return False
         # A grace of one lease: the target drops the arc when it renews, this is the backstop.
         expires = now + 2 * self._options.lease_seconds
@@ -475,11 +495,23 @@ class Scamp(Membership):
             del self._cold[next(iter(self._cold))]
         self._cold[peer] = (contact, now)
 
+    def _on_probe(self, source: Contact, probe: Probe, now: float) -> None:
+        """Make arcs both ways with one who had lost this process, or never met its community."""
+        if not probe.cold and not self._estimate.is_stranger(probe.sample):
+            return
+        self._estimate.merge(probe.sample, now)
+        if source.peer not in self._view:
+            self._keep(source, now)
+        elif probe.cold:
+            self._outlet.send([source], Kept())
+        if not probe.cold:
+            self._outlet.send([source], Probe(self._estimate.encode(now), cold=True))
+
     def _warm(self, source: Contact, now: float) -> None:
         """Hold a cold peer that has answered; by address, for it may have a new identity."""
         for peer, (contact, _) in list(self._cold.items()):
             if contact.address == source.address:
-                del self._cold[peer]
+                self._cold.pop(peer, None)
                 self._keep(source, now)
 
     # -- the period --------------------------------------------------------------------------
@@ -540,7 +572,7 @@ class Scamp(Membership):
             self._outlet.send([contact], heartbeat)
 
     def _on_heartbeat(self, source: Contact, heartbeat: Heartbeat, now: float) -> None:
-        self._held_by(source, now, min(max(heartbeat.weight, 1e-6), 1.0))
+        self._held_by(source, now, _clamp(heartbeat.weight))
         answer = b""
         if heartbeat.sample:
             self._estimate.merge(heartbeat.sample, now)
@@ -572,7 +604,7 @@ class Scamp(Membership):
         arc = self._arcs.get(source.peer)
         if arc is not None:
             arc.heard = now
-            arc.weight = min(max(echo.weight, 1e-6), 1.0)
+            arc.weight = _clamp(echo.weight)
             room = self._view.is_pinned(source.peer) or self._view.pinned < SPONSORED_MAX
             self._view.pin(source.peer, pinned=echo.sponsor and room)
 
@@ -656,7 +688,12 @@ class Scamp(Membership):
         if self._cold and now >= self._next_probe:
             self._next_probe = now + self._options.probe_seconds
             contact, _ = self._rng.choice(list(self._cold.values()))
-            self._outlet.send([contact], Probe(self._estimate.encode(now)))
+            self._outlet.send([contact], Probe(self._estimate.encode(now), cold=True))
+
+
+def _clamp(weight: float) -> float:
+    """Return a weight that a peer sent if it is one, and else the smallest; NaN is none."""
+    return weight if WEIGHT_MIN <= weight <= 1.0 else WEIGHT_MIN
 
 
 BACKEND = Backend(name="scamp", keeper=Scamp, options=ScampOptions, discovery="gateways")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from heapq import nsmallest
+from math import ceil
 from struct import Struct
 from typing import Final
 
@@ -35,6 +36,10 @@ def _number(peer: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(peer, digest_size=8).digest())
 
 
+def _is_sample(encoded: bytes) -> bool:
+    return len(encoded) % _ENTRY.size == 0 and len(encoded) <= SAMPLE * _ENTRY.size
+
+
 class SizeEstimate:
     """One process's estimate of its community's size; times in seconds."""
 
@@ -48,19 +53,22 @@ class SizeEstimate:
     def note(self, peer: bytes, now: float) -> None:
         """Take into account that `peer` itself was heard from just now."""
         self._heard[_number(peer)] = now
+        if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send (G5)
+            self.refresh(now)
 
     def encode(self, now: float) -> bytes:
         """Return the sample as bytes, for a heartbeat."""
         self.refresh(now)
         scale = _AGE_SCALE / self._heartbeat
         return b"".join(
-            _ENTRY.pack(number, min(65535, int((now - heard) * scale)))
+            # Rounded up: rounded down, each exchange would make an entry a little younger.
+            _ENTRY.pack(number, min(65535, ceil((now - heard) * scale)))
             for number, heard in self._heard.items()
         )
 
     def merge(self, encoded: bytes, now: float) -> None:
         """Take another process's sample; what does not parse is ignored."""
-        if not encoded or len(encoded) % _ENTRY.size or len(encoded) > SAMPLE * _ENTRY.size:
+        if not encoded or not _is_sample(encoded):
             return
         scale = self._heartbeat / _AGE_SCALE
         for number, age in _ENTRY.iter_unpack(encoded):
@@ -68,6 +76,18 @@ class SizeEstimate:
             if heard > self._heard.get(number, float("-inf")):
                 self._heard[number] = heard
         self.refresh(now)
+
+    def is_stranger(self, encoded: bytes) -> bool:
+        """Say whether another process's sample comes from a community that never met this one.
+
+        Members of one community hold nearly the same smallest numbers; two communities of the
+        same name, founded apart, have none in common.
+        """
+        if not _is_sample(encoded):
+            return False
+        theirs = [number for number, _ in _ENTRY.iter_unpack(encoded)]
+        common = sum(number in self._heard for number in theirs)
+        return 2 * common < min(len(theirs), len(self._heard))
 
     def refresh(self, now: float) -> None:
         """Vouch for oneself, drop what is too old, and estimate anew."""

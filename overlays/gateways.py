@@ -26,7 +26,7 @@ LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
 TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
-GROUPS_MAX: Final = 16_384  # chosen: bounds a gateway's memory at about 200 MB (G5)
+GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5)
 
 
 class Announce(Message, tag=1, frozen=True):
@@ -98,7 +98,8 @@ class GatewayDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._directory = Directory()
-        self._announced: dict[GroupId, Topic] = {}
+        self._announced: dict[GroupId, tuple[Topic, int]] = {}
+        self._announcements = 0
         self._seeks: dict[int, _Seek] = {}
 
     def gateways(self, topic: Topic) -> tuple[str, ...]:
@@ -111,8 +112,9 @@ class GatewayDiscovery(Discovery):
     def announce(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
         if topic.group not in self._announced:
-            self._announced[topic.group] = topic
-            self._announce(topic)
+            self._announcements += 1
+            self._announced[topic.group] = (topic, self._announcements)
+            self._announce(topic, self._announcements)
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
@@ -139,10 +141,10 @@ class GatewayDiscovery(Discovery):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`."""
         match name:
-            case ("announce", bytes() as group):
-                topic = self._announced.get(GroupId(group))
-                if topic is not None:
-                    self._announce(topic)
+            case ("announce", bytes() as group, number):
+                topic, current = self._announced.get(GroupId(group), (None, 0))
+                if topic is not None and number == current:  # else withdrawn in between
+                    self._announce(topic, current)
             case ("seek", int() as number):
                 seek = self._seeks.pop(number, None)
                 if seek is not None:
@@ -163,9 +165,9 @@ class GatewayDiscovery(Discovery):
             case Answer(seek=number, contacts=contacts):
                 self._on_answer(number, contacts[:CONTACTS_MAX])
 
-    def _announce(self, topic: Topic) -> None:
+    def _announce(self, topic: Topic, number: int) -> None:
         self._send(self.gateways(topic), topic.group, Announce())
-        self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group)
+        self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group, number)
 
     def _send(self, addresses: tuple[str, ...], group: GroupId, message: Message) -> None:
         contacts = [Contact(UNKNOWN_PEER, address) for address in addresses]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
+import attrs
 import typer
 
 from camcast.addresses import AddressError
@@ -90,7 +91,7 @@ def parameters(
     given = {"c": c, "g": g, "a": a, "z": z, "tau": tau, "p_sel": p_sel}
     values = {name: value for name, value in given.items() if value is not None}
     if defaults is not None:
-        base = {name: getattr(defaults, name) for name in given}
+        base = attrs.asdict(defaults)
         if "z" in values and "tau" not in values:
             del base["tau"]  # τ's default follows z
         values = base | values

@@ -15,10 +15,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
-import zmq
 
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.workload import digest
+from camcast.live.pipes import library_versions
 from camcast.trace import SCHEMA_VERSION
 
 
@@ -71,8 +71,7 @@ class OutputFolder:
                 "versions": {
                     "camcast": version("camcast"),
                     "python": platform.python_version(),
-                    "pyzmq": zmq.__version__,
-                    "libzmq": zmq.zmq_version(),
+                    **library_versions(),
                     "trace": SCHEMA_VERSION,
                 },
                 "machine": {

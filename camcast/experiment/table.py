@@ -28,7 +28,8 @@ _COLUMNS = (
 
 def print_outcome(outcome: Outcome, console: Console) -> None:
     """Print one row a community, then the run in words."""
-    table = Table(*_COLUMNS[:1], box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column(_COLUMNS[0], overflow="fold")
     for column in _COLUMNS[1:]:
         table.add_column(column, justify="right", no_wrap=True)
     for community in outcome.summary.communities:

@@ -51,6 +51,9 @@ _log = logging.getLogger(__name__)
 _DESCRIPTORS_PER_PEER: Final = 3
 _DESCRIPTORS_SHARE: Final = 0.7  # [TRUST, traps of ZeroMQ] at the limit sockets spin at 100 % CPU
 
+# chosen: containers allow up to 2^30, for which ZeroMQ would set up its table of sockets.
+_DESCRIPTORS_MAX: Final = 2**16
+
 # Plain numbers, because pyzmq looks up an enum member a third more slowly (measured).
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _EVENTS: Final = int(zmq.EVENTS)
@@ -154,9 +157,14 @@ def descriptors_allow() -> int:
     process (``select`` fails above 1,024); a program that wants many peers raises it first.
     """
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        soft = 2**20  # chosen: Linux's own default ceiling, fs.nr_open
+    if soft == resource.RLIM_INFINITY or soft > _DESCRIPTORS_MAX:
+        soft = _DESCRIPTORS_MAX
     return soft // _DESCRIPTORS_PER_PEER
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of pyzmq and of the libzmq below it, for reports."""
+    return {"pyzmq": zmq.pyzmq_version(), "libzmq": zmq.zmq_version()}
 
 
 @define(eq=False)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from camcast.events import Event
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.topics import ROOT, Topic
 
 
 class Camcast(Dissemination):
@@ -49,13 +50,22 @@ class Camcast(Dissemination):
             p_sel = self._p_sel
         sent = 0
         for link in at.links:
-            if at.courier.hand_over(event, link.super_topic):
+            topic, super_processes = link.nearest()
+            if self._hand_over(event, link.super_topic, topic if super_processes else ROOT):
                 continue
             if at.rng.random() < p_sel:
                 p_a = at.parameters.link_probability
-                topic, super_processes = link.nearest()
                 chosen = [peer for peer in super_processes if at.rng.random() < p_a]
                 if chosen:
                     at.courier.send_upward(event, topic, chosen)
                     sent += len(chosen)
         return sent
+
+    def _hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
+        """Pass the event into this process's own nearest super-community, none beyond `nearest`."""
+        for topic in (super_topic, *super_topic.ancestors()):
+            if topic.level < nearest.level:
+                return False
+            if self._at.courier.hand_over(event, topic):
+                return True
+        return False

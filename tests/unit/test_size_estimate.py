@@ -102,9 +102,13 @@ def test_a_pause_of_the_process_ages_nobody() -> None:
     crowd = Crowd(20, seed=6)
     crowd.gossip(15)
     one = crowd.estimates[0]
-    one.hurry(1_000.0)
-    one.refresh(crowd.now + 1_000.0)
-    assert one.size == 20.0
+    after = crowd.now + 1_000.0
+    one.note(b"heard of just now", after)
+    one.forgive(1_000.0, after)
+    one.refresh(after)
+    assert one.size == 21.0
+    one.refresh(after + AGE_MAX + 0.1)  # nothing was dated into the future
+    assert one.size == 1.0
 
 
 def test_the_sample_is_bounded() -> None:

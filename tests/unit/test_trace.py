@@ -109,6 +109,13 @@ def test_a_line_is_plain_json_without_defaults(tmp_path: Path) -> None:
     }
 
 
+def test_a_long_run_is_written_as_it_goes(tmp_path: Path) -> None:
+    """A killed process loses no more than its last 1,000 lines."""
+    with JsonLinesSink(tmp_path / "trace.jsonl") as sink:
+        write_some(sink, 2_500)
+        assert (tmp_path / "trace.jsonl").read_bytes().count(b"\n") == 2_000
+
+
 def test_what_was_flushed_is_there_before_the_file_is_closed(tmp_path: Path) -> None:
     with JsonLinesSink(tmp_path / "trace.jsonl") as sink:
         write_some(sink, 2)
