@@ -236,6 +236,7 @@ class Scamp(Membership):
         self._asking = False  # whether a contact has been asked and has time to answer
         self._last_tick = 0.0
         self._next_probe = 0.0
+        self._next_reconnect = 0.0
         self._next_repair = 0.0
         self._repair_pause = options.heartbeat_seconds
         self._next_seek = 0.0
@@ -663,8 +664,8 @@ class Scamp(Membership):
             for contact in self.holders():
                 self._keep(contact, now)
         known = list(self._view) or [contact for contact, _ in self._cold.values()]
-        if known and now >= self._next_repair:
-            self._next_repair = now + self._repair_pause
+        if known and now >= self._next_reconnect:
+            self._next_reconnect = now + 2 * self._options.heartbeat_seconds
             self._contacts = self._rng.sample(known, min(len(known), CONTACTS_WANTED))
             self._subscribe_next()
 

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
 from camcast.cli.publish import publish
+from camcast.cli.run import run
 from camcast.cli.subscribe import subscribe
 
 app = typer.Typer(
@@ -47,6 +49,8 @@ def camcast(
     )
 
 
+app.command(epilog="Example: camcast demo --json")(demo)
+app.command(epilog="Example: camcast run --scenario paper")(run)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
     publish

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,6 +16,9 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.subscription import Lagged, Received
 from camcast.topics import Topic
+
+# chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
+_QUEUE_LENGTH: Final = 2**16
 
 
 def subscribe(
@@ -99,7 +102,7 @@ async def _subscribe(
         if json:
             show({"joined": topic.name, "address": manager.address})
         complain(f"joined {topic} at {manager.address}")
-        community.subscribe(on_event, on_lagged=on_lagged)
+        community.subscribe(on_event, on_lagged=on_lagged, queue_length=_QUEUE_LENGTH)
         await done.wait()
 
 

@@ -43,8 +43,9 @@ def manager(*gateways: str) -> blocking.CommunityManager:
 @pytest.mark.parametrize("name", ["CommunityManager", "Community", "Subscription"])
 def test_names_and_arguments_are_the_same(name: str) -> None:
     there, here = getattr(camcast, name), getattr(blocking, name)
+    # `pipes` belong to one loop, `put` is the community's; attributes are properties here.
     public = {n for n in vars(there) if not n.startswith("_")} - {"pipes", "put"}
-    assert public == {n for n in vars(here) if not n.startswith("_")}
+    assert public <= {n for n in vars(here) if not n.startswith("_")}
     for method in public:
         if inspect.isfunction(vars(there)[method]):
             ours = inspect.signature(vars(here)[method])

@@ -404,7 +404,7 @@ def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
     assert participation is not None
     for ghost in (stranger(1), stranger(2)):
         same_port = Contact(ghost.peer, "tcp://10.9.9.9:1")
-        network.inject(one.me.address, control(Kind.MEMBERSHIP, A, same_port, scamp.Probe(b"")))
+        network.inject(one.me.address, control(Kind.MEMBERSHIP, A, same_port, scamp.Probe(b"", True)))
         network.run(9.0)  # held, silent, given up: cold
     back = Contact(stranger(2).peer, "tcp://10.9.9.9:1")
     network.inject(one.me.address, control(Kind.MEMBERSHIP, A, back, scamp.Kept()))
@@ -507,7 +507,7 @@ FLOODS: dict[str, Flood] = {
         *(("welcome", Kind.MEMBERSHIP, scamp.Welcome(b"")),),
         *(("kept", Kind.MEMBERSHIP, scamp.Kept()),),
         *(("heartbeat", Kind.MEMBERSHIP, some(scamp.Heartbeat)),),
-        *(("probe", Kind.MEMBERSHIP, scamp.Probe(b"")),),
+        *(("probe", Kind.MEMBERSHIP, scamp.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, scamp.Renew(3)),),
         *(("announce", Kind.DISCOVERY, gateways.Announce()),),
         *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64)),),
