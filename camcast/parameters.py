@@ -24,7 +24,7 @@ class Parameters:
 
     a: float = field(default=1.0, validator=validators.gt(0))
     """How many processes of the super-topic table such a process sends to, on average (3.5):
-    p_a = min(1, a/z). [CAMCAST 6.1.1]"""
+    p_a = min(1, a/z), more in a community of fewer than g. [CAMCAST 6.1.1]"""
 
     z: int = field(default=3, validator=validators.and_(validators.ge(1), validators.le(1000)))
     """Size of a super-topic table (3.2.1). [CAMCAST 6.1.1]"""
@@ -86,7 +86,15 @@ class Parameters:
             return self.p_sel
         return min(1.0, self.g / max(size, 1.0))
 
-    @property
-    def link_probability(self) -> float:
-        """p_a = min(1, a/z), the probability of one upward message (3.5)."""
-        return min(1.0, self.a / self.z)
+    def link_probability(self, size: float, links: int) -> float:
+        """Return p_a = min(1, a/z), the probability of one upward message (3.5).
+
+        z counts as the number of `links` that there are, so that a table that is not full (yet)
+        sends a messages all the same. And p_sel cannot grow beyond 1: in a community of fewer
+        than g processes, p_a does instead, and keeps the mean at g·a upward messages an event;
+        the paper's p_a would let one event in three of a lone publisher go no further (4.5.1:
+        "if the number of processes becomes very small, we make all processes propagate").
+        With p_sel fixed, it is the paper's.
+        """
+        scarcity = 1.0 if self.p_sel is not None else max(1.0, self.g / max(size, 1.0))
+        return min(1.0, self.a * scarcity / max(links, 1))

@@ -2,14 +2,14 @@
 
 import threading
 
-from camcast import Parameters, Received, blocking
+from camcast import Received, blocking
 
 READINGS = 3  # by each sensor
 
 
 def measure(name: str, gateway: str) -> None:
     """Publish some readings of one sensor, from a manager of its own."""
-    with blocking.CommunityManager(gateways=[gateway], parameters=Parameters(a=3)) as manager:
+    with blocking.CommunityManager(gateways=[gateway]) as manager:
         sensor = manager.join(f".house.{name}")
         sensor.ready(min_peers=0, min_links=1)
         for number in range(READINGS):

@@ -12,10 +12,7 @@ import asyncio
 import contextlib
 import sys
 
-from camcast import Community, CommunityError, CommunityManager, Parameters, Received, TopicError
-
-# A chat is small: every event goes to all the super-processes that its sender knows.
-SMALL = Parameters(a=3)
+from camcast import Community, CommunityError, CommunityManager, Received, TopicError
 
 
 async def say(room: Community, name: str, text: str) -> None:
@@ -31,9 +28,9 @@ def show(reader: str, received: Received) -> None:
 async def scripted() -> None:
     """Let three people talk, each when the line before has been heard by all who should."""
     async with (
-        CommunityManager(parameters=SMALL) as first,
-        CommunityManager(gateways=[first.address], parameters=SMALL) as second,
-        CommunityManager(gateways=[first.address], parameters=SMALL) as third,
+        CommunityManager() as first,
+        CommunityManager(gateways=[first.address]) as second,
+        CommunityManager(gateways=[first.address]) as third,
     ):
         everything = await first.join(".chat")
         music, also_music = await second.join(".chat.music"), await third.join(".chat.music")
@@ -59,7 +56,7 @@ async def scripted() -> None:
 
 async def interactive(name: str, topic: str, gateways: list[str]) -> None:
     """Print what others say in a room, and say what is typed."""
-    async with CommunityManager(gateways=gateways, parameters=SMALL) as manager:
+    async with CommunityManager(gateways=gateways) as manager:
         room = await manager.join(topic)
         room.subscribe(lambda received: show(name, received))
         print(f"{name} is in {topic}; others may join with --gateway {manager.address}", flush=True)

@@ -6,15 +6,14 @@ live on two machines.
 
 import asyncio
 
-from camcast import CommunityManager, Parameters, Received
+from camcast import CommunityManager, Received
 
 
 async def main() -> None:
     """Publish one event of .soccer.italy and receive it at .soccer."""
-    # a=3: so small a community sends every event to all three super-processes it may know.
     async with (
         CommunityManager() as first,
-        CommunityManager(gateways=[first.address], parameters=Parameters(a=3)) as second,
+        CommunityManager(gateways=[first.address]) as second,
     ):
         events = (await first.join(".soccer")).subscribe()
         italy = await second.join(".soccer.italy")

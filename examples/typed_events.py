@@ -8,7 +8,7 @@ import asyncio
 
 import attrs
 
-from camcast import CommunityManager, Parameters, Received, topic_of
+from camcast import CommunityManager, Received, topic_of
 
 
 @attrs.frozen
@@ -34,16 +34,12 @@ class Card(MatchEvent):
     red: bool = False
 
 
-# In communities of one, every upward message counts: send to all super-processes known.
-SMALL = Parameters(a=3)
-
-
 async def main() -> None:
     """Follow everything in one process, goals only in another, and report from a third."""
     async with (
-        CommunityManager(parameters=SMALL) as newspaper,
-        CommunityManager(gateways=[newspaper.address], parameters=SMALL) as fan,
-        CommunityManager(gateways=[newspaper.address], parameters=SMALL) as stadium,
+        CommunityManager() as newspaper,
+        CommunityManager(gateways=[newspaper.address]) as fan,
+        CommunityManager(gateways=[newspaper.address]) as stadium,
     ):
         everything = (await newspaper.join(MatchEvent)).subscribe()
         goals_only = (await fan.join(Goal)).subscribe()

@@ -124,7 +124,6 @@ def manager(
     advertise: str | None,
     insecure: bool,
     gateways: Mapping[str, list[str]] | None = None,
-    parameters: Parameters | None = None,
 ) -> CommunityManager:
     """Make the manager that the options ask for; raises one of `COMMUNITY_ERRORS`."""
     return CommunityManager(
@@ -133,6 +132,5 @@ def manager(
         bind=bind,
         advertise=advertise,
         insecure=insecure,
-        parameters=parameters,
         options=membership_options(settings),
     )

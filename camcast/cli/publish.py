@@ -28,10 +28,6 @@ _EVENTS_AHEAD: Final = PipeLimits().queue_records_max // 16  # chosen: a small p
 _BYTES_AHEAD: Final = PipeLimits().queue_bytes_max // 4  # chosen: the largest event fits on top
 _DRAIN_SECONDS: Final = 1.0  # chosen: a peer that takes nothing for so long is not waited for
 
-# chosen: p_a = 1. The paper's a = 1 upward message on average counts on g processes of the
-# community sending; a publisher that comes for one event is often the only one.
-_PARAMETERS: Final = Parameters(a=float(Parameters().z))
-
 
 def publish(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer.italy.")],
@@ -71,7 +67,6 @@ def publish(
                 advertise,
                 insecure,
                 options.gateways(gateway_file, gateway),
-                _PARAMETERS,
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
@@ -153,7 +148,7 @@ async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) 
 
 def _upward_seconds(community: Community) -> float:
     """Return how long a search for super-processes takes to reach the root."""
-    return _PARAMETERS.search_seconds * community.topic.level
+    return Parameters().search_seconds * community.topic.level
 
 
 def _show(receipt: Receipt, topic: Topic) -> bool:

@@ -101,7 +101,7 @@ def climb(level: Level, infected: float, super_size: int) -> float:
     """Return pit: the probability of an upward message if `infected` members have the event."""
     links = min(level.parameters.z, super_size)
     p_sel = level.parameters.selection_probability(level.size)
-    silent = 1 - p_sel * (1 - (1 - level.parameters.link_probability) ** links)
+    silent = 1 - p_sel * (1 - (1 - level.parameters.link_probability(level.size, links)) ** links)
     return 1 - float(silent**infected)
 
 
@@ -109,4 +109,4 @@ def upward_messages(level: Level, super_size: int) -> float:
     """Return how many upward messages a member that has the event sends on average."""
     links = min(level.parameters.z, super_size)
     p_sel = level.parameters.selection_probability(level.size)
-    return p_sel * level.parameters.link_probability * links
+    return p_sel * level.parameters.link_probability(level.size, links) * links

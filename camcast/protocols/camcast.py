@@ -16,6 +16,8 @@ message.
 
 from __future__ import annotations
 
+from math import inf
+
 from camcast.events import Event
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
 from camcast.topics import ROOT, Topic
@@ -45,16 +47,16 @@ class Camcast(Dissemination):
 
     def _send_upward(self, event: Event) -> int:
         at = self._at
-        p_sel = event.upward_probability
+        p_sel, size = event.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
         if p_sel is None:
-            p_sel = self._p_sel
+            p_sel, size = self._p_sel, self._size
         sent = 0
         for link in at.links:
             topic, super_processes = link.nearest()
             if self._hand_over(event, link.super_topic, topic if super_processes else ROOT):
                 continue
             if at.rng.random() < p_sel:
-                p_a = at.parameters.link_probability
+                p_a = at.parameters.link_probability(size, len(super_processes))
                 chosen = [peer for peer in super_processes if at.rng.random() < p_a]
                 if chosen:
                     at.courier.send_upward(event, topic, chosen)

@@ -404,7 +404,9 @@ def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
     assert participation is not None
     for ghost in (stranger(1), stranger(2)):
         same_port = Contact(ghost.peer, "tcp://10.9.9.9:1")
-        network.inject(one.me.address, control(Kind.MEMBERSHIP, A, same_port, scamp.Probe(b"", True)))
+        network.inject(
+            one.me.address, control(Kind.MEMBERSHIP, A, same_port, scamp.Probe(b"", True))
+        )
         network.run(9.0)  # held, silent, given up: cold
     back = Contact(stranger(2).peer, "tcp://10.9.9.9:1")
     network.inject(one.me.address, control(Kind.MEMBERSHIP, A, back, scamp.Kept()))

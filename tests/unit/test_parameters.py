@@ -61,7 +61,23 @@ def test_p_sel_can_be_fixed(fixed: float) -> None:
 
 @pytest.mark.parametrize(("a", "z", "p_a"), [(1, 3, 1 / 3), (2, 4, 0.5), (3, 3, 1), (9, 3, 1)])
 def test_p_a_is_a_over_z(a: float, z: int, p_a: float) -> None:
-    assert Parameters(a=a, z=z).link_probability == pytest.approx(p_a)
+    assert Parameters(a=a, z=z).link_probability(1000, z) == pytest.approx(p_a)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 100])
+@pytest.mark.parametrize("links", [1, 2, 3])
+def test_the_mean_of_g_a_upward_messages_holds_in_small_communities_too(
+    size: int, links: int
+) -> None:
+    """Unless everybody sends to everybody, which is then the most there is."""
+    parameters = Parameters(g=5, a=1, z=3)
+    p_a = parameters.link_probability(size, links)
+    mean = size * parameters.selection_probability(size) * p_a * links
+    assert mean == pytest.approx(min(5 * 1, size * links))
+
+
+def test_a_fixed_p_sel_goes_with_the_papers_p_a() -> None:
+    assert Parameters(p_sel=1.0, a=1, z=4).link_probability(1, 4) == 0.25
 
 
 @pytest.mark.parametrize(("z", "tau"), [(1, 0), (3, 2), (10, 9)])

@@ -27,7 +27,7 @@ def _climb(has: set[int], below: Level, super_size: int, rng: Random) -> list[in
     for _ in has:
         links = rng.sample(range(super_size), min(below.parameters.z, super_size))
         if rng.random() < p_sel:
-            p_a = below.parameters.link_probability
+            p_a = below.parameters.link_probability(below.size, len(links))
             reached += [link for link in links if rng.random() < p_a]
     return list(dict.fromkeys(reached))
 
