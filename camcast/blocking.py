@@ -20,8 +20,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from random import Random
 from types import TracebackType
 from typing import Any, TypeVar
@@ -88,19 +89,17 @@ class CommunityManager:
         """Listen, in a thread of its own. Raises as `camcast.CommunityManager.start`."""
         if self._thread is not None:
             return
-        started: Future[None] = Future()
+        started: SimpleQueue[BaseException | None] = SimpleQueue()
         self._stop = asyncio.Event()
         # A daemon, because a script that forgets to close must end all the same.
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve(started)), name="camcast", daemon=True
         )
         self._thread.start()
-        try:
-            started.result()
-        except Exception:
+        if (error := started.get()) is not None:
             self._thread.join()
             self._thread = None
-            raise
+            raise error
 
     def close(self) -> None:
         """Leave every community politely, and stop; see `camcast.CommunityManager.close`."""
@@ -177,41 +176,52 @@ class CommunityManager:
 
     # -- inside ------------------------------------------------------------------------------
 
-    async def _serve(self, started: Future[None]) -> None:
+    async def _serve(self, started: SimpleQueue[BaseException | None]) -> None:
         try:
             await self._manager.start()
         except BaseException as error:
-            started.set_exception(error)
+            started.put(error)
             return
         self._loop = asyncio.get_running_loop()
-        started.set_result(None)
+        started.put(None)
         await self._stop.wait()
         await self._manager.close()
 
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine in the loop and wait for what it returns or raises."""
+        # No concurrent.futures.Future: Ctrl-C inside its condition would leave that locked, and
+        # the loop stuck at it. A SimpleQueue is one step for Python's signals.
+        outcome: SimpleQueue[asyncio.Task[_T]] = SimpleQueue()
+        tasks: list[asyncio.Task[_T]] = []
+
+        def begin() -> None:
+            task = asyncio.get_running_loop().create_task(work())
+            tasks.append(task)
+            task.add_done_callback(outcome.put)
+
         with self._lock:
-            if self._loop is None or self._thread is threading.current_thread():
-                work.close()
+            loop = self._loop
+            if loop is None:
+                raise CommunityError("the manager is not running: use `with`, or call start()")
+            if self._thread is threading.current_thread():
                 raise CommunityError(
-                    "the manager is not running: use `with`, or call start()"
-                    if self._loop is None
-                    else "a coroutine callback cannot wait: use camcast.CommunityManager there"
+                    "a coroutine callback cannot wait: use camcast.CommunityManager there"
                 )
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            loop.call_soon_threadsafe(begin)
         try:
-            return future.result()
-        except CancelledError:
+            return outcome.get().result()
+        except asyncio.CancelledError:
             raise CommunityError("the manager was closed in the meantime") from None
-        except BaseException:  # Ctrl-C while waiting: the work is wanted no more
-            future.cancel()
+        except KeyboardInterrupt:  # the work is wanted no more
+            with suppress(RuntimeError):  # the loop has ended by now
+                loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
             raise
 
     def _call(self, work: Callable[[], _T]) -> _T:
         async def call() -> _T:
             return work()
 
-        return self._run(call())
+        return self._run(call)
 
 
 class Community:
@@ -226,17 +236,19 @@ class Community:
 
     def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
         """See `camcast.Community.join`."""
-        self._manager._run(self._community.join(timeout=timeout, retry=retry))
+        self._manager._run(lambda: self._community.join(timeout=timeout, retry=retry))
 
     def ready(
         self, min_peers: int = 1, *, min_links: int = 0, timeout: float | None = JOIN_SECONDS
     ) -> None:
         """See `camcast.Community.ready`."""
-        self._manager._run(self._community.ready(min_peers, min_links=min_links, timeout=timeout))
+        self._manager._run(
+            lambda: self._community.ready(min_peers, min_links=min_links, timeout=timeout)
+        )
 
     def leave(self) -> None:
         """See `camcast.Community.leave`."""
-        self._manager._run(self._community.leave())
+        self._manager._run(self._community.leave)
 
     def subscribe(
         self,
@@ -261,7 +273,7 @@ class Community:
     def publish(self, event: object, *, upward_probability: float | None = None) -> Receipt:
         """See `camcast.Community.publish`."""
         return self._manager._run(
-            self._community.publish(event, upward_probability=upward_probability)
+            lambda: self._community.publish(event, upward_probability=upward_probability)
         )
 
     def stop_publishing(self) -> None:
@@ -336,7 +348,7 @@ class Subscription:
     def __next__(self) -> Received | Lagged:
         with self._turn:
             try:
-                item = self._manager._run(self._next())
+                item = self._manager._run(self._next)
             except CommunityError:
                 if self._subscription.closed:  # with its manager
                     raise StopIteration from None

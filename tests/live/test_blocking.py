@@ -196,8 +196,10 @@ def test_ctrl_c_ends_a_waiting_loop_and_leaves_politely(tmp_path: Path) -> None:
         "import sys\n"
         "from camcast import blocking\n"
         "with blocking.CommunityManager(gateways=sys.argv[1:]) as manager:\n"
+        "    events = manager.join('.a').subscribe()\n"
         "    try:\n"
-        "        for event in manager.join('.a').subscribe():\n"
+        "        print('subscribed', flush=True)\n"
+        "        for event in events:\n"
         "            print(event.payload.decode(), flush=True)\n"
         "    except KeyboardInterrupt:\n"
         "        print('interrupted')\n"
@@ -210,6 +212,7 @@ def test_ctrl_c_ends_a_waiting_loop_and_leaves_politely(tmp_path: Path) -> None:
         assert process.stdout is not None
         with process:
             try:
+                assert process.stdout.readline() == "subscribed\n"
                 community.ready(timeout=TIMEOUT_SECONDS)
                 community.publish(b"hello")
                 assert process.stdout.readline() == "hello\n"
