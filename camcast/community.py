@@ -21,8 +21,9 @@ from camcast.gateways import parse_gateways, read_gateways, resolve_gateways
 from camcast.identity import Contact
 from camcast.live.pipes import OutputPipes, PipeLimits
 from camcast.live.runner import Runner
-from camcast.node import NodeCounters, Participation, Settings
+from camcast.node import NodeCounters, Settings
 from camcast.parameters import Parameters
+from camcast.participation import Participation
 from camcast.subscription import (
     QUEUE_LENGTH,
     EventCallback,

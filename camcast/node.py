@@ -36,7 +36,6 @@ from camcast.doors import (
     Discovery,
     DiscoveryContext,
     DiscoveryFactory,
-    Membership,
     MembershipContext,
 )
 from camcast.events import Event, EventId, Receipt
@@ -55,15 +54,15 @@ from camcast.links import (
 from camcast.messages import Message
 from camcast.outbox import Deliver, Finding, Outbox, Outlet, Send, Token
 from camcast.parameters import Parameters
+from camcast.participation import Participation
 from camcast.protocols.camcast import Camcast
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.seen import Seen
+from camcast.protocols.dissemination import Neighbourhood
 from camcast.topics import GroupId, Topic
 from camcast.trace import Trace, TraceKind
 from camcast.wire import FRAME_HEADER, Kind, MalformedError
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
-RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
+LEFT_MAX: Final = 64  # chosen: communities left of late, to say goodbye to late messages
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
 _EVENT_KIND: Final = bytes((Kind.EVENT,))
@@ -100,36 +99,6 @@ class NodeCounters:
     malformed: int = 0
     upward_sent: int = 0
     event_copies_sent: int = 0
-
-
-@define(eq=False)
-class Participation:
-    """One community that this process takes part in (paper 000, 2.1: it is "interested")."""
-
-    topic: Topic
-    super_topics: tuple[Topic, ...]
-    parameters: Parameters
-    membership: Membership
-    links: list[SuperLinks]
-    dissemination: Dissemination
-    serial: int
-    """Tells its timers from those of an earlier participation in the same community."""
-    seen: Seen = field(factory=Seen)
-    started: bool = False
-    """Whether the discovery has answered, so that the membership has begun to join."""
-    leaving: bool = False
-    unreachable: tuple[str, ...] = ()
-    """The gateways that were asked when not one of them answered; empty once one does."""
-    retry_seconds: float = RETRY_SECONDS
-
-    @property
-    def joined(self) -> bool:
-        """Whether the process is a member by now."""
-        return self.membership.joined and not self.leaving
-
-    def live_links(self) -> int:
-        """Count the live super-processes in the super-topic tables, the nearest level only."""
-        return sum(len(link.nearest()[1]) for link in self.links)
 
 
 class _Courier:
@@ -196,7 +165,7 @@ class Node:
         self._now = 0.0
         self._joining: list[Participation] = []
         self._participations: dict[GroupId, Participation] = {}
-        self._left: dict[GroupId, Topic] = {}
+        self._left: dict[GroupId, Participation] = {}
         self._discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -260,9 +229,9 @@ class Node:
         participation.leaving = True
         if participation in self._joining:
             self._joining.remove(participation)
-        if len(self._left) >= 1024:  # chosen: bounds the memory; an application leaves few
+        if len(self._left) >= LEFT_MAX:
             del self._left[next(iter(self._left))]
-        self._left[topic.group] = topic
+        self._left[topic.group] = participation
         self._discovery.withdraw(topic, now)
         participation.membership.leave(now)
         self._record("leave", participation.topic)
@@ -377,13 +346,14 @@ class Node:
             self.counters.late += 1
         if self.trace is not None:
             kind: TraceKind = "parasite" if left is None else "drop"
-            self._record(kind, left, sender, event, community=group.hex())
+            topic = None if left is None else left.topic
+            self._record(kind, topic, sender, event, community=group.hex())
         if left is not None and (address := wire.sender_address(frame, start)):
             try:
                 stranger = Contact(sender, address)
             except AddressError:
                 return
-            self._links_outlet(event.topic.group).send([stranger], Gone(left.name))
+            self._links_outlet(event.topic.group).send([stranger], Gone(left.topic.name))
 
     def _take(self, participation: Participation, event: Event) -> tuple[int, int]:
         """Let an event into one of this process's communities, if it is new there."""
@@ -422,7 +392,9 @@ class Node:
                 self._discovery.receive(source, group, message, self._now)
         elif kind is Kind.LINKS:
             self._receive_links(source, group, links_module.DECODER.decode(body))
-        elif (participation := self._participations.get(group)) is not None:
+        elif (
+            participation := self._participations.get(group) or self._left.get(group)
+        ) is not None:
             message = participation.membership.decoder.decode(body)
             participation.membership.receive(source, message, self._now)
         else:

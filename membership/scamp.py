@@ -310,6 +310,11 @@ class Scamp(Membership):
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""
+        if self._leaving:
+            # Who still writes, for instance a holder that was not known yet, has not heard.
+            if not isinstance(message, Drop | Release):
+                self._outlet.send([source], Drop(left=True))
+            return
         match message:
             case Subscribe(steps=steps):
                 self._on_subscribe(source, steps, now)

@@ -11,9 +11,10 @@ from random import Random
 from camcast.events import Event, Receipt
 from camcast.identity import Contact, new_peer_id
 from camcast.live.pipes import InputPipe, OutputPipes
-from camcast.node import Node, Participation, Settings
+from camcast.node import Node, Settings
 from camcast.outbox import Token
 from camcast.parameters import Parameters
+from camcast.participation import Participation
 from camcast.topics import GroupId, Topic
 from camcast.trace import Sink, Trace
 

@@ -372,3 +372,17 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
     )
     assert whole
     assert lawful
+
+
+def test_who_leaves_right_after_joining_is_not_kept() -> None:
+    """A holder whose KEPT is still on its way when its subscriber leaves is told so then."""
+    net = MemoryNetwork(9)
+    nodes = settled(net, 12)
+    hasty = net.add((nodes[0].me.address,))
+    net.do(hasty, lambda node, now: node.join(TOPIC, now))
+    participation = hasty.participation(TOPIC)
+    assert participation is not None
+    assert net.run(5.0, until=lambda: participation.joined)
+    net.do(hasty, lambda node, now: node.leave(TOPIC, now))
+    net.run(1.0)  # far less than the silence that would end the arc otherwise
+    assert all(hasty.me.peer not in scamp(node).peers() for node in nodes)
