@@ -19,7 +19,7 @@ from camcast.experiment.scenario import Scenario
 from camcast.experiment.table import print_outcome
 
 FAILURES: Final = (ExperimentError, OutputError)
-_TABLE_WIDTH: Final = 140  # chosen: all columns fit; a pipe has no width of its own
+_FIGURES_WIDTH: Final = 125  # chosen: the columns beside the topics; a pipe has no width itself
 
 
 def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: float = 0.0) -> Outcome:
@@ -36,7 +36,8 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
     else:
         console = Console()
         if not console.is_terminal:
-            console = Console(width=_TABLE_WIDTH)
+            topics = max(len(community.topic) for community in outcome.summary.communities)
+            console = Console(width=_FIGURES_WIDTH + topics)
         print_outcome(outcome, console)
         console.print(f"output: {path}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
