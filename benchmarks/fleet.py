@@ -17,7 +17,7 @@ from attrs import frozen
 
 from camcast import Community, CommunityManager, Parameters, Received, open_pipes
 
-TOPIC = ".bench"
+TOPIC = "."  # one community, with no other to link to
 _SPAWN = multiprocessing.get_context("spawn")
 
 

@@ -58,8 +58,10 @@ async def _drain(pipe: Connection, messages: int) -> None:
             if received >= messages and not done.done():
                 done.set_result(time.perf_counter() - first)
 
-    loop.add_reader(socket.getsockopt(zmq.FD), read)
-    pipe.send(socket.getsockopt(zmq.LAST_ENDPOINT).decode().rstrip("\0"))
+    loop.add_reader(socket.fileno(), read)
+    endpoint = socket.getsockopt(zmq.LAST_ENDPOINT)
+    assert isinstance(endpoint, bytes)
+    pipe.send(endpoint.decode().rstrip("\0"))
     read()
     pipe.send(await done)
     socket.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
 from attrs import frozen
 
 from camcast.identity import PeerId
@@ -25,8 +26,7 @@ class EventId(NamedTuple):
         return f"{self.publisher.hex()}-{self.epoch}-{self.sequence}"
 
 
-@frozen
-class Event:
+class Event(msgspec.Struct, frozen=True):  # a Struct, for it is made for every copy that is new
     """An event on its way through the engine: the paper's E_j^t (2.1, 5.3.2.1).
 
     `hops` counts the messages that brought it here (0 at the publisher), the paper's round

@@ -65,7 +65,6 @@ CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99
 LEFT_MAX: Final = 64  # chosen: communities left of late, to say goodbye to late messages
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
-_EVENT_KIND: Final = bytes((Kind.EVENT,))
 _event_head: Final = wire.EVENT_HEAD.unpack_from
 
 _NO_GROUP: Final = GroupId(bytes(8))  # of the discovery's own timers
@@ -89,7 +88,9 @@ class NodeCounters:
     """What arrived, and what became of it."""
 
     events: int = 0
+    """First copies of events to arrive in a community."""
     duplicates: int = 0
+    """Later copies."""
     parasites: int = 0
     """Event copies of communities that this process never was part of: must stay 0 (G2)."""
     late: int = 0
@@ -133,9 +134,9 @@ class _Courier:
             for peer in peers:
                 node.trace_event("upward", event, self._topic, peer.peer)
 
-    def hand_over(self, event: Event, topic: Topic) -> bool:
+    def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
         """See `camcast.protocols.dissemination.Courier`."""
-        return self._node.hand_over(event, topic)
+        return self._node.hand_over(event, super_topic, nearest)
 
 
 class Node:
@@ -304,41 +305,35 @@ class Node:
     def _receive_records(self, frame: bytes) -> None:
         """Take the records of a frame. The hot path: most copies of events are duplicates."""
         start, size = len(FRAME_HEADER), len(frame)
-        counters = self.counters
+        participations, counters = self._participations, self.counters
         while start < size:
-            if frame[start + 4 : start + 5] != _EVENT_KIND:
-                end = wire.control_end(frame, start)
-                self._receive_control(frame, start, end)
-                start = end
+            if size - start < wire.EVENT_HEADER_BYTES or frame[start + 4]:  # Kind.EVENT is 0
+                start = self._receive_control(frame, start)
                 continue
-            if size - start < wire.EVENT_HEADER_BYTES:
-                raise MalformedError("an event record is shorter than its header")
-            length, group, sender, publisher, epoch, sequence = _event_head(frame, start)
+            length, group, publisher, epoch, sequence = _event_head(frame, start)
             end = start + 4 + length
             if end > size or length < wire.EVENT_HEADER_BYTES - 4:
                 raise MalformedError("a record's length does not fit its frame")
-            participation = self._participations.get(group)
+            participation = participations.get(group)
             if participation is None:
-                self._refuse_event(frame, start, end, group, sender)
+                self._refuse_event(frame, start, end, group)
+            elif participation.seen.knows(publisher, epoch, sequence):
+                counters.duplicates += 1
+                if self.trace is not None:
+                    self._trace_duplicate(frame, start, end, participation.topic)
             else:
+                # Decoded before it counts as seen: a forged copy must not poison the event.
+                event = wire.decode_event(frame, start, end)
                 counters.events += 1
-                if participation.seen.knows(publisher, epoch, sequence):
-                    counters.duplicates += 1
-                    if self.trace is not None:
-                        self._trace_duplicate(frame, start, end, participation.topic, sender)
-                else:
-                    # Decoded before it counts as seen: a forged copy must not poison the event.
-                    event = wire.decode_event(frame, start, end)
-                    if self.trace is not None:
-                        self.trace_event("receive", event, participation.topic, sender)
-                    self._take(participation, event)
+                if self.trace is not None:
+                    sender = wire.sender(frame, start)
+                    self.trace_event("receive", event, participation.topic, sender)
+                self._take(participation, event)
             start = end
 
-    def _refuse_event(
-        self, frame: bytes, start: int, end: int, group: GroupId, sender: PeerId
-    ) -> None:
+    def _refuse_event(self, frame: bytes, start: int, end: int, group: GroupId) -> None:
         """Count an event that is not for this process, and tell a stranger who links to it."""
-        event = wire.decode_event(frame, start, end)
+        event, sender = wire.decode_event(frame, start, end), wire.sender(frame, start)
         left = self._left.get(group)
         if left is None:
             self.counters.parasites += 1
@@ -365,18 +360,29 @@ class Node:
             self.trace_event("deliver", event, participation.topic)
         return left_for
 
-    def hand_over(self, event: Event, topic: Topic) -> bool:
-        """Pass an event into another community of this process; False if it has no part in it."""
-        participation = self._participations.get(topic.group)
-        if participation is None or not participation.joined:
+    def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
+        """See `camcast.protocols.dissemination.Courier`."""
+        if len(self._participations) == 1:
             return False
-        self._take(participation, event)
-        return True
+        for topic in (super_topic, *super_topic.ancestors()):
+            if topic.level < nearest.level:
+                return False
+            participation = self._participations.get(topic.group)
+            if participation is not None and participation.joined:
+                self._take(participation, event)
+                return True
+        return False
 
     # -- control ---------------------------------------------------------------------------
 
-    def _receive_control(self, frame: bytes, start: int, end: int) -> None:
-        kind, group, sender, address, body = wire.decode_control(frame, start, end)
+    def _receive_control(self, frame: bytes, start: int) -> int:
+        """Take the control record at `start`, and return where it ends."""
+        end = wire.control_end(frame, start)
+        self._take_control(wire.decode_control(frame, start, end))
+        return end
+
+    def _take_control(self, record: wire.ControlRecord) -> None:
+        kind, group, sender, address, body = record
         try:
             source = Contact(sender, address)
         except AddressError as error:
@@ -576,13 +582,11 @@ class Node:
         if self.trace is not None:
             self._record(kind, community, peer, event)
 
-    def _trace_duplicate(
-        self, frame: bytes, start: int, end: int, community: Topic, sender: PeerId
-    ) -> None:
+    def _trace_duplicate(self, frame: bytes, start: int, end: int, community: Topic) -> None:
         # Without a trace nobody looks into a duplicate, so what is in it must not matter here.
         with suppress(MalformedError):
             event = wire.decode_event(frame, start, end)
-            self.trace_event("duplicate", event, community, sender)
+            self.trace_event("duplicate", event, community, wire.sender(frame, start))
 
     def _watch(self, topic: Topic, learned: bool, contact: Contact) -> None:
         self._record("learn" if learned else "forget", topic, contact.peer)

@@ -9,18 +9,45 @@ from __future__ import annotations
 
 from typing import Final
 
-WINDOW: Final = 8192  # chosen: 4x the largest burst measured out of order; 1 kB a busy publisher
-_MASK: Final = (1 << WINDOW) - 1
+WINDOW: Final = 8192  # chosen: 4x the largest burst measured out of order; 1 kB a publisher
 PUBLISHERS_MAX: Final = 4096  # chosen: bounds the memory to 4 MB whatever peers send (G5)
+
+_RING: Final = WINDOW // 8 - 1  # selects a byte of the ring
 
 
 class _Window:
-    __slots__ = ("bits", "epoch", "top")
+    """One publisher's window: a ring of bits, in which sequence number s has bit s mod WINDOW.
 
-    def __init__(self, epoch: int, top: int) -> None:
+    A ring of bytes, because shifting one large integer an event took twice as long.
+    """
+
+    __slots__ = ("epoch", "ring", "top")
+
+    def __init__(self, epoch: int, sequence: int) -> None:
+        self.restart(epoch, sequence)
+
+    def restart(self, epoch: int, sequence: int) -> None:
+        """Begin an epoch with its first event to arrive."""
         self.epoch = epoch
-        self.top = top  # the highest sequence number seen
-        self.bits = 1  # bit d: whether top - d was seen
+        self.top = sequence  # the highest sequence number seen
+        self.ring = bytearray(WINDOW // 8)
+        self.ring[sequence >> 3 & _RING] = 1 << (sequence & 7)
+
+    def advance(self, sequence: int) -> None:
+        """Move the window up to `sequence`, which is not in it yet, and forget what falls out."""
+        if sequence - self.top >= WINDOW:
+            self.restart(self.epoch, sequence)
+            return
+        fresh, ring = self.top + 1, self.ring
+        while fresh <= sequence:
+            if fresh & 7 == 0 and fresh + 7 <= sequence:
+                ring[fresh >> 3 & _RING] = 0
+                fresh += 8
+            else:
+                ring[fresh >> 3 & _RING] &= ~(1 << (fresh & 7))
+                fresh += 1
+        self.top = sequence
+        ring[sequence >> 3 & _RING] |= 1 << (sequence & 7)
 
 
 class Seen:
@@ -41,30 +68,23 @@ class Seen:
         if window is None or epoch > window.epoch:
             return False
         behind = window.top - sequence
-        if epoch == window.epoch and behind < WINDOW:
-            return behind >= 0 and bool(window.bits >> behind & 1)
+        if behind < WINDOW and epoch == window.epoch:
+            return behind >= 0 and bool(window.ring[sequence >> 3 & _RING] >> (sequence & 7) & 1)
         return True
 
     def first_time(self, publisher: bytes, epoch: int, sequence: int) -> bool:
         """Say whether this event is new, and remember it."""
+        if self.knows(publisher, epoch, sequence):
+            return False
         window = self._windows.get(publisher)
         if window is None:
             if len(self._windows) >= PUBLISHERS_MAX:
                 del self._windows[next(iter(self._windows))]
             self._windows[publisher] = _Window(epoch, sequence)
-            return True
-        if epoch != window.epoch:
-            if epoch < window.epoch:
-                return False
-            window.epoch, window.top, window.bits = epoch, sequence, 1
-            return True
-        behind = window.top - sequence
-        if behind < 0:
-            ahead = -behind
-            window.bits = ((window.bits << ahead) | 1) & _MASK if ahead < WINDOW else 1
-            window.top = sequence
-            return True
-        if behind >= WINDOW or window.bits >> behind & 1:
-            return False
-        window.bits |= 1 << behind
+        elif epoch > window.epoch:
+            window.restart(epoch, sequence)
+        elif sequence > window.top:
+            window.advance(sequence)
+        else:
+            window.ring[sequence >> 3 & _RING] |= 1 << (sequence & 7)
         return True

@@ -187,8 +187,7 @@ class Subscription:
 
     def _take(self) -> Received | Lagged | None:
         """Take what comes next: the gap comes where the events are missing."""
-        gap_first = self._overflow is Overflow.DROP_OLDEST or not self._queue
-        if self._unreported and gap_first:
+        if self._unreported and (self._overflow is Overflow.DROP_OLDEST or not self._queue):
             missed, self._unreported = self._unreported, 0
             return Lagged(missed)
         return self._queue.popleft() if self._queue else None
@@ -198,10 +197,12 @@ class Subscription:
     async def _run_task(self) -> None:
         assert self._callback is not None
         while True:
-            try:
-                item = await self._next()
-            except StopAsyncIteration:
-                return
+            item = self._take()
+            if item is None:  # nothing queued, or closed
+                try:
+                    item = await self._next()
+                except StopAsyncIteration:
+                    return
             try:
                 if isinstance(item, Lagged):
                     self._report(item)

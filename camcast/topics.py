@@ -94,6 +94,11 @@ class Topic:
         """Read ``.soccer.italy``; raises `TopicError` for anything else."""
         return _parse(name)
 
+    @classmethod
+    def decode(cls, encoded: bytes) -> Topic:
+        """Read a topic from UTF-8; raises `TopicError`, and `UnicodeDecodeError`."""
+        return _decode(encoded)
+
     @property
     def level(self) -> int:
         """The distance from the root, which is at level 0 (section 2.1)."""
@@ -131,3 +136,8 @@ def _parse(name: str) -> Topic:
     if not name.startswith("."):
         raise TopicError(f"topic {name!r} must start with '.', the root; try {'.' + name!r}")
     return ROOT if name == "." else Topic(tuple(name[1:].split(".")))
+
+
+@lru_cache(maxsize=4096)  # chosen: as for _parse, whose answer it remembers by its bytes
+def _decode(encoded: bytes) -> Topic:
+    return _parse(encoded.decode())

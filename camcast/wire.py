@@ -45,9 +45,10 @@ PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 _EVENT: Final = Struct(">IBBHHBB8s16s16sQI")
 _CONTROL: Final = Struct(">IBBBx8s16s")
 _LENGTH: Final = Struct(">I")
-EVENT_HEAD: Final = Struct(">I8x8s16s16sQI")
-"""What identifies an event record: length, group, sender, publisher, epoch, sequence. Read for
-every copy, so the node unpacks it without a call in between."""
+EVENT_HEAD: Final = Struct(">I8x8s16x16sQI")
+"""What identifies an event record: length, group, publisher, epoch, sequence. Read for every
+copy, so the node unpacks it without a call in between."""
+_SENDER: Final = slice(20, 36)  # where the sender is in an event record
 EVENT_HEADER_BYTES: Final = _EVENT.size
 CONTROL_HEADER_BYTES: Final = _CONTROL.size
 RECORD_BYTES_MAX: Final = EVENT_HEADER_BYTES + 255 + PAYLOAD_BYTES_MAX
@@ -152,17 +153,22 @@ def decode_event(frame: bytes, start: int, end: int) -> Event:
     if end - payload_start > PAYLOAD_BYTES_MAX:
         raise MalformedError("an event's payload is over the limit")
     try:
-        topic = Topic.parse(frame[topic_start:topic_end].decode())
+        topic = Topic.decode(frame[topic_start:topic_end])
     except (TopicError, UnicodeDecodeError) as error:
         raise MalformedError(f"an event's topic is wrong: {error}") from error
     return Event(
-        id=EventId(PeerId(publisher), epoch, sequence),
-        topic=topic,
-        payload=frame[payload_start:end],
-        hops=hops,
-        upward_probability=upward / _UPWARD_SCALE if flags & _UPWARD_SET else None,
-        typed=bool(flags & _TYPED),
+        EventId(PeerId(publisher), epoch, sequence),
+        topic,
+        frame[payload_start:end],
+        hops,
+        upward / _UPWARD_SCALE if flags & _UPWARD_SET else None,
+        bool(flags & _TYPED),
     )
+
+
+def sender(frame: bytes, start: int) -> PeerId:
+    """Return who sent the event record at `start`."""
+    return PeerId(frame[start + _SENDER.start : start + _SENDER.stop])
 
 
 def sender_address(frame: bytes, start: int) -> str:

@@ -666,8 +666,10 @@ class Scamp(Membership):
     def _reconnect(self, now: float) -> None:
         """Isolated: get a view, and subscribe again through anybody known."""
         if not len(self._view):
-            for contact in self.holders():
-                self._keep(contact, now)
+            lately = now - 2 * self._options.heartbeat_seconds  # the silent may have crashed too
+            for holder in list(self._holders.values()):
+                if holder.heard > lately:
+                    self._keep(holder.contact, now)
         known = list(self._view) or [contact for contact, _ in self._cold.values()]
         if known and now >= self._next_reconnect:
             self._next_reconnect = now + 2 * self._options.heartbeat_seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -105,9 +106,9 @@ class MemoryNetwork:
                     continue
                 if self.reachable(source, address):
                     frame = FRAME_HEADER + record
-                    self._at(DELAY, lambda a=address, f=frame: self._deliver(a, f))
+                    self._at(DELAY, partial(self._deliver, address, frame))
         for wake in outbox.wakes:
-            self._at(wake.delay_seconds, lambda w=wake: self._wake(node, w.token))
+            self._at(wake.delay_seconds, partial(self._wake, node, wake.token))
         self.delivered.extend((node, delivery) for delivery in outbox.deliveries)
         outbox.sends.clear()
         outbox.wakes.clear()

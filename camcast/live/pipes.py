@@ -19,9 +19,8 @@ the notes. Only after EAGAIN is it watched with `add_reader`, which is level-tri
 note from before the watch is still seen. Each wake-up reads all the notes (EVENTS) and then
 offers frames until there are none or EAGAIN; when that call says "full", all notes have been
 read, so the next change leaves a new one. `send` itself looks at the notes at most once a
-millisecond, so a first EAGAIN proves nothing until EVENTS agrees. The input does the same
-with recv, which always looks before it says EAGAIN; when it stops early to let others run,
-it calls itself again.
+millisecond, so a first EAGAIN proves nothing until EVENTS agrees. The input asks EVENTS after
+every frame; when it stops early to let others run, it calls itself again.
 
 *ZeroMQ's own queue is kept short*, for it is neither visible nor ours. At a high-water mark
 of 1 or 2 the I/O thread reports every frame it takes; hence `drain`, which lowers the mark
@@ -58,6 +57,7 @@ _DESCRIPTORS_MAX: Final = 2**16
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _EVENTS: Final = int(zmq.EVENTS)
 _RCVMORE: Final = int(zmq.RCVMORE)
+_POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
 
 # At 1 and 2 every frame that the I/O thread takes is reported; chosen: 2, one frame under way
@@ -99,9 +99,9 @@ class PipeLimits:
     record_bytes_max: int = field(default=2**20 + 4096, validator=_positive)
     """The largest record; a larger one is dropped and counted."""
 
-    # [DESIGN, hot path] 16 to 64 events of 256 bytes a frame reach the full rate; 64 KiB holds
-    # four times that, and some 200 events of it keep the loop busy for about 1 ms.
-    frame_bytes_max: int = field(default=2**16, validator=_positive)
+    # [DESIGN, hot path] 16 to 64 events of 256 bytes a frame reach the full rate; 32 KiB holds
+    # twice that, and some 100 events of it keep the loop busy for half a millisecond.
+    frame_bytes_max: int = field(default=2**15, validator=_positive)
     """Records are joined up to this size; a larger record is a frame of its own."""
 
     # chosen: a burst of 16,384 events in one turn; 8 bytes each besides the shared record.
@@ -272,8 +272,9 @@ class OutputPipes:
             ) from error
         try:
             _set_common_options(socket, self._frame_limit)
-            # chosen: 8 frames, so that one sender holds at most 8 MiB here; TCP then slows it.
-            socket.setsockopt(zmq.RCVHWM, 8)
+            # chosen: 2 frames a sender, TCP then slows it; with 8, bursts of 50 nodes left twice
+            # the memory behind, and were no faster.
+            socket.setsockopt(zmq.RCVHWM, 2)
             # chosen: a community that joins at once must not wait for TCP's second SYN (1 s).
             socket.setsockopt(zmq.BACKLOG, 1024)
             socket.bind(address)
@@ -580,6 +581,9 @@ class InputPipe:
                         self._failed()
                     if self._closed:
                         return
+                # Asked, because to be told by EAGAIN costs twice as much: it is an exception.
+                if not int(socket.getsockopt(_EVENTS)) & _POLLIN:
+                    return
                 bytes_left -= len(frame)
                 if bytes_left <= 0:
                     break

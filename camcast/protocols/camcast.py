@@ -20,7 +20,7 @@ from math import inf
 
 from camcast.events import Event
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.topics import ROOT, Topic
+from camcast.topics import ROOT
 
 
 class Camcast(Dissemination):
@@ -53,21 +53,13 @@ class Camcast(Dissemination):
         sent = 0
         for link in at.links:
             topic, super_processes = link.nearest()
-            if self._hand_over(event, link.super_topic, topic if super_processes else ROOT):
+            nearest = topic if super_processes else ROOT
+            if at.courier.hand_over(event, link.super_topic, nearest):
                 continue
-            if at.rng.random() < p_sel:
+            if super_processes and at.rng.random() < p_sel:
                 p_a = at.parameters.link_probability(size, len(super_processes))
                 chosen = [peer for peer in super_processes if at.rng.random() < p_a]
                 if chosen:
                     at.courier.send_upward(event, topic, chosen)
                     sent += len(chosen)
         return sent
-
-    def _hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
-        """Pass the event into this process's own nearest super-community, none beyond `nearest`."""
-        for topic in (super_topic, *super_topic.ancestors()):
-            if topic.level < nearest.level:
-                return False
-            if self._at.courier.hand_over(event, topic):
-                return True
-        return False

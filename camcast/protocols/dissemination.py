@@ -26,8 +26,12 @@ class Courier(Protocol):
     def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact]) -> None:
         """Send a copy to members of the super-community of `topic`."""
 
-    def hand_over(self, event: Event, topic: Topic) -> bool:
-        """Pass the event into the community of `topic` if this very process is in it."""
+    def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
+        """Pass the event into this very process's part in a super-community, if it has one.
+
+        That is the first from `super_topic` upward, but none beyond `nearest`, the level at
+        which other super-processes are known. False if there is none.
+        """
 
 
 @frozen

@@ -8,6 +8,7 @@ Over SCAMP's tables the deviation from it is measured and bounded.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from math import comb, exp, log, sqrt
 from random import Random
 from statistics import mean, stdev
@@ -106,6 +107,10 @@ class Directory(Discovery):
         self._context.outlet.found(topic, drawn)
 
 
+def join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
 def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
     """Make the communities, super-topics first; the members of the last one are returned."""
     Everybody.members.clear()
@@ -117,7 +122,7 @@ def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters)
         for _ in range(size):
             me = Contact(new_peer_id(rng.randbytes), f"tcp://127.0.0.1:{len(net.nodes) + 1}")
             node = net.nodes[me.address] = Node(me, settings, rng, epoch=1)
-            net.do(node, lambda n, now, t=topic: n.join(t, now))
+            net.do(node, partial(join, topic))
             nodes.append(node)
     for node in nodes:
         participation = node.participation(topic)

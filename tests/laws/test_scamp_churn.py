@@ -6,12 +6,14 @@ heartbeats; none has a tolerance beyond the 10 % of the law and the size estimat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, sqrt
 from random import Random
 from statistics import mean
 
 import pytest
 
+from camcast.identity import PeerId
 from camcast.node import Node
 from membership.scamp import SLACK, ScampOptions
 from membership.size_estimate import SAMPLE
@@ -22,6 +24,8 @@ DEFAULTS = ScampOptions()
 VERDICT = DEFAULTS.suspect_after + 2.0  # seconds, at a heartbeat a second
 PROBE = DEFAULTS.probe_seconds
 LOSS = 0.15
+
+GiveUp = Callable[[PeerId, float], None]
 
 
 def stale(nodes: list[Node]) -> int:
@@ -144,7 +148,9 @@ def test_crash(share: float, loss: float) -> None:
         assert_lawful(survivors)
 
 
-def test_loss_alone_causes_no_epidemic_of_false_verdicts() -> None:
+def test_loss_alone_causes_no_epidemic_of_false_verdicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """15 % loss each way for 30 s: views stay near the law and connected.
 
     A period is lost with 1 - 0.85^2 = 0.28; five in a row with 0.28^5 = 0.0017, so of the
@@ -158,12 +164,12 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts() -> None:
         membership = scamp(node)
         give_up = membership._give_up
 
-        def counted(peer: bytes, now: float, give_up: object = give_up) -> None:
+        def counted(peer: PeerId, now: float, give_up: GiveUp = give_up) -> None:
             nonlocal silent
             silent += 1
-            give_up(peer, now)  # type: ignore[operator]
+            give_up(peer, now)
 
-        membership._give_up = counted  # type: ignore[method-assign]
+        monkeypatch.setattr(membership, "_give_up", counted)
     arcs = mean_view(nodes) * len(nodes)
     net.run(30.0)
     assert silent <= 2 * (1 - 0.85**2) ** 5 * arcs * 30
@@ -279,10 +285,13 @@ class Pausing(MemoryNetwork):
         """Wake the sleeper: a real process reads its overdue timers or its pipe first."""
         node, self.asleep = self.asleep, None
         assert node is not None
-        steps = [lambda: [self._wake(node, token) for token in self.timers]]
-        frames = [lambda: [self._deliver(*waiting) for waiting in self.waiting]]
-        for step in steps + frames if timers_first else frames + steps:
-            step()
+        for timers in (timers_first, not timers_first):
+            if timers:
+                for token in self.timers:
+                    self._wake(node, token)
+            else:
+                for address, frame in self.waiting:
+                    self._deliver(address, frame)
         self.waiting, self.timers = [], []
 
 

@@ -8,6 +8,7 @@ itself lies 0.42 (c+1) below (c+1) ln N (Euler's constant less 1), 3 to 6 % at t
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil, log, sqrt
 from random import Random
 from statistics import mean, stdev
@@ -55,6 +56,10 @@ def assert_lawful(graph: Graph, c: int) -> None:
     assert strongly_connected(graph)
 
 
+def tell(contacts: list[Contact], node: Node, now: float) -> None:
+    node.contacts_found(TOPIC, contacts, now)
+
+
 def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
     """The join process alone: no heartbeats, no walk to the contact, contacts uniform."""
     net, rng, nodes = MemoryNetwork(seed), Random(seed), list[Node]()
@@ -63,7 +68,7 @@ def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
         node = net.add(("tcp://127.0.0.1:65000",), {"c": c, "heartbeat_seconds": 1e6})
         net.do(node, lambda n, now: n.join(TOPIC, now))
         contacts: list[Contact] = [rng.choice(nodes).me] if nodes else []
-        net.do(node, lambda n, now, found=contacts: n.contacts_found(TOPIC, found, now))
+        net.do(node, partial(tell, contacts))
         net.run(2.0)
         nodes.append(node)
     return nodes

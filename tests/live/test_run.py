@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -193,7 +194,7 @@ def _lives(pid: int) -> bool:
     return state != "Z"  # an orphan that nobody has reaped yet
 
 
-def _wait_for(holds, process=None) -> None:  # type: ignore[no-untyped-def]
+def _wait_for(holds: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
     end = time.monotonic() + PATIENCE
     while not holds():
         assert process is None or process.poll() is None, process.communicate()

@@ -6,6 +6,7 @@ from math import ceil, log
 
 import pytest
 
+from camcast.events import EventId
 from camcast.node import Node
 from camcast.parameters import Parameters
 from camcast.topics import ROOT, Topic
@@ -32,9 +33,15 @@ def community(net: MemoryNetwork, topic: Topic, size: int, settle: float = 3.0) 
     return nodes
 
 
-def publish(net: MemoryNetwork, node: Node, topic: Topic, **options: float) -> set[Node]:
+def publish(
+    net: MemoryNetwork, node: Node, topic: Topic, upward_probability: float | None = None
+) -> set[Node]:
     """Publish one event, and return who delivered it."""
-    event = net.do(node, lambda n, now: n.publish(topic, b"x", now, **options)).id
+
+    def act(node: Node, now: float) -> EventId:
+        return node.publish(topic, b"x", now, upward_probability=upward_probability).id
+
+    event = net.do(node, act)
     net.run(1.0)
     return {n for n, delivery in net.delivered if delivery.event.id == event}
 

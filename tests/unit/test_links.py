@@ -436,6 +436,10 @@ def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
 # -- in a network --------------------------------------------------------------------------
 
 
+def join(network: MemoryNetwork, node: Node, topic: Topic) -> None:
+    network.do(node, lambda n, now: n.join(topic, now))
+
+
 def network_of(
     *topics: Topic, seed: int = 1, parameters: Parameters | None = None
 ) -> tuple[MemoryNetwork, list[Node]]:
@@ -444,7 +448,7 @@ def network_of(
     gateway = network.add()
     nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
     for node, topic in zip(nodes, topics, strict=True):
-        network.do(node, lambda n, now, t=topic: n.join(t, now))
+        join(network, node, topic)
         network.run(1.0)
     return network, nodes
 
@@ -459,7 +463,7 @@ def test_the_nearer_community_replaces_the_farther_when_it_appears() -> None:
     network, [root, low] = network_of(ROOT, AB)
     assert network.run(10, until=lambda: link_of(low, AB).known(ROOT) == [root.me])
     middle = network.add((next(iter(network.nodes)),))
-    network.do(middle, lambda n, now: n.join(A, now))
+    join(network, middle, A)
     assert network.run(20, until=lambda: link_of(low, AB).nearest() == (A, [middle.me]))
     network.run(1.0)
     assert not link_of(low, AB).searching
@@ -485,15 +489,15 @@ def test_the_search_reaches_a_community_that_only_a_neighbours_neighbour_knows()
     """The first gateway alone is a member of `.a`; searches are passed on until they meet it."""
     network = MemoryNetwork()
     first = network.add()
-    network.do(first, lambda n, now: n.join(AB, now))
+    join(network, first, AB)
     others = []
     for _ in range(3):
         node = network.add((first.me.address,))
-        network.do(node, lambda n, now: n.join(AB, now))
+        join(network, node, AB)
         others.append(node)
         network.run(2.0)
     transcript = Transcript(network)
-    network.do(first, lambda n, now: n.join(A, now))
+    join(network, first, A)
     network.run(20)
     for node in others:
         assert link_of(node, AB).nearest() == (A, [first.me])

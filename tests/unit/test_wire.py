@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from attrs import evolve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from camcast import wire
 from camcast.events import Event, EventId
@@ -50,11 +50,12 @@ def test_an_event_comes_back_from_anywhere_in_a_frame(
     record = wire.encode_event(event, hops, group, sender, address)
     frame, start = before + record + b"next", len(before)
     head = wire.EVENT_HEAD.unpack_from(frame, start)
-    assert head == (len(record) - 4, group, sender, *event.id)
+    assert head == (len(record) - 4, group, *event.id)
+    assert wire.sender(frame, start) == sender
     end = start + len(record)
     assert wire.sender_address(frame, start) == address
     back = wire.decode_event(frame, start, end)
-    expected = evolve(event, hops=min(hops, 65535), upward_probability=back.upward_probability)
+    expected = replace(event, hops=min(hops, 65535), upward_probability=back.upward_probability)
     assert back == expected
     if event.upward_probability is None:
         assert back.upward_probability is None
@@ -163,7 +164,7 @@ def test_a_control_record_has_no_flags(flags: int) -> None:
 
 @pytest.mark.parametrize("name", [b"soccer", b".a..b", b".a b", b".\xff", b"", b".a" * 33])
 def test_a_wrong_topic_is_malformed(name: bytes) -> None:
-    record = bytearray(wire.encode_event(evolve(EVENT, topic=Topic(())), 1, GROUP, SENDER))
+    record = bytearray(wire.encode_event(replace(EVENT, topic=Topic(())), 1, GROUP, SENDER))
     record[10] = len(name)
     record[wire.EVENT_HEADER_BYTES : wire.EVENT_HEADER_BYTES + 1] = name
     record[:4] = (len(record) - 4).to_bytes(4, "big")
@@ -174,10 +175,10 @@ def test_a_wrong_topic_is_malformed(name: bytes) -> None:
 def test_the_limit_of_a_payload_is_one_mebibyte() -> None:
     largest = bytes(1 << 20)
     wire.check_payload(largest)
-    assert decode(wire.encode_event(evolve(EVENT, payload=largest), 1, GROUP, SENDER)) == evolve(
+    assert decode(wire.encode_event(replace(EVENT, payload=largest), 1, GROUP, SENDER)) == replace(
         EVENT, payload=largest, hops=1, upward_probability=0x8000 / 0xFFFF
     )
     with pytest.raises(wire.PayloadTooLargeError, match="1,048,577 bytes is over the limit"):
         wire.check_payload(largest + b"!")
     with pytest.raises(MalformedError, match="over the limit"):
-        decode(wire.encode_event(evolve(EVENT, payload=largest + b"!"), 1, GROUP, SENDER))
+        decode(wire.encode_event(replace(EVENT, payload=largest + b"!"), 1, GROUP, SENDER))
