@@ -65,6 +65,20 @@ from camcast.doors import Backend, Membership, MembershipContext
 from camcast.identity import Contact, PeerId
 from camcast.messages import Decoder, Message
 from camcast.peers import PeerTable
+from membership.scamp_messages import (
+    DECODER,
+    Copy,
+    Drop,
+    Echo,
+    Heartbeat,
+    Kept,
+    Probe,
+    Release,
+    Renew,
+    Replace,
+    Subscribe,
+    Welcome,
+)
 from membership.size_estimate import SizeEstimate
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
@@ -111,76 +125,6 @@ class ScampOptions:
     the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
 
 
-class Subscribe(Message, tag=1, frozen=True):
-    """From the newcomer, passed on for it: make me a member. -1 steps: not yet decided."""
-
-    steps: int
-
-
-class Copy(Message, tag=2, frozen=True):
-    """A copy of a subscription on its walk, sent on the subscriber's behalf."""
-
-    ttl: int
-
-
-class Welcome(Message, tag=3, frozen=True):
-    """From the contact: you are a member, and I am your view."""
-
-    sample: bytes
-
-
-class Kept(Message, tag=4, frozen=True):
-    """I hold an arc to you from now on."""
-
-
-class Renew(Message, tag=5, frozen=True):
-    """Send this many copies of my subscription."""
-
-    copies: int
-
-
-class Replace(Message, tag=6, frozen=True):
-    """I leave: hold an arc to this process instead."""
-
-    by: Contact
-
-
-class Drop(Message, tag=7, frozen=True):
-    """Give up your arc to me; with `left`, because I am leaving."""
-
-    left: bool
-
-
-class Release(Message, tag=8, frozen=True):
-    """I have given up my arc to you; with `left`, because I am leaving."""
-
-    left: bool
-
-
-class Heartbeat(Message, tag=9, frozen=True):
-    """Along an arc: I live and hold you with this weight; I sponsor so many, you or not."""
-
-    weight: float
-    sponsored: int
-    sponsoring: bool
-    sample: bytes
-
-
-class Echo(Message, tag=10, frozen=True):
-    """The answer to a heartbeat: I live; the arc's weight among my holders'; be my sponsor."""
-
-    weight: float
-    sample: bytes
-    sponsor: bool
-
-
-class Probe(Message, tag=11, frozen=True):
-    """To a cold peer: perhaps you are there after all. Or, not cold, to one just found."""
-
-    sample: bytes
-    cold: bool
-
-
 @define
 class _Arc:
     """What a holder knows of one of its arcs."""
@@ -202,19 +146,7 @@ class _Holder:
 class Scamp(Membership):
     """SCAMP for one community of one process; see the module's theory of operation."""
 
-    decoder: ClassVar[Decoder[Message]] = Decoder(
-        Subscribe
-        | Copy
-        | Welcome
-        | Kept
-        | Renew
-        | Replace
-        | Drop
-        | Release
-        | Heartbeat
-        | Echo
-        | Probe
-    )
+    decoder: ClassVar[Decoder[Message]] = DECODER
 
     def __init__(self, context: MembershipContext, options: ScampOptions) -> None:
         self.lost_copies = 0

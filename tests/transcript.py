@@ -17,7 +17,8 @@ from camcast.events import Event
 from camcast.identity import Contact
 from camcast.topics import GroupId, Topic
 from camcast.wire import Kind
-from membership.scamp import Copy, Heartbeat, Scamp
+from membership.scamp import Scamp
+from membership.scamp_messages import Copy, Heartbeat
 from overlays.gateways import GatewayDiscovery
 from tests.memory_network import MemoryNetwork
 

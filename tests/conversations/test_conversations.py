@@ -20,7 +20,7 @@ from camcast.links import ReqContact
 from camcast.node import Node
 from camcast.parameters import Parameters
 from camcast.topics import Topic
-from membership.scamp import Echo, Heartbeat, Renew
+from membership.scamp_messages import Echo, Heartbeat, Renew
 from overlays.gateways import Announce, Answer, Ask
 from tests.memory_network import MemoryNetwork
 from tests.transcript import Transcript

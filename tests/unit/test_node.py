@@ -22,7 +22,6 @@ from camcast.outbox import Token
 from camcast.parameters import Parameters
 from camcast.topics import ROOT, GroupId, Topic
 from camcast.wire import FRAME_HEADER, Kind
-from membership import scamp
 from overlays import gateways
 from tests.memory_network import MemoryNetwork
 from tests.transcript import Transcript
@@ -406,11 +405,11 @@ def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
     for ghost in (stranger(1), stranger(2)):
         same_port = Contact(ghost.peer, "tcp://10.9.9.9:1")
         network.inject(
-            one.me.address, control(Kind.MEMBERSHIP, A, same_port, scamp.Probe(b"", True))
+            one.me.address, control(Kind.MEMBERSHIP, A, same_port, said.Probe(b"", True))
         )
         network.run(9.0)  # held, silent, given up: cold
     back = Contact(stranger(2).peer, "tcp://10.9.9.9:1")
-    network.inject(one.me.address, control(Kind.MEMBERSHIP, A, back, scamp.Kept()))
+    network.inject(one.me.address, control(Kind.MEMBERSHIP, A, back, said.Kept()))
     assert participation.membership.peers().get(back.peer) == back
     assert stranger(1).peer not in participation.membership.peers()
 
@@ -437,15 +436,15 @@ def some(kind: type[messages.Message], **given: Any) -> messages.Message:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        *((Kind.MEMBERSHIP, scamp.Subscribe(n)) for n in (HUGE, NEGATIVE, -1, 0)),
-        *((Kind.MEMBERSHIP, scamp.Copy(n)) for n in (HUGE, NEGATIVE, -1, 0)),
-        *((Kind.MEMBERSHIP, scamp.Renew(n)) for n in (HUGE, NEGATIVE, -1, 0)),
-        *((Kind.MEMBERSHIP, some(scamp.Heartbeat, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
-        *((Kind.MEMBERSHIP, some(scamp.Heartbeat, sponsored=n)) for n in (HUGE, NEGATIVE)),
-        *((Kind.MEMBERSHIP, some(scamp.Echo, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
-        *((Kind.MEMBERSHIP, scamp.Replace(by)) for by in (stranger(3), NOBODY)),
-        *((Kind.MEMBERSHIP, message) for message in (scamp.Kept(), scamp.Drop(left=True))),
-        (Kind.MEMBERSHIP, scamp.Welcome(b"\xff" * 640)),
+        *((Kind.MEMBERSHIP, said.Subscribe(n)) for n in (HUGE, NEGATIVE, -1, 0)),
+        *((Kind.MEMBERSHIP, said.Copy(n)) for n in (HUGE, NEGATIVE, -1, 0)),
+        *((Kind.MEMBERSHIP, said.Renew(n)) for n in (HUGE, NEGATIVE, -1, 0)),
+        *((Kind.MEMBERSHIP, some(said.Heartbeat, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
+        *((Kind.MEMBERSHIP, some(said.Heartbeat, sponsored=n)) for n in (HUGE, NEGATIVE)),
+        *((Kind.MEMBERSHIP, some(said.Echo, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
+        *((Kind.MEMBERSHIP, said.Replace(by)) for by in (stranger(3), NOBODY)),
+        *((Kind.MEMBERSHIP, message) for message in (said.Kept(), said.Drop(left=True))),
+        (Kind.MEMBERSHIP, said.Welcome(b"\xff" * 640)),
         *((Kind.LINKS, links.NewProcess(".a", n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.LINKS, links.ReqContact(b"1" * 8, (".q",) * 40, n)) for n in (HUGE, NEGATIVE)),
         *((Kind.DISCOVERY, gateways.Ask(n, n)) for n in (HUGE, NEGATIVE, 0)),
@@ -509,13 +508,13 @@ SIXTY_FOUR = tuple(map(stranger, range(1, 65)))
 FLOODS: dict[str, Flood] = {
     name: partial(of_a_stranger, kind, message)
     for name, kind, message in (
-        *(("subscribe", Kind.MEMBERSHIP, scamp.Subscribe(0)),),
-        *(("copy", Kind.MEMBERSHIP, scamp.Copy(0)),),
-        *(("welcome", Kind.MEMBERSHIP, scamp.Welcome(b"")),),
-        *(("kept", Kind.MEMBERSHIP, scamp.Kept()),),
-        *(("heartbeat", Kind.MEMBERSHIP, some(scamp.Heartbeat)),),
-        *(("probe", Kind.MEMBERSHIP, scamp.Probe(b"", True)),),
-        *(("renew", Kind.MEMBERSHIP, scamp.Renew(3)),),
+        *(("subscribe", Kind.MEMBERSHIP, said.Subscribe(0)),),
+        *(("copy", Kind.MEMBERSHIP, said.Copy(0)),),
+        *(("welcome", Kind.MEMBERSHIP, said.Welcome(b"")),),
+        *(("kept", Kind.MEMBERSHIP, said.Kept()),),
+        *(("heartbeat", Kind.MEMBERSHIP, some(said.Heartbeat)),),
+        *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
+        *(("renew", Kind.MEMBERSHIP, said.Renew(3)),),
         *(("announce", Kind.DISCOVERY, gateways.Announce()),),
         *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64)),),
         *(("push", Kind.LINKS, links.SuperProcesses(".", SIXTY_FOUR, pushed=True)),),
@@ -523,7 +522,7 @@ FLOODS: dict[str, Flood] = {
     )
 }
 FLOODS["replace"] = lambda n: control(
-    Kind.MEMBERSHIP, A, stranger(n), scamp.Replace(stranger(n + 1))
+    Kind.MEMBERSHIP, A, stranger(n), said.Replace(stranger(n + 1))
 )
 FLOODS["search"] = lambda n: control(
     Kind.LINKS, A, stranger(n), links.ReqContact(n.to_bytes(8, "big"), (".q",), 3)
