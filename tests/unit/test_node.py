@@ -22,6 +22,7 @@ from camcast.outbox import Token
 from camcast.parameters import Parameters
 from camcast.topics import ROOT, GroupId, Topic
 from camcast.wire import FRAME_HEADER, Kind
+from membership import scamp_messages as said
 from overlays import gateways
 from tests.memory_network import MemoryNetwork
 from tests.transcript import Transcript
