@@ -19,6 +19,7 @@ from camcast.experiment.scenario import Scenario
 from camcast.experiment.table import print_outcome
 
 FAILURES: Final = (ExperimentError, OutputError)
+_TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column
 _FIGURES_WIDTH: Final = 125  # chosen: the columns beside the topics; a pipe has no width itself
 
 
@@ -36,8 +37,8 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
     else:
         console = Console()
         if not console.is_terminal:
-            topics = max(len(community.topic) for community in outcome.summary.communities)
-            console = Console(width=_FIGURES_WIDTH + topics)
+            topics = [len(community.topic) for community in outcome.summary.communities]
+            console = Console(width=_FIGURES_WIDTH + max(_TOPIC_WIDTH_MIN, *topics))
         print_outcome(outcome, console)
         console.print(f"output: {path}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
