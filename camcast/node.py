@@ -207,7 +207,7 @@ class Node:
         """
         self._now = now
         existing = self._participations.get(topic.group)
-        if existing is not None and not existing.leaving:
+        if existing is not None:
             return existing
         if super_topics is None:
             super_topics = () if topic.super_topic is None else (topic.super_topic,)
@@ -254,6 +254,8 @@ class Node:
         self._now = now
         wire.check_payload(payload)
         participation = self._participations[topic.group]
+        if self._sequence == wire.SEQUENCE_MAX:  # a new epoch, as after a restart
+            self._epoch, self._sequence = self._epoch + 1, 0
         self._sequence += 1
         event = Event(
             id=EventId(self.me.peer, self._epoch, self._sequence),

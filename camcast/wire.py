@@ -59,7 +59,7 @@ _KNOWN_FLAGS: Final = _UPWARD_SET | _TYPED
 _UPWARD_SCALE: Final = 65535  # two bytes: p_sel to within 1e-5, finer than the paper's 0.01
 HOPS_MAX: Final = 65535
 
-SEQUENCE_MAX: Final = (1 << 32) - 1
+SEQUENCE_MAX: Final = (1 << 32) - 1  # four bytes: 50 days at 1,000 events/s, then a new epoch
 
 
 class Kind(IntEnum):

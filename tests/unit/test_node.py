@@ -562,3 +562,13 @@ def test_a_flood_of_publishers_leaves_the_seen_bounded() -> None:
         )
         one.outbox.deliveries.clear()
     assert largest_containers(one)["dict"] <= 4_096
+
+
+def test_after_the_last_sequence_number_comes_a_new_epoch() -> None:
+    network, [one, two] = network_of(A, A)
+    one._sequence = wire.SEQUENCE_MAX - 1
+    receipts = [publish(network, one, A, payload) for payload in (b"last", b"first")]
+    network.run(1.0)
+    (_, epoch, last), (_, next_epoch, first) = (receipt.id for receipt in receipts)
+    assert (last, next_epoch, first) == (wire.SEQUENCE_MAX, epoch + 1, 1)
+    assert sorted(deliveries(network, two)) == [(A.group, b"first"), (A.group, b"last")]
