@@ -262,3 +262,23 @@ def test_pit_of_equation_6() -> None:
     equation_6 = 1 - (1 - p_succ) ** (size * p_sel * a)
     assert abs(arrived - exact) <= Z_999 * sqrt(exact * (1 - exact) / events)
     assert exact < equation_6
+
+
+def missed(*, sponsors: bool) -> int:
+    """Count who missed which of 600 events among 50 processes with a fan-out of 6."""
+    net = MemoryNetwork(1)
+    options = {"c": 1, "sponsors": sponsors}
+    nodes = grow(net, 50, gap=0.05, options=options, parameters=Parameters(c=2))
+    net.run(6.0)  # the sponsors are chosen with the heartbeats
+    net.delivered.clear()
+    for _ in range(600):
+        net.do(nodes[0], lambda node, now: node.publish(TOPIC, b"", now))
+        net.run(0.01)
+    net.run(1.0)
+    return 600 * 50 - len(net.delivered)
+
+
+def test_sponsors_see_to_it_that_nobody_is_missed() -> None:
+    """Without them some 14 of these 30,000 deliveries are missed: none at all is one in 10^6."""
+    assert missed(sponsors=False) > 0
+    assert missed(sponsors=True) == 0
