@@ -35,6 +35,8 @@ HOMES = {
     "zmq": ("camcast.live.pipes",),
     "typer": ("camcast.cli", "camcast.experiment"),
     "rich": ("camcast.cli", "camcast.experiment"),
+    "numpy": ("camcast.models", "camcast.simulation"),
+    "numba": ("camcast.simulation.population",),
     "attr": PACKAGES,
     "attrs": PACKAGES,
     "msgspec": PACKAGES,
