@@ -1,0 +1,187 @@
+"""The virtual network: the node that ships, driven on virtual time (DESIGN, two worlds).
+
+Theory of operation
+-------------------
+A `Process` is a host with one node. The network gives it commands, frames and timers, each
+with the virtual time, and then drains the node's outbox, as the live runner does: a record
+for an address crosses the weather and arrives as a frame of its own; a wake comes back when
+its time has come; deliveries are counted and handed to whoever watches.
+
+A process that *crashes* does nothing any more, and what is under way to it is lost. It may
+start again at the same address: with its old identity (its disk survived) or a new one;
+either way its memory is gone. Timers of a former life find that it is over.
+
+All chance comes from named streams of one seed: ``protocol`` for the nodes, ``network`` for
+the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
+record that is sent, in order, and costs a hundredth of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
+from typing import Final, TypeVar
+from zlib import crc32
+
+from camcast.identity import Contact, PeerId, new_peer_id
+from camcast.node import Node, Settings
+from camcast.outbox import Deliver, Token
+from camcast.simulation.event_queue import EventQueue
+from camcast.simulation.weather import Climate, Weather
+from camcast.streams import stream
+from camcast.trace import Sink, Trace
+from camcast.wire import FRAME_HEADER
+
+T = TypeVar("T")
+
+_FIRST_HOST: Final = int(IPv4Address("10.0.0.1"))
+_PORT: Final = 7000
+PROCESSES_MAX: Final = (1 << 24) - 2  # the hosts of 10/8
+
+
+def address_of(number: int) -> str:
+    """Return the address of the process of this number: every process is a host of its own."""
+    return f"tcp://{IPv4Address(_FIRST_HOST + number)}:{_PORT}"
+
+
+class Process:
+    """One simulated process, in one of its lives."""
+
+    __slots__ = ("alive", "me", "node", "number")
+
+    def __init__(self, number: int, me: Contact, node: Node) -> None:
+        self.number = number
+        self.me = me
+        self.node = node
+        self.alive = True
+
+
+class VirtualNetwork:
+    """Processes, the weather between them, and time; see the module's theory of operation.
+
+    `on_delivery(process, delivery)` is told of every event that a node hands to its
+    application, `on_step(process)` is called when a process has taken an input.
+    """
+
+    def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
+        self.queue = EventQueue()
+        self.weather = Weather(climate or Climate(), stream(seed, "network"))
+        self.protocol = stream(seed, "protocol")
+        """The random stream of all nodes."""
+        self.processes: dict[str, Process] = {}
+        """Who is alive, by address."""
+        self.messages = 0
+        """Copies of records sent so far."""
+        self.undeliverable = 0
+        """Copies that found nobody alive at their address."""
+        self.checksum = 0
+        """CRC-32 over all records sent, in their order."""
+        self.on_delivery: Callable[[Process, Deliver], None] | None = None
+        self.on_step: Callable[[Process], None] | None = None
+        self._sink = sink
+        self._numbers: dict[str, int] = {}
+        self._lives = 0
+
+    @property
+    def now(self) -> float:
+        """Virtual time, in seconds since the run began."""
+        return self.queue.now
+
+    # -- who is there --------------------------------------------------------------------------
+
+    def start(
+        self, settings: Settings, *, number: int | None = None, peer: PeerId | None = None
+    ) -> Process:
+        """Start a process: the next host, or again the one of `number`; `peer`: as whom."""
+        if number is None:
+            number = len(self._numbers)
+        address = address_of(number)
+        assert address not in self.processes, f"process {number} is alive already"
+        self._numbers.setdefault(address, number)
+        self._lives += 1
+        me = Contact(peer or new_peer_id(self.protocol.randbytes), address)
+        trace = None if self._sink is None else Trace(me.peer, self._sink)
+        # Epochs rise with every start, as the start times of live processes do.
+        process = Process(number, me, Node(me, settings, self.protocol, self._lives, trace))
+        self.processes[address] = process
+        return process
+
+    def crash(self, process: Process) -> None:
+        """Let a process die without a word."""
+        process.alive = False
+        del self.processes[process.me.address]
+        if process.node.trace is not None:
+            process.node.trace.record(self.now, "crash")
+
+    def __iter__(self) -> Iterator[Process]:
+        return iter(self.processes.values())
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def do(self, process: Process, act: Callable[[Node, float], T]) -> T:
+        """Give a living process a command, and carry out what it then wishes."""
+        assert process.alive, f"process {process.number} is dead"
+        result = act(process.node, self.queue.now)
+        self._drain(process)
+        return result
+
+    def inject(self, address: str, frame: bytes) -> None:
+        """Let bytes arrive at an address at once."""
+        self._arrive(address, frame)
+
+    def run(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.queue.run_until(self.queue.now + seconds)
+
+    def run_until(
+        self, holds: Callable[[], bool], seconds_max: float, every_seconds: float = 0.1
+    ) -> bool:
+        """Let time pass until something holds, looked at now and then; say whether it does."""
+        end = self.queue.now + seconds_max
+        while not holds():
+            if self.queue.now >= end:
+                return False
+            self.queue.run_until(min(end, self.queue.now + every_seconds))
+        return True
+
+    def _arrive(self, address: str, frame: bytes) -> None:
+        process = self.processes.get(address)
+        if process is None:
+            self.undeliverable += 1
+        else:
+            process.node.receive(frame, self.queue.now)
+            self._drain(process)
+
+    def _wake(self, process: Process, token: Token) -> None:
+        if process.alive:
+            process.node.wake(token, self.queue.now)
+            self._drain(process)
+
+    def _drain(self, process: Process) -> None:
+        outbox, queue = process.node.outbox, self.queue
+        if outbox.sends:
+            number, delays = process.number, self.weather.delays
+            numbers, at, now = self._numbers, queue.at, queue.now
+            for addresses, record, _ in outbox.sends:
+                self.checksum = crc32(record, self.checksum)
+                self.messages += len(addresses)
+                frame = FRAME_HEADER + record
+                for address in addresses:
+                    target = numbers.get(address)
+                    if target is None:
+                        self.undeliverable += 1
+                        continue
+                    for delay in delays(number, target):
+                        at(now + delay, self._arrive, address, frame)
+            outbox.sends.clear()
+        if outbox.wakes:
+            for delay_seconds, token in outbox.wakes:
+                queue.after(delay_seconds, self._wake, process, token)
+            outbox.wakes.clear()
+        if outbox.deliveries:
+            if self.on_delivery is not None:
+                for delivery in outbox.deliveries:
+                    self.on_delivery(process, delivery)
+            outbox.deliveries.clear()
+        if self.on_step is not None:
+            self.on_step(process)
