@@ -39,7 +39,7 @@ from camcast.doors import (
     MembershipContext,
 )
 from camcast.events import Event, EventId, Receipt
-from camcast.identity import Contact, PeerId
+from camcast.identity import Contact, PeerId, known_contact
 from camcast.links import (
     Gone,
     NewProcess,
@@ -386,7 +386,7 @@ class Node:
     def _take_control(self, record: wire.ControlRecord) -> None:
         kind, group, sender, address, body = record
         try:
-            source = Contact(sender, address)
+            source = known_contact(sender, address)
         except AddressError as error:
             raise MalformedError(str(error)) from error
         self.counters.controls += 1

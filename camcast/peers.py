@@ -91,6 +91,16 @@ class PeerTable:
             pool.pop()
         return _shorten(pool, 0, k, rng)
 
+    def choose(self, rng: Random, without: PeerId | None = None) -> Contact | None:
+        """Draw one contact uniformly, never `without`; None if there is no other."""
+        contacts = self._contacts
+        skip = None if without is None else self._index.get(without)
+        others = len(contacts) - (skip is not None)
+        if not others:
+            return None
+        index = int(rng.random() * others)
+        return contacts[-1 if index == skip else index]
+
     def fan_out(self, k: int, rng: Random) -> list[Contact]:
         """Draw min(k, available) distinct contacts: the pinned ones, and others uniformly."""
         pinned = self._pinned

@@ -28,13 +28,13 @@ VOCABULARY = tuple(
 DRIVERS = (
     *("camcast.live", "camcast.experiment", "camcast.cli", "camcast.workloads"),
     *("camcast.__main__", "camcast.community", "camcast.blocking"),
-    *("camcast.subscription", "camcast.gateways"),
+    *("camcast.subscription", "camcast.gateways", "camcast.sweeps"),
 )
 # Third-party code stands behind one module (or one edge) each.
 HOMES = {
     "zmq": ("camcast.live.pipes",),
     "typer": ("camcast.cli", "camcast.experiment"),
-    "rich": ("camcast.cli", "camcast.experiment"),
+    "rich": ("camcast.cli", "camcast.experiment", "camcast.sweeps"),
     "numpy": ("camcast.models", "camcast.simulation"),
     "numba": ("camcast.simulation.population",),
     "attr": PACKAGES,

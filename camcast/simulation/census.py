@@ -1,0 +1,76 @@
+"""The census: a discovery that knows who is alive, and answers at once at no cost.
+
+What an ideal directory would say: members of a community, drawn uniformly among those that
+announced themselves and are alive. For runs in which how strangers are found is not the
+question, and for sizes at which gateways would be what is measured. One census serves all
+processes of a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from random import Random
+
+from camcast.doors import Discovery, DiscoveryContext
+from camcast.identity import Contact
+from camcast.peers import PeerTable
+from camcast.topics import GroupId, Topic
+
+
+class Census:
+    """Who is alive in each community."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._members: dict[GroupId, PeerTable] = {}
+
+    def discovery(self, context: DiscoveryContext) -> CensusDiscovery:
+        """Return one process's access to the census; a `DiscoveryFactory`."""
+        return CensusDiscovery(self, context)
+
+    def enter(self, topic: Topic, contact: Contact) -> None:
+        """Note that a process is in a community."""
+        self._members.setdefault(topic.group, PeerTable()).add(contact)
+
+    def strike(self, topic: Topic, contact: Contact) -> None:
+        """Note that a process has left a community, or has died."""
+        if (members := self._members.get(topic.group)) is not None:
+            members.discard(contact.peer)
+
+    def draw(self, topic: Topic, wanted: int, without: Contact) -> list[Contact]:
+        """Draw members of a community uniformly, never `without`."""
+        members = self._members.get(topic.group)
+        if members is None:
+            return []
+        if wanted * 4 < len(members):  # few of many: draw one by one
+            drawn: dict[bytes, Contact] = {}
+            while len(drawn) < wanted:
+                contact = members.choose(self._rng, without.peer)
+                assert contact is not None
+                drawn[contact.peer] = contact
+            return list(drawn.values())
+        return members.sample(wanted, self._rng, without.peer)
+
+
+class CensusDiscovery(Discovery):
+    """One process's access to the census."""
+
+    def __init__(self, census: Census, context: DiscoveryContext) -> None:
+        self._census = census
+        self._context = context
+
+    def announce(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        self._census.enter(topic, self._context.me)
+
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        self._census.strike(topic, self._context.me)
+
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """See `Discovery`."""
+        found = self._census.draw(topic, wanted, self._context.me)
+        self._context.outlet.found(topic, found)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Discovery`; the census sets no timers."""
