@@ -77,6 +77,14 @@ class Membership(ABC):
     def peers(self) -> PeerTable:
         """Return the topic table (3.2.1); the same object for the life of the membership."""
 
+    def holders(self) -> list[Contact] | None:
+        """Return the in-view: who holds this process in its table; None if it keeps none.
+
+        A membership that keeps one promises that tables and in-views agree while nobody joins,
+        leaves or fails.
+        """
+        return None
+
     @abstractmethod
     def size(self) -> float:
         """Estimate N_t, this process included, at least 1."""

@@ -196,7 +196,7 @@ class Scamp(Membership):
         return self._view
 
     def holders(self) -> list[Contact]:
-        """Return the in-view: who holds an arc to this process."""
+        """Return the in-view: who holds an arc to this process; see `Membership`."""
         return [holder.contact for holder in self._holders.values()]
 
     def size(self) -> float:

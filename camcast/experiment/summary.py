@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import attrs
 from attrs import define, field, frozen
@@ -29,6 +30,7 @@ from camcast.experiment.reading import Member, Published, Reading
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.view_law import view_law
 from camcast.models.reception import Level, predict
+from camcast.parameters import Parameters
 from camcast.topics import Topic
 
 
@@ -91,8 +93,36 @@ class _Tally:
     latencies: list[float] = field(factory=list)
 
 
-def summarise(reading: Reading, scenario: Scenario, since: float = -math.inf) -> Summary:
-    """Compute the measures, of the events published at `since` or later (trace's clock)."""
+class Described(Protocol):
+    """What a summary needs of a scenario, live or virtual."""
+
+    @property
+    def communities(self) -> Mapping[Topic, int]:
+        """The number of processes by topic."""
+
+    @property
+    def membership(self) -> str:
+        """The name of the backend."""
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """The backend's options."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters of all communities."""
+
+    def levels(self, topic: Topic) -> Iterator[Topic]:
+        """Yield the communities that an event of `topic` is for, its own first, the root last."""
+
+
+def summarise(
+    reading: Reading, scenario: Described, since: float = -math.inf, *, predicted: bool = True
+) -> Summary:
+    """Compute the measures, of the events published at `since` or later (trace's clock).
+
+    `predicted` adds the model's reception, which is for runs without loss and crashes.
+    """
     law = view_law(scenario.membership, scenario.options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     tallies = _tally(reading, published)
@@ -103,7 +133,7 @@ def summarise(reading: Reading, scenario: Scenario, since: float = -math.inf) ->
     for node, count in reading.parasites.items():
         member = reading.members.get(node)
         parasites[member.topic if member else ""] += count
-    predictions = _predictions(published, scenario, law)
+    predictions = _predictions(published, scenario, law) if predicted else {}
     communities = []
     for topic in sorted(scenario.communities, key=lambda t: (t.level, t)):
         name = topic.name
@@ -216,7 +246,7 @@ def _end(reading: Reading) -> float:
 
 
 def _predictions(
-    published: dict[str, Published], scenario: Scenario, law: Callable[[float], float]
+    published: dict[str, Published], scenario: Described, law: Callable[[float], float]
 ) -> dict[str, float]:
     """Average the model's reception over the events that each community was to receive."""
     events: dict[str, int] = defaultdict(int)
@@ -233,7 +263,7 @@ def _predictions(
     return {topic: sums[topic] / weights[topic] for topic in sums}
 
 
-def _level(scenario: Scenario, topic: Topic, law: Callable[[float], float]) -> Level:
+def _level(scenario: Described, topic: Topic, law: Callable[[float], float]) -> Level:
     size = scenario.communities[topic]
     return Level(size, law(size), scenario.parameters)
 

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from random import Random
 
 from camcast.doors import Discovery, DiscoveryContext
-from camcast.identity import Contact
+from camcast.identity import Contact, PeerId
 from camcast.peers import PeerTable
 from camcast.topics import GroupId, Topic
 
@@ -37,7 +37,7 @@ class Census:
         if (members := self._members.get(topic.group)) is not None:
             members.discard(contact.peer)
 
-    def draw(self, topic: Topic, wanted: int, without: Contact) -> list[Contact]:
+    def draw(self, topic: Topic, wanted: int, without: PeerId | None = None) -> list[Contact]:
         """Draw members of a community uniformly, never `without`."""
         members = self._members.get(topic.group)
         if members is None:
@@ -45,11 +45,11 @@ class Census:
         if wanted * 4 < len(members):  # few of many: draw one by one
             drawn: dict[bytes, Contact] = {}
             while len(drawn) < wanted:
-                contact = members.choose(self._rng, without.peer)
+                contact = members.choose(self._rng, without)
                 assert contact is not None
                 drawn[contact.peer] = contact
             return list(drawn.values())
-        return members.sample(wanted, self._rng, without.peer)
+        return members.sample(wanted, self._rng, without)
 
 
 class CensusDiscovery(Discovery):
@@ -69,7 +69,7 @@ class CensusDiscovery(Discovery):
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`."""
-        found = self._census.draw(topic, wanted, self._context.me)
+        found = self._census.draw(topic, wanted, self._context.me.peer)
         self._context.outlet.found(topic, found)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:

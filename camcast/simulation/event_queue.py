@@ -20,19 +20,19 @@ class EventQueue:
         self.now = 0.0
         self.happened = 0
         """How many happenings there have been."""
-        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._heap: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._sequence = 0
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def at(self, time: float, action: Callable[..., None], *arguments: Any) -> None:
+    def at(self, time: float, action: Callable[..., object], *arguments: Any) -> None:
         """Let `action(*arguments)` happen at a time, or now if that has passed."""
         self._sequence += 1
         now = self.now
         heapq.heappush(self._heap, (time if time > now else now, self._sequence, action, arguments))
 
-    def after(self, delay_seconds: float, action: Callable[..., None], *arguments: Any) -> None:
+    def after(self, delay_seconds: float, action: Callable[..., object], *arguments: Any) -> None:
         """Let `action(*arguments)` happen after a delay."""
         self.at(self.now + delay_seconds, action, *arguments)
 

@@ -47,10 +47,13 @@ def address_of(number: int) -> str:
 class Process:
     """One simulated process, in one of its lives."""
 
-    __slots__ = ("alive", "me", "node", "number")
+    __slots__ = ("alive", "life", "me", "node", "number")
 
-    def __init__(self, number: int, me: Contact, node: Node) -> None:
+    def __init__(self, number: int, life: int, me: Contact, node: Node) -> None:
         self.number = number
+        """Of the host; a process that starts again keeps it."""
+        self.life = life
+        """Of the start; every start of the run has another."""
         self.me = me
         self.node = node
         self.alive = True
@@ -102,7 +105,9 @@ class VirtualNetwork:
         me = Contact(peer or new_peer_id(self.protocol.randbytes), address)
         trace = None if self._sink is None else Trace(me.peer, self._sink)
         # Epochs rise with every start, as the start times of live processes do.
-        process = Process(number, me, Node(me, settings, self.protocol, self._lives, trace))
+        process = Process(
+            number, self._lives, me, Node(me, settings, self.protocol, self._lives, trace)
+        )
         self.processes[address] = process
         return process
 

@@ -1,0 +1,99 @@
+"""What must hold in every run, after every step and at its end; a breach stops the run.
+
+* no parasite: nobody receives an event of a community that it never was part of (G2);
+* at most once: nobody delivers an event twice in one life (G3);
+* bounded tables: no topic table outgrows what its membership promises (G5);
+* symmetry: where a membership keeps in-views, an arc is known at both ends. Messages about an
+  arc may be under way, so only an arc that is one-sided twice, some time apart, is a breach,
+  and only if nothing was lost and nobody died meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Final
+
+from camcast.events import EventId
+from camcast.outbox import Deliver
+from camcast.simulation.network import Process, VirtualNetwork
+from camcast.topics import GroupId
+
+# [PROTOCOLS 2] "cap a view at 3(c+1) ln N"; other memberships keep fewer
+CAP_FACTOR: Final = 3
+# chosen: a size estimate of 13 % standard error is beyond twice the size once in 10^13 times
+ESTIMATE_FACTOR: Final = 2
+SIZE_MIN: Final = 64  # [membership.scamp.CAP_SIZE_MIN] a young process allows for so many
+
+Arc = tuple[int, int, GroupId]
+
+
+class InvariantError(AssertionError):
+    """Something happened that must not; the message says when, to whom, and what."""
+
+
+class Invariants:
+    """Watches a network; `on_step` and `on_delivery` are to be called as the network does."""
+
+    def __init__(self, network: VirtualNetwork) -> None:
+        self._network = network
+        self._delivered: dict[tuple[int, GroupId], dict[EventId, None]] = {}
+        self._bounds: dict[GroupId, int] = {}
+
+    def on_step(self, process: Process) -> None:
+        """Check what a step may have broken."""
+        node = process.node
+        if node.counters.parasites:
+            self._fail(process, "received an event of a community that it is not part of")
+        for participation in node.participations:
+            view = len(participation.membership.peers())
+            if view > self._bounds.get(participation.topic.group, 0):
+                size = len(self._network.processes)
+                bound = self._bound(participation.membership.expected_view, size)
+                self._bounds[participation.topic.group] = bound
+                if view > bound:
+                    self._fail(process, f"has a table of {view} in {participation.topic}")
+
+    @staticmethod
+    def _bound(law: Callable[[float], float], size: int) -> int:
+        return ceil(CAP_FACTOR * law(float(ESTIMATE_FACTOR * max(size, SIZE_MIN))))
+
+    def on_delivery(self, process: Process, delivery: Deliver) -> None:
+        """Check that this process has not delivered the event in this community before."""
+        seen = self._delivered.setdefault((process.life, delivery.group), {})
+        if delivery.event.id in seen:
+            self._fail(process, f"delivered {delivery.event.id} twice")
+        seen[delivery.event.id] = None
+
+    def one_sided_arcs(self) -> dict[Arc, str]:
+        """Return the arcs between living processes that only one end knows of, in words."""
+        one_sided: dict[Arc, str] = {}
+        for process in self._network:
+            for participation in process.node.participations:
+                holders = participation.membership.holders()
+                if holders is None or not participation.joined:
+                    continue
+                topic = participation.topic
+                for contact in participation.membership.peers():
+                    other = self._network.processes.get(contact.address)
+                    there = None if other is None else other.node.participation(topic)
+                    if other is None or there is None or other.me.peer != contact.peer:
+                        continue
+                    known = there.membership.holders() or ()
+                    if process.me.peer not in {holder.peer: None for holder in known}:
+                        one_sided[process.life, other.life, topic.group] = (
+                            f"holds {contact} in {topic}, which does not know of it"
+                        )
+        return one_sided
+
+    def check_symmetry(self, before: dict[Arc, str]) -> None:
+        """Raise if an arc that was one-sided `before` still is."""
+        now = self.one_sided_arcs()
+        for arc, words in before.items():
+            if arc in now:
+                raise InvariantError(f"at {self._network.now:.3f} s life {arc[0]} {words}")
+
+    def _fail(self, process: Process, what: str) -> None:
+        raise InvariantError(
+            f"at {self._network.now:.3f} s process {process.number} ({process.me}) {what}"
+        )

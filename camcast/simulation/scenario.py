@@ -1,0 +1,263 @@
+"""A virtual scenario: everything that determines a run in the virtual network.
+
+Who is there (communities, or a churn trace), what is published, what the links are like, and
+what goes wrong: crashes and restarts, cuts and their healing. `scenario_file` reads one from
+TOML; `scenario_run` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import attrs
+from attrs import field, frozen, validators
+
+from camcast.doors import find_backend
+from camcast.experiment.workload import Workload
+from camcast.parameters import Parameters
+from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
+from camcast.topics import Topic
+from camcast.workloads import Publication
+from camcast.workloads.churn import ChurnTrace, load_churn
+from camcast.workloads.latencies import load_latencies
+
+PROCESSES_MAX: Final = 100_000  # chosen: some 6 GB; beyond that the population simulator
+EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills the memory
+
+_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+_NOT_NEGATIVE: Final = [validators.ge(0.0)]
+
+
+class ScenarioError(ValueError):
+    """A virtual scenario cannot be run; the message names what is wrong and what to do."""
+
+
+@frozen(kw_only=True)
+class Links:
+    """The table ``[links]``: what every link is like (`camcast.simulation.weather`)."""
+
+    latency: Literal["constant", "uniform", "lognormal", "matrix"] = field(
+        default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))
+    )
+    seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
+    """Of a constant latency. chosen: across a continent."""
+    low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
+    high_seconds: float = field(default=0.15, validator=_NOT_NEGATIVE)
+    """Bounds of a uniform one. chosen: within a city, around the world."""
+    median_seconds: float = field(default=LogNormal().median_seconds, validator=validators.gt(0))
+    p95_seconds: float = field(default=LogNormal().p95_seconds, validator=validators.gt(0))
+    """Of a lognormal one."""
+    file: Path | None = None
+    """A matrix of round-trip times in ms (`camcast.workloads.latencies`)."""
+    loss: float = field(default=0.0, validator=_PROBABILITY)
+    duplication: float = field(default=0.0, validator=_PROBABILITY)
+    reordering: float = field(default=0.0, validator=_PROBABILITY)
+    hold_seconds_max: float = field(default=Climate().hold_seconds_max, validator=_NOT_NEGATIVE)
+
+    def __attrs_post_init__(self) -> None:
+        if (self.latency == "matrix") is (self.file is None):
+            raise ScenarioError(
+                "latency 'matrix' needs a file, and only that takes one; give links.file with"
+                ' links.latency = "matrix"'
+            )
+        self._distribution()  # raises for bounds in the wrong order
+
+    def climate(self) -> Climate:
+        """Return the climate; raises `WorkloadError` for a wrong matrix."""
+        return Climate(
+            latency=self._matrix() if self.file is not None else self._distribution(),
+            loss=self.loss,
+            duplication=self.duplication,
+            reordering=self.reordering,
+            hold_seconds_max=self.hold_seconds_max,
+        )
+
+    def _distribution(self) -> Latency:
+        match self.latency:
+            case "uniform":
+                return Uniform(self.low_seconds, self.high_seconds)
+            case "lognormal":
+                return LogNormal(self.median_seconds, self.p95_seconds)
+        return Constant(self.seconds)
+
+    def _matrix(self) -> Latency:
+        assert self.file is not None
+        measured = load_latencies(self.file)
+        return Matrix(measured.size, measured.seconds)
+
+
+@frozen(kw_only=True)
+class Crashes:
+    """A table ``[[crashes]]``: processes die without a word, and may start again."""
+
+    at_seconds: float = field(validator=_NOT_NEGATIVE)
+    share: float = field(validator=_PROBABILITY)
+    """Of the living, drawn at random."""
+    community: Topic | None = None
+    """Of this community only."""
+    restart_seconds: float | None = field(
+        default=None, validator=validators.optional(validators.ge(0))
+    )
+    """They start again so much later; None: never."""
+    identity: Literal["same", "new"] = field(
+        default="new", validator=validators.in_(("same", "new"))
+    )
+    """As whom they start again; their address stays the same."""
+
+
+@frozen(kw_only=True)
+class Partition:
+    """A table ``[[cuts]]``: for a while copies between two sides are lost."""
+
+    from_seconds: float = field(validator=_NOT_NEGATIVE)
+    until_seconds: float = field(validator=_NOT_NEGATIVE)
+    share: float | None = field(
+        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
+    )
+    """One side is this share of the processes, drawn at random."""
+    communities: tuple[Topic, ...] = ()
+    """Or it is these communities."""
+    one_way: bool = False
+    """Only copies from that side to the others are lost."""
+    loss: float = field(default=1.0, validator=_PROBABILITY)
+
+    def __attrs_post_init__(self) -> None:
+        if self.until_seconds <= self.from_seconds:
+            raise ScenarioError(
+                f"until_seconds={self.until_seconds} is not after from_seconds={self.from_seconds}"
+            )
+        if (self.share is None) is (not self.communities):
+            raise ScenarioError("a cut takes either a share or communities, for its one side")
+
+
+@frozen(kw_only=True)
+class Churn:
+    """The table ``[churn]``: who joins and crashes when, from a trace of a real network."""
+
+    file: Path
+    from_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Where in the trace the window begins."""
+    identity: Literal["same", "new"] = field(
+        default="new", validator=validators.in_(("same", "new"))
+    )
+    """As whom a node comes back."""
+    jitter_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Each change happens up to so much later, uniformly, where the trace is coarse."""
+
+    def load(self) -> ChurnTrace:
+        """Load the trace; raises `WorkloadError`."""
+        return load_churn(self.file)
+
+
+def _unchanging(sizes: Mapping[Topic, int]) -> Mapping[Topic, int]:
+    return MappingProxyType(dict(sizes))
+
+
+def _check_communities(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
+    if not sizes:
+        raise ScenarioError("there are no communities; give at least one, like .soccer = 10")
+    for topic, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ScenarioError(f"community {topic} has {size} processes; give 1 or more")
+    if (total := sum(sizes.values())) > PROCESSES_MAX:
+        raise ScenarioError(
+            f"{total:,} processes are too many for the virtual network, which takes"
+            f" {PROCESSES_MAX:,}; use `camcast simulate population`"
+        )
+
+
+@frozen(kw_only=True)
+class VirtualScenario:
+    """One run in the virtual network. Raises `ScenarioError` or `ValueError`."""
+
+    name: str = field(default="virtual", validator=validators.min_len(1))
+    seed: int = 1
+    communities: Mapping[Topic, int] = field(converter=_unchanging, validator=_check_communities)
+    """How many processes there are by topic; with churn, in which proportion they choose."""
+    membership: str = "scamp"
+    options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the membership."""
+    parameters: Parameters = field(factory=Parameters)
+    discovery: Literal["census", "gateways"] = field(
+        default="census", validator=validators.in_(("census", "gateways"))
+    )
+    """``gateways``: through one process that belongs to no community, as `camcast gateway`
+    does; ``census``: an ideal directory."""
+    join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
+    """Between two joins, the root community first. chosen: 50 a second."""
+    settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)
+    """From the last join until the clock of the scenario starts: its times count from there.
+    chosen: ten heartbeats, and two checks of the super-topic tables."""
+    duration_seconds: float = field(default=60.0, validator=validators.gt(0))
+    """How long it runs from then on."""
+    symmetry_seconds: float = field(default=15.0, validator=validators.gt(0))
+    """How long an arc may be known at one end only, while nothing is lost and nobody dies.
+    chosen: some heartbeats; give more with longer ones."""
+    stillborn: float = field(default=0.0, validator=_PROBABILITY)
+    """Share of the processes that die the moment they have announced themselves, so that
+    others are sent to them."""
+    links: Links = field(factory=Links)
+    workload: Workload = field(factory=Workload)
+    crashes: tuple[Crashes, ...] = ()
+    cuts: tuple[Partition, ...] = ()
+    churn: Churn | None = None
+
+    def __attrs_post_init__(self) -> None:
+        find_backend(self.membership).parse_options(self.options)
+        for crash in self.crashes:
+            if crash.community is not None and crash.community not in self.communities:
+                raise ScenarioError(
+                    f"crashes are to hit {crash.community}, which is no community here"
+                )
+        for cut in self.cuts:
+            for topic in cut.communities:
+                if topic not in self.communities:
+                    raise ScenarioError(
+                        f"cuts are to set {topic} apart, which is no community here"
+                    )
+
+    @property
+    def processes(self) -> int:
+        """How many processes the communities have."""
+        return sum(self.communities.values())
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing is lost and nobody dies, so that the models of reception apply."""
+        quiet = not (self.links.loss or self.stillborn or self.crashes or self.cuts)
+        return quiet and self.churn is None
+
+    def levels(self, topic: Topic) -> Iterator[Topic]:
+        """Yield the communities that an event of `topic` is for, its own first, the root last."""
+        return (t for t in (topic, *topic.ancestors()) if t in self.communities)
+
+    def publications(self) -> list[Publication]:
+        """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
+        publications = self.workload.load()
+        for publication in publications:
+            for topic in publication.topics:
+                if topic not in self.communities:
+                    raise ScenarioError(
+                        f"the workload publishes on {topic}, which has no community; add one,"
+                        f' like "{topic}" = 5'
+                    )
+        return publications
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scenario as JSON takes it, with the names of a scenario file."""
+
+        def plain(_owner: object, _field: object, value: Any) -> Any:
+            if isinstance(value, Topic | Path):
+                return str(value)
+            if isinstance(value, Mapping):
+                return {str(key): inner for key, inner in value.items()}
+            return list(value) if isinstance(value, tuple) else value
+
+        return attrs.asdict(
+            self,
+            value_serializer=plain,
+            filter=lambda attribute, _value: not attribute.name.startswith("_"),
+        )

@@ -1,0 +1,364 @@
+"""Runs a virtual scenario, and says what came of it in the measures of a live run.
+
+The processes join one after the other, the root community first; tables settle; then the
+scenario's clock starts, and what it says happens at its times. The invariants are checked at
+every step (`camcast.simulation.invariants`). A run depends on its scenario alone: `digest` is
+the same in every process, under every hash seed, with a trace or without one.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
+
+import attrs
+from attrs import frozen
+
+from camcast.doors import find_backend, find_discovery
+from camcast.experiment.reading import Delivery, Member, Published, Reading
+from camcast.experiment.summary import Summary, summarise
+from camcast.node import Node, Settings
+from camcast.outbox import Deliver
+from camcast.simulation.census import Census
+from camcast.simulation.invariants import Invariants
+from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.scenario import Churn, Crashes, Partition, VirtualScenario
+from camcast.simulation.weather import Cut
+from camcast.streams import stream
+from camcast.topics import ROOT, Topic
+from camcast.trace import Sink
+from camcast.workloads import Publication
+from camcast.workloads.churn import Change
+
+_SLICES: Final = 500  # chosen: how often progress is told of, and the collector may run
+
+
+@frozen
+class VirtualOutcome:
+    """What came of a run."""
+
+    summary: Summary
+    digest: str
+    """SHA-256 of everything that a replay must repeat."""
+    virtual_seconds: float
+    joined: int
+    """How many processes (lives) became members."""
+    messages: int
+    """Copies of records sent, control messages included."""
+    lost_copies: int
+    """Of these, lost on the way."""
+    undeliverable: int
+    """Copies that found nobody alive."""
+    unpublished: int
+    """Events that nobody was there to publish."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome as JSON takes it."""
+        return attrs.asdict(self)
+
+
+class _Others:
+    """Everybody who is not on one side of a cut, whoever else may come."""
+
+    def __init__(self, one_side: dict[int, None]) -> None:
+        self._one_side = one_side
+
+    def __contains__(self, number: object) -> bool:
+        return number not in self._one_side
+
+
+def run_scenario(
+    scenario: VirtualScenario,
+    sink: Sink | None = None,
+    on_progress: Callable[[float, float], None] | None = None,
+) -> VirtualOutcome:
+    """Run a scenario; `sink` takes the trace, `on_progress(now, end)` hears of virtual time.
+
+    Raises `InvariantError`, and what loading the scenario's files raises.
+    """
+    with _collector_off():
+        return _Run(scenario, sink).run(on_progress)
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Leave the cyclic collector off: it walks all queued messages again and again (x 1.7)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Run:
+    def __init__(self, scenario: VirtualScenario, sink: Sink | None) -> None:
+        self._scenario = scenario
+        self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), sink)
+        self._network.on_step = self._on_step
+        self._network.on_delivery = self._on_delivery
+        self._invariants = Invariants(self._network)
+        self._churn = stream(scenario.seed, "churn")
+        self._work = stream(scenario.seed, "workload")
+        self._directory = Census(stream(scenario.seed, "churn", "census"))
+        self._members = Census(self._work)
+        """Who is a member and alive, of whom publishers are drawn."""
+        self._topics: dict[int, Topic] = {}
+        """The community of each host."""
+        self._joining: dict[int, Topic] = {}
+        self._reading = Reading()
+        self._deliveries = hashlib.sha256()
+        self._publishers: dict[tuple[str, Topic], Process] = {}
+        self._unpublished = 0
+        self._settings = self._make_settings()
+        self._changes: tuple[Change, ...] = ()
+        self._community_of: dict[str, Topic] = {}
+        """Of each node of a churn trace."""
+        self._nodes: dict[str, Process] = {}
+        """The last life of each node of a churn trace."""
+
+    def _make_settings(self) -> Settings:
+        scenario = self._scenario
+        backend = find_backend(scenario.membership)
+        options = backend.parse_options(scenario.options)
+        if scenario.discovery == "census":
+            return Settings(
+                backend=backend,
+                discovery=self._directory.discovery,
+                options=options,
+                parameters=scenario.parameters,
+            )
+        settings = Settings(
+            backend=backend,
+            discovery=find_discovery("gateways"),
+            options=options,
+            parameters=scenario.parameters,
+        )
+        gateway = self._network.start(settings)
+        return attrs.evolve(settings, gateways={ROOT: (gateway.me.address,)})
+
+    # -- the course of a run -------------------------------------------------------------------
+
+    def run(self, on_progress: Callable[[float, float], None] | None) -> VirtualOutcome:
+        scenario, network = self._scenario, self._network
+        publications = scenario.publications()
+        joins = list(self._first_joins())
+        for number, join in enumerate(joins):
+            network.queue.at(number * scenario.join_gap_seconds, join)
+        start = len(joins) * scenario.join_gap_seconds + scenario.settle_seconds
+        self._schedule(start, publications)
+        end = start + scenario.duration_seconds
+        calm = scenario.calm and scenario.duration_seconds > scenario.symmetry_seconds
+        slices = [end * number / _SLICES for number in range(1, _SLICES + 1)]
+        before = None
+        for until in slices:
+            if calm and before is None and until > end - scenario.symmetry_seconds:
+                network.queue.run_until(end - scenario.symmetry_seconds)
+                before = self._invariants.one_sided_arcs()
+            network.queue.run_until(until)
+            if on_progress is not None:
+                on_progress(network.now, end)
+        if before:
+            self._invariants.check_symmetry(before)
+        return self._outcome()
+
+    def _first_joins(self) -> Iterator[Callable[[], object]]:
+        """Yield who joins at first, in order."""
+        scenario = self._scenario
+        topics = sorted(scenario.communities, key=lambda topic: (topic.level, topic))
+        if scenario.churn is not None:
+            window = scenario.churn.load().window(
+                scenario.churn.from_seconds,
+                scenario.duration_seconds,
+                nodes_max=scenario.processes,
+                random=self._churn,
+            )
+            self._changes = window.changes
+            weights = [scenario.communities[topic] for topic in topics]
+            for node in window.nodes:
+                (self._community_of[node],) = self._churn.choices(topics, weights)
+            for node in window.up:
+                yield partial(self._return, node, scenario.churn)
+            return
+        for topic in topics:
+            for _ in range(scenario.communities[topic]):
+                yield partial(self._join, topic)
+
+    def _schedule(self, start: float, publications: list[Publication]) -> None:
+        """Put on the queue what the scenario says, its clock starting at `start`."""
+        scenario, queue = self._scenario, self._network.queue
+        for publication in publications:
+            queue.at(start + publication.at_seconds, self._publish, publication)
+        for crashes in scenario.crashes:
+            queue.at(start + crashes.at_seconds, self._crash_share, crashes)
+        for partition in scenario.cuts:
+            queue.at(start + partition.from_seconds, self._cut, partition)
+        if scenario.churn is not None:
+            for change in self._changes:
+                jitter = scenario.churn.jitter_seconds * self._churn.random()
+                act = self._return if change.joins else self._depart
+                queue.at(start + change.at_seconds + jitter, act, change.node, scenario.churn)
+
+    # -- joining, dying, returning -------------------------------------------------------------
+
+    def _join(
+        self, topic: Topic, number: int | None = None, same: Process | None = None
+    ) -> Process:
+        peer = None if same is None else same.me.peer
+        process = self._network.start(self._settings, number=number, peer=peer)
+        self._topics[process.number] = topic
+        self._joining[process.life] = topic
+        self._network.do(process, lambda node, now: node.join(topic, now))
+        if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
+            self._joining.pop(process.life, None)
+            self._network.crash(process)  # and stays in the directory
+        return process
+
+    def _crash(self, process: Process) -> None:
+        topic = self._topics[process.number]
+        self._directory.strike(topic, process.me)
+        self._members.strike(topic, process.me)
+        self._joining.pop(process.life, None)
+        self._count(process)
+        key = _key(process)
+        if (member := self._reading.members.get(key)) is not None:
+            self._reading.members[key] = attrs.evolve(member, crashed=self._network.now)
+        self._network.crash(process)
+
+    def _crash_share(self, crashes: Crashes) -> None:
+        living = [
+            process
+            for process in self._network
+            if process.number in self._topics
+            and crashes.community in (None, self._topics[process.number])
+        ]
+        for process in self._churn.sample(living, round(crashes.share * len(living))):
+            self._crash(process)
+            if crashes.restart_seconds is not None:
+                same = process if crashes.identity == "same" else None
+                topic = self._topics[process.number]
+                self._network.queue.after(
+                    crashes.restart_seconds, self._join, topic, process.number, same
+                )
+
+    def _return(self, node: str, churn: Churn) -> None:
+        """Let a node of the churn trace come up, again or for the first time."""
+        last = self._nodes.get(node)
+        if last is not None and last.alive:
+            return  # its departure was put off beyond its return
+        number = None if last is None else last.number
+        same = last if churn.identity == "same" else None
+        self._nodes[node] = self._join(self._community_of[node], number, same)
+
+    def _depart(self, node: str, _churn: Churn) -> None:
+        process = self._nodes.get(node)
+        if process is not None and process.alive:
+            self._crash(process)
+
+    def _cut(self, partition: Partition) -> None:
+        numbers = list(self._topics)
+        if partition.share is not None:
+            side = self._churn.sample(numbers, round(partition.share * len(numbers)))
+        else:
+            side = [n for n in numbers if self._topics[n] in partition.communities]
+        one_side = dict.fromkeys(side)
+        cut = Cut(one_side, _Others(one_side), partition.one_way, partition.loss)
+        cuts = self._network.weather.cuts
+        cuts.append(cut)
+        lasts = partition.until_seconds - partition.from_seconds
+        self._network.queue.after(lasts, cuts.remove, cut)
+
+    # -- events --------------------------------------------------------------------------------
+
+    def _publish(self, publication: Publication) -> None:
+        for topic in publication.topics:
+            process = self._publisher(publication.publisher, topic)
+            if process is None:
+                self._unpublished += 1
+                continue
+
+            def act(node: Node, now: float, topic: Topic = topic) -> str:
+                return str(node.publish(topic, publication.payload, now).id)
+
+            published = Published(_key(process), self._network.now, topic.name)
+            self._reading.published[self._network.do(process, act)] = published
+
+    def _publisher(self, name: str | None, topic: Topic) -> Process | None:
+        """Choose a member to publish: for a name always the same, as long as it lives."""
+        if name is not None:
+            process = self._publishers.get((name, topic))
+            if process is not None and process.alive:
+                return process
+        drawn = self._members.draw(topic, 1)
+        if not drawn:
+            return None
+        process = self._network.processes[drawn[0].address]
+        if name is not None:
+            self._publishers[name, topic] = process
+        return process
+
+    # -- what is watched -----------------------------------------------------------------------
+
+    def _on_step(self, process: Process) -> None:
+        self._invariants.on_step(process)
+        if process.life in self._joining:
+            topic = self._joining[process.life]
+            participation = process.node.participation(topic)
+            if participation is not None and participation.joined:
+                del self._joining[process.life]
+                self._members.enter(topic, process.me)
+                key = _key(process)
+                self._reading.members[key] = Member(key, topic.name, self._network.now)
+
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        self._invariants.on_delivery(process, delivery)
+        event, key, now = delivery.event, _key(process), self._network.now
+        name = str(event.id)
+        self._reading.deliveries[name][key] = Delivery(now, event.hops)
+        self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+
+    def _count(self, process: Process) -> None:
+        """Add up what a process counted, at its death or at the end."""
+        counters, reading = process.node.counters, self._reading
+        topic = self._topics[process.number].name
+        reading.useful[topic] += counters.events
+        reading.duplicates[topic] += counters.duplicates
+        reading.upward[topic] += counters.upward_sent
+        reading.parasites[_key(process)] += counters.parasites
+
+    def _outcome(self) -> VirtualOutcome:
+        network, reading = self._network, self._reading
+        state = hashlib.sha256(self._deliveries.digest())
+        by_peer = {process.me.peer: _key(process) for process in network}
+        for process in network:
+            if process.number not in self._topics:
+                continue  # a gateway
+            self._count(process)
+            for participation in process.node.participations:
+                for contact in participation.membership.peers():
+                    state.update(process.me.peer + contact.peer)
+                    other = by_peer.get(contact.peer, contact.peer.hex())
+                    reading.table_changes.append((network.now, _key(process), other, True))
+            state.update(repr(process.node.counters).encode())
+        numbers = (network.checksum, network.messages, network.queue.happened, network.now)
+        state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
+        return VirtualOutcome(
+            summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
+            digest=state.hexdigest(),
+            virtual_seconds=network.now,
+            joined=len(reading.members),
+            messages=network.messages,
+            lost_copies=network.weather.lost,
+            undeliverable=network.undeliverable,
+            unpublished=self._unpublished,
+        )
+
+
+def _key(process: Process) -> str:
+    """Return the name of one life of a process, in the order of the lives."""
+    return f"{process.life:08}"

@@ -1,0 +1,218 @@
+"""The paper's static setting on the shipped code: real nodes in the virtual network.
+
+Every process of a `Setting` is a node that encodes, sends, decodes and forwards as it does
+live; only its tables are dealt instead of learned, as the paper's simulation has it (000,
+6.1.1: "determined statically [...] and do not change"). A copy takes one second, so that a
+round of the paper is a second here. It is the reference for the population simulator and the
+count chain, at sizes that a machine can hold (about 15 MB and a second a run per 1,000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from random import Random
+from typing import Any, ClassVar, Final
+
+import attrs
+import numpy as np
+from attrs import frozen
+
+from camcast.doors import Backend, Discovery, DiscoveryContext, Membership, MembershipContext
+from camcast.identity import Contact, PeerId, new_peer_id
+from camcast.messages import Decoder, Message
+from camcast.node import Settings
+from camcast.outbox import Deliver
+from camcast.peers import PeerTable
+from camcast.simulation.network import Process, VirtualNetwork, address_of
+from camcast.simulation.setting import Setting, SettingError
+from camcast.simulation.spread import Spread
+from camcast.simulation.weather import Climate, Constant
+from camcast.streams import stream
+from camcast.topics import Topic
+
+PROCESSES_MAX: Final = 20_000  # chosen: some 300 MB; the population simulator takes over
+_ROUND_SECONDS: Final = 1.0
+_NEVER: Final = 1e9  # chosen: seconds; no upkeep of links within a run
+
+
+@frozen
+class _NoOptions:
+    """Dealt tables have nothing to choose."""
+
+
+class _DealtTable(Membership):
+    """A topic table that is dealt once, by one who knows the community's size."""
+
+    decoder: ClassVar[Decoder[Any]] = Decoder(Message)
+
+    def __init__(self, sizes: dict[Topic, int], context: MembershipContext) -> None:
+        self._size = float(sizes[context.topic])
+        self._table = PeerTable()
+        self._joined = False
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        self._joined = True
+
+    def leave(self, now: float) -> None: ...
+    def receive(self, source: Contact, message: Any, now: float) -> None: ...
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
+    def contacts_found(self, contacts: Iterable[Contact], now: float) -> None: ...
+    def suspect(self, peer: PeerId, now: float) -> None: ...
+
+    @property
+    def joined(self) -> bool:
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        return self._table
+
+    def size(self) -> float:
+        return self._size
+
+    def expected_view(self, size: float) -> float:
+        return float(len(self._table))
+
+
+class _Silence(Discovery):
+    """A discovery that never answers: whoever deals the tables does."""
+
+    def __init__(self, _context: DiscoveryContext) -> None: ...
+    def announce(self, topic: Topic, now: float) -> None: ...
+    def withdraw(self, topic: Topic, now: float) -> None: ...
+    def seek(self, topic: Topic, wanted: int, now: float) -> None: ...
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
+
+
+def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spread:
+    """Publish one event in each of `runs` networks, and count.
+
+    Run r depends on the setting, the seed and r alone. Raises `SettingError` for more than
+    `PROCESSES_MAX` processes.
+    """
+    if setting.processes > PROCESSES_MAX:
+        raise SettingError(
+            f"{setting.processes:,} processes are too many for the virtual network, which takes"
+            f" {PROCESSES_MAX:,}; use the population simulator or the count chain"
+        )
+    counts = np.array(
+        [_run(setting, seed, run) for run in range(first_run, first_run + runs)], dtype=np.int64
+    )
+    columns = (counts[:, :, column] for column in range(5))
+    return Spread(tuple(community.size for community in setting.communities), *columns)
+
+
+def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int, int, int]]:
+    """Run one network; return (alive, received, rounds, messages, upward) by community."""
+    dice = stream(seed, "workload", "static", run)
+    network = VirtualNetwork(
+        dice.getrandbits(63),
+        Climate(latency=Constant(_ROUND_SECONDS), loss=1 - setting.arrival),
+    )
+    topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
+    members = _members(setting, dice)
+    alive = _start(setting, network, topics, members, dice)
+    _deal(setting, topics, members, alive, dice)
+    received = dict.fromkeys(topics, 0)
+    rounds = dict.fromkeys(topics, 0)
+    topic_of = {topic.group: topic for topic in topics}
+
+    def count(_process: Process, delivery: Deliver) -> None:
+        topic = topic_of[delivery.group]
+        received[topic] += 1
+        rounds[topic] = max(rounds[topic], delivery.event.hops + 1)
+
+    network.on_delivery = count
+    publisher = next(iter(alive[0].values()))
+    network.do(publisher, lambda node, now: node.publish(topics[0], b"", now))
+    while network.queue:
+        network.queue.step()
+    return [
+        (
+            len(living),
+            received[topic],
+            rounds[topic],
+            sum(process.node.counters.event_copies_sent for process in living.values()),
+            sum(process.node.counters.upward_sent for process in living.values()),
+        )
+        for topic, living in zip(topics, alive, strict=True)
+    ]
+
+
+def _members(setting: Setting, dice: Random) -> list[list[Contact]]:
+    """Return everybody, dead or alive, by community."""
+    members, number = [], 0
+    for community in setting.communities:
+        numbers = range(number, number + community.size)
+        members.append([Contact(new_peer_id(dice.randbytes), address_of(n)) for n in numbers])
+        number += community.size
+    return members
+
+
+def _start(
+    setting: Setting,
+    network: VirtualNetwork,
+    topics: list[Topic],
+    members: list[list[Contact]],
+    dice: Random,
+) -> list[dict[int, Process]]:
+    """Start who is alive; return them by index within their community. The publisher is one."""
+    sizes = {
+        topic: community.size for topic, community in zip(topics, setting.communities, strict=True)
+    }
+    backend = Backend(
+        name="static",
+        keeper=lambda context, _options: _DealtTable(sizes, context),
+        options=_NoOptions,
+        discovery="",
+    )
+    alive: list[dict[int, Process]] = []
+    number = 0
+    for index, community in enumerate(setting.communities):
+        settings = Settings(
+            backend=backend,
+            discovery=_Silence,
+            parameters=attrs.evolve(
+                community.parameters,
+                check_seconds=_NEVER,
+                search_seconds=_NEVER,
+                search_seconds_max=_NEVER,
+            ),
+        )
+        living: dict[int, Process] = {}
+        for position, contact in enumerate(members[index]):
+            first = (
+                index == 0 and position == 0
+            )  # the publisher; tables are uniform, so any will do
+            if first or not setting.stillborn or dice.random() >= setting.stillborn:
+                process = network.start(settings, number=number + position, peer=contact.peer)
+                supers = [topics[above] for above in community.supers]
+                process.node.join(topics[index], 0.0, super_topics=supers)
+                process.node.contacts_found(topics[index], (), 0.0)
+                living[position] = process
+        alive.append(living)
+        number += community.size
+    return alive
+
+
+def _deal(
+    setting: Setting,
+    topics: list[Topic],
+    members: list[list[Contact]],
+    alive: list[dict[int, Process]],
+    dice: Random,
+) -> None:
+    """Deal every living process its tables, which name the dead as well."""
+    for index, community in enumerate(setting.communities):
+        everybody = members[index]
+        for position, process in alive[index].items():
+            node = process.node
+            for above in community.supers:
+                entries = dice.sample(members[above], community.links(len(members[above])))
+                node.contacts_found(topics[above], entries, 0.0)
+            participation = node.participation(topics[index])
+            assert participation is not None
+            table = participation.membership.peers()
+            # k distinct others: draw among one fewer, and let the last stand in for oneself.
+            for drawn in dice.sample(range(community.size - 1), community.fan_out):
+                table.add(everybody[-1 if drawn == position else drawn])
+            node.outbox.wakes.clear()  # upkeep that a static setting does without

@@ -1,0 +1,29 @@
+"""The lines of a text file that is no table with a header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from camcast.workloads.publication import WorkloadError
+
+
+def read_lines(path: Path, wanted: str) -> list[str]:
+    r"""Read the lines, which end with ``\n`` or ``\r\n``; `wanted` says what they should be.
+
+    Raises `WorkloadError` when the file cannot be read, is not UTF-8 or is empty.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")  # an editor may put a BOM first
+    except OSError as error:
+        raise WorkloadError(
+            path, None, f"cannot be read ({error.strerror}); give a file with {wanted}"
+        ) from None
+    except UnicodeDecodeError as error:
+        wrong, before = error.object[error.start], error.object[: error.start]
+        raise WorkloadError(
+            path, before.count(b"\n") + 1, f"byte {wrong:#04x} is not UTF-8; save it as UTF-8"
+        ) from None
+    if not text.strip():
+        raise WorkloadError(path, 1, f"the file is empty; write {wanted} into it")
+    # not splitlines(): a form feed or U+2028 would shift the numbers of the lines below it
+    return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
