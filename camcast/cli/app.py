@@ -12,6 +12,7 @@ from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
 from camcast.cli.publish import publish
 from camcast.cli.run import run
+from camcast.cli.simulate import simulate
 from camcast.cli.subscribe import subscribe
 
 app = typer.Typer(
@@ -51,6 +52,7 @@ def camcast(
 
 app.command(epilog="Example: camcast demo --json")(demo)
 app.command(epilog="Example: camcast run --scenario paper")(run)
+app.command(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")(simulate)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
     publish

@@ -7,20 +7,26 @@ from pathlib import Path
 from typing import Final
 
 import typer
-from rich.console import Console
 
 from camcast.cli.failure import EXIT_FAILED
-from camcast.cli.output import print_json
+from camcast.cli.output import print_json, wide_console
 from camcast.experiment.conductor import Outcome, conduct
 from camcast.experiment.crew import ExperimentError
 from camcast.experiment.output import OutputError, OutputFolder
 from camcast.experiment.progress import ProgressLine
 from camcast.experiment.scenario import Scenario
+from camcast.experiment.summary import Summary
 from camcast.experiment.table import print_outcome
 
 FAILURES: Final = (ExperimentError, OutputError)
 _TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column
 _FIGURES_WIDTH: Final = 125  # chosen: the columns beside the topics; a pipe has no width itself
+
+
+def table_width(summary: Summary) -> int:
+    """Return the columns that the table of a summary takes at most."""
+    topics = [len(community.topic) for community in summary.communities]
+    return _FIGURES_WIDTH + max(_TOPIC_WIDTH_MIN, *topics)
 
 
 def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: float = 0.0) -> Outcome:
@@ -35,10 +41,7 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:
-        console = Console()
-        if not console.is_terminal:
-            topics = [len(community.topic) for community in outcome.summary.communities]
-            console = Console(width=_FIGURES_WIDTH + max(_TOPIC_WIDTH_MIN, *topics))
+        console = wide_console(table_width(outcome.summary))
         print_outcome(outcome, console)
         console.print(f"output: {path}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min

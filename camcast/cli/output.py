@@ -6,6 +6,7 @@ import os
 import sys
 
 import msgspec
+from rich.console import Console
 
 
 def print_line(text: str) -> None:
@@ -17,6 +18,12 @@ def print_line(text: str) -> None:
     rest = memoryview(text.encode() + b"\n")
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]
+
+
+def wide_console(width: int) -> Console:
+    """Return the console; not cut to 80 columns where there is no terminal that has a width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=width)
 
 
 def print_json(value: object) -> None:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from camcast.experiment.conductor import Outcome
-from camcast.experiment.summary import CommunitySummary
+from camcast.experiment.summary import CommunitySummary, Summary
 
 _COLUMNS = (
     "community",
@@ -28,16 +28,21 @@ _COLUMNS = (
 
 def print_outcome(outcome: Outcome, console: Console) -> None:
     """Print one row a community, then the run in words."""
+    console.print(summary_table(outcome.summary))
+    if outcome.kill is not None:
+        _print_kill(outcome.kill, console)
+    console.print(in_words(outcome), highlight=False)
+
+
+def summary_table(summary: Summary) -> Table:
+    """Return a table with one row a community."""
     table = Table(box=None, pad_edge=False)
     table.add_column(_COLUMNS[0], overflow="fold")
     for column in _COLUMNS[1:]:
         table.add_column(column, justify="right", no_wrap=True)
-    for community in outcome.summary.communities:
+    for community in summary.communities:
         table.add_row(*_row(community))
-    console.print(table)
-    if outcome.kill is not None:
-        _print_kill(outcome.kill, console)
-    console.print(in_words(outcome), highlight=False)
+    return table
 
 
 def in_words(outcome: Outcome) -> str:

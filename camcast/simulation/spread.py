@@ -110,9 +110,9 @@ class Spread:
             size=self.sizes[index],
             reception=mean_interval(share, 0.0, 1.0),
             reliability=share_interval(everybody, int(np.count_nonzero(peopled))),
-            rounds=mean_interval(reached[reached > 0]),
-            messages=mean_interval(self.messages[:, index]),
-            upward_messages=mean_interval(self.upward_messages[:, index]),
+            rounds=mean_interval(reached[reached > 0], 1.0),
+            messages=mean_interval(self.messages[:, index], 0.0),
+            upward_messages=mean_interval(self.upward_messages[:, index], 0.0),
         )
 
     @property
@@ -123,7 +123,7 @@ class Spread:
     @property
     def rounds_to_reach_all(self) -> Interval:
         """Rounds until no process of any community has anything left to send (Table 1)."""
-        return mean_interval(self.rounds.max(axis=1))
+        return mean_interval(self.rounds.max(axis=1), 1.0)
 
 
 @frozen

@@ -94,9 +94,8 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
             f"{setting.processes:,} processes are too many for the virtual network, which takes"
             f" {PROCESSES_MAX:,}; use the population simulator or the count chain"
         )
-    counts = np.array(
-        [_run(setting, seed, run) for run in range(first_run, first_run + runs)], dtype=np.int64
-    )
+    rows = [_run(setting, seed, run) for run in range(first_run, first_run + runs)]
+    counts = np.array(rows, dtype=np.int64).reshape(runs, len(setting.communities), 5)
     columns = (counts[:, :, column] for column in range(5))
     return Spread(tuple(community.size for community in setting.communities), *columns)
 
