@@ -10,6 +10,8 @@ import typer
 
 from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
+from camcast.cli.model import model
+from camcast.cli.plan import plan
 from camcast.cli.publish import publish
 from camcast.cli.run import run
 from camcast.cli.simulate import simulate
@@ -53,6 +55,8 @@ def camcast(
 app.command(epilog="Example: camcast demo --json")(demo)
 app.command(epilog="Example: camcast run --scenario paper")(run)
 app.command(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")(simulate)
+app.command(epilog="Example: camcast model --sizes 1000,100,10 --crash 0.1")(model)
+app.command(epilog="Example: camcast plan --sizes 1000,100,10 --reliability 0.95 --check")(plan)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
     publish

@@ -8,10 +8,8 @@ the same in every process, under every hash seed, with a trace or without one.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +22,7 @@ from camcast.experiment.summary import Summary, summarise
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver
 from camcast.simulation.census import Census
+from camcast.simulation.collector import collector_off
 from camcast.simulation.invariants import Invariants
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.scenario import Churn, Crashes, Partition, VirtualScenario
@@ -80,20 +79,8 @@ def run_scenario(
 
     Raises `InvariantError`, and what loading the scenario's files raises.
     """
-    with _collector_off():
+    with collector_off():
         return _Run(scenario, sink).run(on_progress)
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Leave the cyclic collector off: it walks all queued messages again and again (x 1.7)."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Run:

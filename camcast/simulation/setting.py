@@ -1,6 +1,6 @@
 """The setting of a dissemination experiment, as the paper's simulations have it (000, 6.1.1).
 
-One event is published in the first community by one of its processes that is alive. Tables
+One event is published in the first community. Its publisher is alive, whoever else is. Tables
 are static, uniform and independent: a topic table of min(N-1, ceil(ln N + c)) processes, a
 super-topic table of min(z, N_super). Nobody replaces a crashed process in them. Every copy
 arrives with probability `success`.

@@ -23,6 +23,7 @@ from camcast.messages import Decoder, Message
 from camcast.node import Settings
 from camcast.outbox import Deliver
 from camcast.peers import PeerTable
+from camcast.simulation.collector import collector_off
 from camcast.simulation.network import Process, VirtualNetwork, address_of
 from camcast.simulation.setting import Setting, SettingError
 from camcast.simulation.spread import Spread
@@ -94,7 +95,8 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
             f"{setting.processes:,} processes are too many for the virtual network, which takes"
             f" {PROCESSES_MAX:,}; use the population simulator or the count chain"
         )
-    rows = [_run(setting, seed, run) for run in range(first_run, first_run + runs)]
+    with collector_off():
+        rows = [_run(setting, seed, run) for run in range(first_run, first_run + runs)]
     counts = np.array(rows, dtype=np.int64).reshape(runs, len(setting.communities), 5)
     columns = (counts[:, :, column] for column in range(5))
     return Spread(tuple(community.size for community in setting.communities), *columns)

@@ -1,10 +1,23 @@
 """The simulators against exact laws, against a dumb twin, and against each other.
 
-A simulator is a function of (setting, runs, seed, first_run); all are held to the same. Their
-numbers of runs differ, as their speeds do. What is compared is a whole distribution, by
-chi-square over classes of at least `EXPECTED` runs, at fixed seeds. A test fails beyond
-`DEVIATIONS` standard deviations, which chance exceeds once in 30,000 comparisons; there are
-some 200 here. What errors these tests notice is written in MUTANTS below.
+A simulator is a function of (setting, runs, seed, first_run); all are held to the same, and one
+more is one more line in SIMULATORS. Their numbers of runs differ, as their speeds do. What is
+compared is a whole distribution, by chi-square over classes of at least `EXPECTED` runs, at
+fixed seeds. A test fails beyond `DEVIATIONS` standard deviations, which chance exceeds once in
+30,000 comparisons; there are some 300 here. The largest was 2.1 when this was written.
+
+These tests can fail. Nineteen errors were made on purpose, one at a time, and each was noticed;
+by how many deviations, at the most:
+
+* population: a fan-out less by one 200; a target drawn twice stays 20; Floyd's sampling without
+  its growing bound 8; senders among their own targets 37; dead processes send 381; a p_sel
+  larger by a tenth 10; one draw of p_sel for all super-communities 9; upward copies all arrive
+  14; one copy more arrives now and then 16; a round is counted twice 54; those reached but dead
+  may be alive 227;
+* count chain: a fan-out less by one 96; a target chosen twice 7; senders among their own targets
+  11; upward copies all arrive 15; a p_sel larger by a tenth 7; the publisher is not counted
+  among the alive 18; numbers of upward copies not conditional on those drawn before 12; a
+  variance without correlation (tests/simulation/test_count_chain.py).
 """
 
 from __future__ import annotations
@@ -24,18 +37,13 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from camcast.parameters import Parameters
-from camcast.simulation import count_chain, population
+from camcast.simulation import count_chain, population, static_network
 from camcast.simulation.setting import Community, Setting, chain
 from camcast.simulation.spread import Spread, join
 from tests.laws.test_dissemination_law import reached_distribution
 
 EXPECTED = 8  # runs in a class: what is customary for chi-square is 5
 DEVIATIONS = 4.0
-
-# Made to the population simulator or to the count chain, one at a time, each of these changes
-# made a test of this file fail, by the deviations given (largest of all comparisons).
-MUTANTS = """
-"""
 
 Simulate = Callable[[Setting, int, int, int], Spread]
 Measure = NDArray[np.int64]
@@ -48,14 +56,22 @@ class Simulator:
     module: str
     simulate: Simulate
     runs: int
+    slow: bool = False
 
 
 SIMULATORS = [
     Simulator("population", population.simulate, runs=4000),
-    Simulator("count_chain", count_chain.simulate, runs=2000),
+    Simulator("count_chain", count_chain.simulate, runs=1000),
+    Simulator("static_network", static_network.simulate, runs=100, slow=True),
 ]
 
-every_simulator = pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda one: one.module)
+every_simulator = pytest.mark.parametrize(
+    "simulator",
+    [
+        pytest.param(one, id=one.module, marks=[pytest.mark.slow] if one.slow else [])
+        for one in SIMULATORS
+    ],
+)
 MEASURES = ("alive", "received", "rounds", "messages", "upward_messages")
 
 
@@ -277,8 +293,7 @@ def test_upward_messages_are_exact(simulator: Simulator) -> None:
         law = np.convolve(law, one).tolist()
     assert from_law(spread.upward_messages[:, 0], dict(enumerate(law))) < DEVIATIONS
 
-    # One process, alone: how many of 7 get the event from it, when they pass nothing on (no
-    # copy arrives at them again with what is left of the rounds: those are counted by twins).
+    # A lone process is a link or not, and then at least one of its copies arrives or none.
     alone = Community(size=1, supers=(1,), parameters=parameters)
     setting = Setting(communities=(alone, top), success=arrival)
     got = simulator.simulate(setting, simulator.runs, 4, 0)
@@ -363,7 +378,7 @@ SETTINGS = {
 
 @cache
 def twins(name: str) -> Spread:
-    return twin(SETTINGS[name], 1000, 5)
+    return twin(SETTINGS[name], 400, 5)
 
 
 def worst(one: Spread, other: Spread) -> tuple[float, str]:
@@ -393,7 +408,7 @@ def test_a_dumb_twin_does_the_same(simulator: Simulator, name: str) -> None:
 
 @cache
 def reference(crash: float, weak: bool) -> Spread:
-    return population.simulate(paper(crash, weak), 8000, 7, 0)
+    return population.simulate(paper(crash, weak), 4000, 7, 0)
 
 
 def paper(crash: float, weak: bool) -> Setting:
@@ -424,21 +439,19 @@ def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, w
 def test_table_1(
     simulator: Simulator, sizes: tuple[int, ...], published: float, known: float
 ) -> None:
-    """Rounds to reach all, 000, Table 1, within 5 %; and within 2 % what PROTOCOLS 1 gives."""
-    spread = simulator.simulate(
-        Setting(communities=chain(sizes), success=0.85), simulator.runs, 9, 0
-    )
-    rounds = spread.rounds_to_reach_all
-    assert rounds.mean is not None
-    assert rounds.mean == pytest.approx(published, rel=0.05)
-    assert rounds.mean == pytest.approx(known, rel=0.02)
+    """Rounds to reach all: their 95 % interval meets what 000, Table 1 has, give or take 5 %,
+    and what PROTOCOLS 1 has, by 2 %."""
+    setting = Setting(communities=chain(sizes), success=0.85)
+    rounds = simulator.simulate(setting, simulator.runs, 9, 0).rounds_to_reach_all
+    assert rounds.low is not None
+    assert rounds.high is not None
+    assert rounds.high - rounds.low < 0.1 * published, "too few runs to tell"
+    for value, tolerance in [(published, 0.05), (known, 0.02)]:
+        assert rounds.low <= value * (1 + tolerance)
+        assert rounds.high >= value * (1 - tolerance)
 
 
 # --- what is certain ----------------------------------------------------------------------------
-
-
-def test_the_runs_of_figures_are_of_use() -> None:
-    assert all(one.runs >= 100 for one in SIMULATORS)
 
 
 @every_simulator

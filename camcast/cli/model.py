@@ -1,0 +1,158 @@
+"""``camcast model``: what a publication costs and whom it reaches, by the closed forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import attrs
+import typer
+from rich.table import Table
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import clear_failures
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
+from camcast.simulation.setting import Setting
+
+if TYPE_CHECKING:  # numpy is an extra
+    from collections.abc import Sequence
+
+    from camcast.models.prediction import Prediction
+
+TABLE_WIDTH: Final = 120  # chosen: the columns of the widest table; a pipe has no width
+
+
+def model(
+    sizes: Sizes = None,
+    c: options.C = None,
+    g: options.G = None,
+    a: options.A = None,
+    z: options.Z = None,
+    p_sel: options.PSel = None,
+    success: Success = 0.85,  # [CAMCAST 6.1.1]
+    crash: Crash = 0.0,
+    weak: Weak = False,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            "--clusters", min=1, help="Of hierarchical gossip broadcast; default: √n of them."
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Predict an event published in the first community, without simulating it.
+
+    The first table is the prediction for each community (docs/models.md says how good it is);
+    the second sets CAMCAST beside the alternatives of section 4.2 of the paper by its own
+    formulas, which know of no crashed process: of what all processes send, what one process
+    stores, the probability that all of the root community receive, and rounds.
+
+    Example: camcast model --sizes 1000,100,10 --crash 0.1
+    """
+    with clear_failures(ValueError, LookupError), extras_named():
+        from camcast.models.prediction import predict
+
+        chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+        predictions = predict(chosen)
+        alternatives = _alternatives(chosen, clusters)
+    if json:
+        print_json(
+            {
+                "setting": attrs.asdict(chosen),
+                "communities": [attrs.asdict(prediction) for prediction in predictions],
+                "alternatives": alternatives,
+            }
+        )
+        return
+    console = wide_console(TABLE_WIDTH)
+    console.print(prediction_table(chosen, predictions))
+    console.print()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("by the paper's formulas (section 4)", no_wrap=True)
+    for name in ("messages", "table entries", "all at the root", "rounds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in alternatives:
+        table.add_row(
+            row["protocol"],
+            f"{row['messages']:,.0f}",
+            f"{row['memory']:.1f}",
+            f"{row['reliability']:.2%}",
+            f"{row['latency']:.1f}",
+        )
+    console.print(table)
+
+
+def prediction_table(chosen: Setting, predictions: Sequence[Prediction]) -> Table:
+    """Return the parameters of each community and what they are predicted to do."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("processes", "c", "g", "a", "z", "fan-out", "entries", "reception"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("reliability", "rounds", "messages", "upward"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for community, prediction in zip(chosen.communities, predictions, strict=True):
+        parameters = community.parameters
+        climbs = bool(community.supers)
+        table.add_row(
+            f"{community.size:,}",
+            f"{parameters.c:g}",
+            *(f"{value:g}" if climbs else "-" for value in (parameters.g, parameters.a)),
+            f"{parameters.z}" if climbs else "-",
+            str(community.fan_out),
+            str(prediction.memory),
+            f"{prediction.reception:.3%}",
+            f"{prediction.reliability:.2%}",
+            "-" if prediction.rounds is None else f"{prediction.rounds:.1f}",
+            f"{prediction.messages:,.0f}",
+            f"{prediction.upward_messages:,.1f}",
+        )
+    return table
+
+
+def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]:
+    """Return what the paper's forms say of CAMCAST and of (a), (b) and (c), 4.2 to 4.6."""
+    from camcast.models import latency, memory, messages, reliability
+
+    communities = chosen.communities
+    sizes = [float(community.size) for community in communities]
+    c = [community.parameters.c for community in communities]
+    p_sel = [community.p_sel for community in communities]
+    supers = [*sizes[1:], sizes[-1]]  # the root's is not looked at
+    z = [float(community.links(int(n))) for community, n in zip(communities, supers, strict=True)]
+    p_a = [community.p_a(int(n)) for community, n in zip(communities, supers, strict=True)]
+    p_succ = chosen.success * (1 - chosen.crash)
+    pit = reliability.climb_probability(sizes, p_sel, p_a, z, p_succ)
+    n = sum(sizes)
+    groups = float(clusters or max(1, round(n**0.5)))
+    of_paper = c[0]
+    rows = {
+        "CAMCAST": (
+            messages.camcast_messages(sizes, c, p_sel, p_a, z),
+            memory.camcast_memory(sizes[0], c[0], z[0] if len(sizes) > 1 else 0.0),
+            reliability.community_reliability(c, pit)[-1],
+            latency.latency_avg(sizes),
+        ),
+        "(a) gossip broadcast": (
+            messages.gossip_messages(n, of_paper),
+            memory.gossip_table(n, of_paper),
+            reliability.gossip_reliability(of_paper),
+            latency.broadcast_latency(n),
+        ),
+        "(b) gossip multicast": (
+            messages.multicast_messages(sizes, c),
+            memory.multicast_memory(sizes, c)[-1],
+            reliability.multicast_reliability(c)[-1],
+            latency.multicast_latency(sizes),
+        ),
+        f"(c) hierarchical broadcast, {groups:.0f} clusters": (
+            messages.hierarchical_messages(groups, n / groups, of_paper, of_paper),
+            memory.hierarchical_memory(groups, n / groups, of_paper, of_paper),
+            reliability.hierarchical_reliability(groups, of_paper, of_paper),
+            latency.hierarchical_latency(groups, n / groups),
+        ),
+    }
+    names = ("messages", "memory", "reliability", "latency")
+    return [
+        {"protocol": protocol} | dict(zip(names, map(float, figures), strict=True))
+        for protocol, figures in rows.items()
+    ]

@@ -1,0 +1,147 @@
+"""``camcast plan``: the cheapest parameters for a target, and whether simulation agrees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import attrs
+import typer
+from rich.table import Table
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.model import TABLE_WIDTH, prediction_table
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
+from camcast.cli.simulate import shown, simulated
+from camcast.simulation.setting import SettingError
+from camcast.sweeps import SweepError
+
+if TYPE_CHECKING:  # numpy is an extra
+    from camcast.models.planner import Plan
+    from camcast.simulation.spread import CommunityFigures
+
+RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
+POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
+
+
+def plan(
+    sizes: Sizes = None,
+    reliability: Annotated[
+        str,
+        typer.Option(
+            "--reliability",
+            metavar="P[,P,...]",
+            help="Probability that all living processes of a community receive an event of the"
+            " first; one for all communities, or one for each.",
+        ),
+    ] = "0.99",
+    success: Success = 0.85,  # [CAMCAST 6.1.1]
+    crash: Crash = 0.0,
+    weak: Weak = False,
+    z_min: Annotated[
+        int,
+        typer.Option(
+            "--z-min", min=1, help="Links that a table has at least, for those that fail unnoticed."
+        ),
+    ] = 1,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Simulate the plan, and print measured beside predicted."),
+    ] = False,
+    runs: Annotated[int, typer.Option("--runs", min=2, help="Events of the check.")] = RUNS,
+    seed: Annotated[int, typer.Option("--seed", help="Of the check.")] = 1,
+    workers: Workers = None,
+    json: options.Json = False,
+) -> None:
+    """Find the cheapest c, g, a and z for a reliability: fewest messages, then smallest tables.
+
+    With --check the exit code is 1 if the simulation contradicts the plan: if the interval of a
+    measured reliability lies below its target.
+
+    Example: camcast plan --sizes 1000,100,10 --crash 0.1 --reliability 0.95 --check
+    """
+    with clear_failures(ValueError, LookupError, SweepError), extras_named():
+        from camcast.models import planner
+
+        described = setting(sizes, None, None, None, None, None, success, crash, weak=weak)
+        targets = _targets(reliability, len(described.communities))
+        planned = planner.plan(described, targets, z_max=max(planner.Z_MAX, z_min), z_min=z_min)
+        measured: list[CommunityFigures] = []
+        if check:
+            big = described.processes > POPULATION_MAX
+            simulator = "chain" if big else "population"
+            measured = simulated(simulator, planned.setting, runs, seed, workers).communities
+    missed = [
+        target
+        for target, figures in zip(targets, measured, strict=False)
+        if figures.reliability.high is not None and figures.reliability.high < target
+    ]
+    if json:
+        print_json(_as_json(planned, targets, measured) | ({"holds": not missed} if check else {}))
+    else:
+        _print(planned, targets, measured)
+    if missed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _targets(given: str, communities: int) -> list[float]:
+    try:
+        targets = [float(part) for part in given.split(",")]
+    except ValueError:
+        raise SettingError(
+            f"--reliability takes probabilities like 0.99 or 0.9,0.99; not {given!r}"
+        ) from None
+    if not all(0 <= target < 1 for target in targets):
+        raise SettingError(f"--reliability takes probabilities from 0 to below 1, not {given}")
+    if len(targets) == 1:
+        return targets * communities
+    if len(targets) != communities:
+        raise SettingError(f"--reliability has {len(targets)} values for {communities} communities")
+    return targets
+
+
+def _as_json(
+    planned: Plan, targets: list[float], measured: list[CommunityFigures]
+) -> dict[str, Any]:
+    communities = []
+    for index, (community, prediction) in enumerate(
+        zip(planned.setting.communities, planned.predictions, strict=True)
+    ):
+        parameters = {name: getattr(community.parameters, name) for name in ("c", "g", "a", "z")}
+        row: dict[str, Any] = {
+            "size": community.size,
+            "target": targets[index],
+            "parameters": parameters | {"fan_out": community.fan_out},
+            "predicted": attrs.asdict(prediction),
+        }
+        if measured:
+            row["measured"] = measured[index].as_json()
+        communities.append(row)
+    return {"communities": communities, "messages": planned.messages}
+
+
+def _print(planned: Plan, targets: list[float], measured: list[CommunityFigures]) -> None:
+    console = wide_console(TABLE_WIDTH)
+    console.print(prediction_table(planned.setting, planned.predictions))
+    console.print(f"{planned.messages:,.0f} messages an event", highlight=False)
+    if not measured:
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("processes", "target", "measured reliability", "reception", "rounds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("messages", "upward"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for target, figures in zip(targets, measured, strict=True):
+        table.add_row(
+            f"{figures.size:,}",
+            f"{target:.2%}",
+            shown(figures.reliability, ".2%"),
+            shown(figures.reception, ".3%"),
+            shown(figures.rounds, ".1f"),
+            shown(figures.messages, ",.0f"),
+            shown(figures.upward_messages, ",.1f"),
+        )
+    console.print()
+    console.print(table)
