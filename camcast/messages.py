@@ -7,7 +7,8 @@ types; what the numbers mean is clamped by the part that reads them.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -22,9 +23,8 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of every control message; a subclass gives its `tag`, unique within its part."""
 
 
-def encode(message: Message) -> bytes:
-    """Encode a message as MessagePack: its tag, then its fields."""
-    return _ENCODER.encode(message)
+encode: Final[Callable[[Message], bytes]] = _ENCODER.encode
+"""Encodes a message as MessagePack: its tag, then its fields."""
 
 
 class Decoder(Generic[MessageT]):

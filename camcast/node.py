@@ -65,6 +65,7 @@ CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99
 LEFT_MAX: Final = 64  # chosen: communities left of late, to say goodbye to late messages
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
+_MEMBERSHIP: Final = Kind.MEMBERSHIP  # a look-up less for every control record
 _event_head: Final = wire.EVENT_HEAD.unpack_from
 
 _NO_GROUP: Final = GroupId(bytes(8))  # of the discovery's own timers
@@ -280,7 +281,9 @@ class Node:
             self._receive_records(frame)
         except MalformedError:
             self.counters.malformed += 1
-        self._settle()
+        outbox = self.outbox
+        if outbox.seeks or outbox.findings or self._joining:
+            self._settle()
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""
@@ -310,7 +313,9 @@ class Node:
         participations, counters = self._participations, self.counters
         while start < size:
             if size - start < wire.EVENT_HEADER_BYTES or frame[start + 4]:  # Kind.EVENT is 0
-                start = self._receive_control(frame, start)
+                end = wire.control_end(frame, start)
+                self._take_control(*wire.decode_control(frame, start, end))
+                start = end
                 continue
             length, group, publisher, epoch, sequence = _event_head(frame, start)
             end = start + 4 + length
@@ -377,14 +382,9 @@ class Node:
 
     # -- control ---------------------------------------------------------------------------
 
-    def _receive_control(self, frame: bytes, start: int) -> int:
-        """Take the control record at `start`, and return where it ends."""
-        end = wire.control_end(frame, start)
-        self._take_control(wire.decode_control(frame, start, end))
-        return end
-
-    def _take_control(self, record: wire.ControlRecord) -> None:
-        kind, group, sender, address, body = record
+    def _take_control(
+        self, kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes
+    ) -> None:
         try:
             source = known_contact(sender, address)
         except AddressError as error:
@@ -392,21 +392,20 @@ class Node:
         self.counters.controls += 1
         if sender == self.me.peer:
             return  # a message of our own that came back
-        if kind is Kind.DISCOVERY:
-            if self._discovery.decoder is None:
+        if kind is _MEMBERSHIP:  # the most frequent by far
+            participation = self._participations.get(group) or self._left.get(group)
+            if participation is None:
                 self.counters.stray_controls += 1
-            else:
-                message = self._discovery.decoder.decode(body)
-                self._discovery.receive(source, group, message, self._now)
+                return
+            membership = participation.membership
+            membership.receive(source, membership.decoder.decode(body), self._now)
         elif kind is Kind.LINKS:
             self._receive_links(source, group, links_module.DECODER.decode(body))
-        elif (
-            participation := self._participations.get(group) or self._left.get(group)
-        ) is not None:
-            message = participation.membership.decoder.decode(body)
-            participation.membership.receive(source, message, self._now)
-        else:
+        elif self._discovery.decoder is None:
             self.counters.stray_controls += 1
+        else:
+            message = self._discovery.decoder.decode(body)
+            self._discovery.receive(source, group, message, self._now)
 
     def _receive_links(self, source: Contact, group: GroupId, message: Message) -> None:
         """Answer for a super-community, or pass an answer to the links of community `group`."""
