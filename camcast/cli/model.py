@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # numpy is an extra
 
     from camcast.models.prediction import Prediction
 
-TABLE_WIDTH: Final = 120  # chosen: the columns of the widest table; a pipe has no width
+TABLE_WIDTH: Final = 150  # chosen: the columns of the widest table; a pipe has no width
 
 
 def model(

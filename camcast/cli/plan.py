@@ -129,14 +129,25 @@ def _print(planned: Plan, targets: list[float], measured: list[CommunityFigures]
     if not measured:
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("processes", "target", "measured reliability", "reception", "rounds"):
+    table.add_column("processes", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for name in ("reliability", "reception", "rounds", "messages", "upward"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("messages", "upward"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for target, figures in zip(targets, measured, strict=True):
+    rows = zip(targets, planned.predictions, measured, strict=True)
+    for target, prediction, figures in rows:
+        table.add_row("", "target", f"{target:.2%}")
         table.add_row(
             f"{figures.size:,}",
-            f"{target:.2%}",
+            "predicted",
+            f"{prediction.reliability:.2%}",
+            f"{prediction.reception:.3%}",
+            "-" if prediction.rounds is None else f"{prediction.rounds:.1f}",
+            f"{prediction.messages:,.0f}",
+            f"{prediction.upward_messages:,.1f}",
+        )
+        table.add_row(
+            "",
+            "measured",
             shown(figures.reliability, ".2%"),
             shown(figures.reception, ".3%"),
             shown(figures.rounds, ".1f"),

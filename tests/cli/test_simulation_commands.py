@@ -1,0 +1,271 @@
+"""`camcast simulate`, `model` and `plan` as a user meets them: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.cli.app import app
+
+MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
+
+SCENARIO = """
+seed = 3
+duration_seconds = 10
+settle_seconds = 5
+[communities]
+"." = 5
+".d" = 20
+[links]
+loss = 0.02
+[workload]
+topic = ".d"
+events = 5
+rate = 1
+"""
+
+
+def camcast(*arguments: object) -> int:
+    """Run the command in this process; return its exit code."""
+    try:
+        code = app([str(argument) for argument in arguments], prog_name="camcast")
+    except SystemExit as exit:
+        code = exit.code
+    return int(code or 0)
+
+
+def output(capfd: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("simulator", ["population", "chain", "virtual"])
+def test_simulate_prints_what_the_documentation_says(
+    simulator: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--c", 5, "--g", 5, "--a", 1, "--z", 3, "--success", 0.85, "--crash", 0.3]
+    sizes = ["--sizes", "60,20,10", "--runs", 40, "--seed", 1, "--json"]
+    assert camcast("simulate", simulator, *sizes, *options) == 0
+    printed = output(capfd)
+    assert [community["size"] for community in printed["communities"]] == [60, 20, 10]
+    for community in printed["communities"]:
+        assert list(community) == MEASURES
+        for measure in MEASURES[1:]:
+            figure = community[measure]
+            assert list(figure) == ["mean", "low", "high"]
+            assert figure["low"] <= figure["mean"] <= figure["high"]
+    assert printed["communities"][0]["reception"]["mean"] > 0.9
+    assert printed["communities"][2]["upward_messages"]["mean"] == 0
+
+
+def test_weak_crashes_are_not_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    """Figures 16 and 18: "We achieve a much better reliability for a weakly connected system":
+    at the root. 20,000 runs; the intervals do not meet."""
+    sizes = ["chain", "--sizes", "200,20,10", "--crash", 0.5, "--runs", 4000, "--json"]
+    roots = []
+    for weak in ([], ["--weak"]):
+        assert camcast("simulate", *sizes, *weak) == 0
+        roots.append(output(capfd)["communities"][2]["reception"])
+    assert roots[0]["high"] < roots[1]["low"]
+
+
+def test_a_seed_and_a_run_determine_the_counts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whether done here, in two workers, or read back from the results of another run."""
+    results = tmp_path / "cells.jsonl"
+    command = ["simulate", "chain", "--sizes", "1000,100", "--runs", 1200, "--seed", 5, "--json"]
+    printed = []
+    for extra in (["--workers", 1], ["--workers", 2, "--results", results], ["--results", results]):
+        assert camcast(*command, *extra) == 0
+        printed.append(output(capfd))
+    assert printed[0] == printed[1] == printed[2]
+    assert len(results.read_bytes().splitlines()) == 2  # 909 runs of 1,100 are a cell
+    assert camcast(*command, "--seed", 6) == 0
+    assert output(capfd) != printed[0]
+
+
+def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "cells.jsonl"
+    command = ["simulate", "chain", "--sizes", "1000,100,10", "--runs", "3000", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "camcast", *command, "--results", results, "--workers", "1"],
+        stdout=subprocess.DEVNULL,
+    )
+    while not (results.exists() and results.read_bytes().count(b"\n") >= 1):
+        assert process.poll() is None, "it ended before it was killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = results.read_bytes()
+    assert before.count(b"\n") < 4
+    assert camcast(*command, "--results", results) == 0
+    continued = output(capfd)
+    assert results.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
+    assert camcast(*command) == 0
+    assert output(capfd) == continued
+
+
+def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, trace = tmp_path / "lossy.toml", tmp_path / "trace.jsonl"
+    path.write_text(SCENARIO)
+    assert camcast("simulate", "virtual", path, "--json") == 0
+    first = output(capfd)
+    assert first["scenario"]["name"] == "lossy"
+    assert [c["topic"] for c in first["summary"]["communities"]] == [".", ".d"]
+    assert first["summary"]["events"] == 5
+    assert first["summary"]["parasites"] == 0
+    assert camcast("simulate", "virtual", path, "--json", "--trace", trace) == 0
+    assert output(capfd)["digest"] == first["digest"]
+    kinds = {json.loads(line)["kind"] for line in trace.read_text().splitlines()}
+    assert {"publish", "send", "deliver", "join", "learn"} <= kinds
+    assert camcast("simulate", "virtual", path, "--seed", 4, "--json") == 0
+    assert output(capfd)["digest"] != first["digest"]
+    assert camcast("simulate", "virtual", path) == 0
+    assert first["digest"] in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["population"], "--sizes"),
+        (["population", "--sizes", "10,x"], "'x'"),
+        (["population", "--sizes", "10,-5"], "'-5'"),
+        (["chain", "--sizes", "0"], "0 processes"),
+        (["chain", "--sizes", "1e3"], "'1e3'"),
+        (["chain", "--sizes", "10", "--success", "1.2"], "--success"),
+        (["chain", "--sizes", "10", "--crash", "-0.1"], "--crash"),
+        (["chain", "--sizes", "10", "--crash", "nan"], "--crash"),
+        (["chain", "--sizes", "10", "--z", "0"], "'z'"),
+        (["chain", "--sizes", "9" * 20], "give 1 to"),
+        (["population", "--sizes", "5000000000"], "count chain"),
+        (["virtual", "--sizes", "30000"], "20,000"),
+        (["population", "x.toml"], "scenario file"),
+        (["virtual", "x.toml", "--sizes", "10"], "scenario file"),
+        (["virtual", "x.toml"], "x.toml"),
+        (["virtual", "--sizes", "10", "--trace", "t.jsonl"], "--trace"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", *arguments) in (1, 2)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("camcast: ")
+    assert named in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_an_unknown_simulator_and_a_wrong_number_of_runs_are_usage_errors(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert camcast("simulate", "crowd", "--sizes", "10") == 2
+    assert "crowd" in capfd.readouterr().err
+    assert camcast("simulate", "chain", "--sizes", "10", "--runs", "0") == 2
+
+
+def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(SCENARIO.replace("loss = 0.02", "loss = 1.02"))
+    assert camcast("simulate", "virtual", path) == 2
+    error = capfd.readouterr().err
+    assert f"{path}:9: links.loss:" in error
+
+
+def test_a_missing_extra_is_named(tmp_path: Path) -> None:
+    """As on a machine with the core alone: the packages of the extras cannot be imported."""
+    for package in ("numpy", "numba"):
+        (tmp_path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
+    for command in (
+        ["simulate", "population", "--sizes", "10"],
+        ["simulate", "chain", "--sizes", "10"],
+        ["model", "--sizes", "10"],
+        ["plan", "--sizes", "10"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "camcast", *command],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "pip install 'camcast[sim]'" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_scenario_needs_no_extra(tmp_path: Path) -> None:
+    """The virtual network is the core's: it runs where numpy is not installed."""
+    for package in ("numpy", "numba"):
+        (tmp_path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    done = subprocess.run(
+        [sys.executable, "-m", "camcast", "simulate", "virtual", str(path)],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_model_predicts_and_compares(capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("model", "--sizes", "1000,100,10", "--crash", 0.1, "--json") == 0
+    printed = output(capfd)
+    assert [c["size"] for c in printed["communities"]] == [1000, 100, 10]
+    receptions = [c["reception"] for c in printed["communities"]]
+    assert receptions == sorted(receptions, reverse=True)
+    names = [row["protocol"] for row in printed["alternatives"]]
+    assert names[0] == "CAMCAST"
+    assert [name[:3] for name in names[1:]] == ["(a)", "(b)", "(c)"]
+    # 4.3.2: n (ln n + c) of the broadcast, by hand
+    assert printed["alternatives"][1]["messages"] == pytest.approx(1110 * (7.012115 + 5), rel=1e-6)
+    assert camcast("model", "--sizes", "1000,100,10") == 0
+    assert "by the paper's formulas" in capfd.readouterr().out
+
+
+def test_a_plan_holds_when_it_is_checked(capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["plan", "--sizes", "200,20", "--crash", 0.1, "--reliability", "0.9,0.95"]
+    assert camcast(*command, "--check", "--runs", 2000, "--json") == 0
+    printed = output(capfd)
+    assert printed["holds"]
+    for community, target in zip(printed["communities"], (0.9, 0.95), strict=True):
+        assert community["target"] == target
+        assert community["predicted"]["reliability"] >= target
+        assert community["measured"]["reliability"]["high"] >= target
+    assert camcast(*command, "--check", "--runs", 200) == 0
+    text = capfd.readouterr().out
+    assert "predicted" in text
+    assert "measured" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--sizes", "10,10", "--reliability", "1"], "--reliability"),
+        (["--sizes", "10,10", "--reliability", "x"], "--reliability"),
+        (["--sizes", "10,10", "--reliability", "0.9,0.9,0.9"], "2 communities"),
+        (["--sizes", "100", "--success", "0.01", "--reliability", "0.999"], "community 0"),
+        (["--sizes", "1000,100,10", "--crash", "0.9"], "community 0"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(
+    arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("plan", *arguments) == 2
+    assert named in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["simulate", "model", "plan", "reproduce"])
+def test_help_has_an_example(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast(command, "--help") == 0
+    assert f"Example: camcast {command}" in capfd.readouterr().out
