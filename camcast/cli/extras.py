@@ -8,25 +8,18 @@ from typing import Final
 
 from camcast.cli.failure import CommandError
 
-_EXTRAS: Final = {
-    "numpy": "sim",
-    "numba": "sim",
-    "llvmlite": "sim",
-    "altair": "report",
-    "vl_convert": "report",
-}
+_PACKAGES: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
 
 
 @contextmanager
-def extras_named() -> Iterator[None]:
+def extras_named(extras: str = "sim") -> Iterator[None]:
     """Turn the absence of an optional package into a `CommandError` that says what to install."""
     try:
         yield
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in _EXTRAS:
+        if package not in _PACKAGES:
             raise
         raise CommandError(
-            f"this needs {package}, which is not installed;"
-            f" run: pip install 'camcast[{_EXTRAS[package]}]'"
+            f"this needs {package}, which is not installed; run: pip install 'camcast[{extras}]'"
         ) from error

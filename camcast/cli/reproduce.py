@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from camcast.cli import options
-from camcast.cli.failure import CommandError, clear_failures, complain
-from camcast.cli.output import print_json
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import clear_failures, complain
+from camcast.cli.output import print_json, wide_console
 from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:
     from camcast.reproduction.camcast_paper import Reproduction
 
 PAPERS: Final = ("camcast",)
-EXTRAS: Final = ("numpy", "numba", "altair", "vl_convert")
+EXTRAS: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
 _WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
 
@@ -54,19 +54,12 @@ def reproduce(
 
     Example: camcast reproduce camcast --runs 100 --output section6
     """
-    with clear_failures(CommandError, ValueError, SweepError, OSError):
+    with clear_failures(ValueError, SweepError, OSError):
         if what not in PAPERS:
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(PAPERS)}")
-        try:
+        with extras_named("sim,report"):
             from camcast.reproduction.camcast_paper import RUNS, Plan
             from camcast.reproduction.folder import ReproductionFolder
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.split(".")[0] not in EXTRAS:
-                raise
-            raise CommandError(
-                f"this needs {error.name}, which is not installed:"
-                " pip install 'camcast[sim,report]'"
-            ) from None
         path = output or Path("runs") / f"reproduce-{what}"
         given: dict[str, Any] = {"runs": RUNS if runs is None else runs, "seed": seed}
         plan = Plan(**given, engine=engine)  # type: ignore[arg-type]  # the plan says which exist
@@ -95,9 +88,7 @@ def reproduce(
 
 
 def _print_tables(reproduction: Reproduction) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH)
+    console = wide_console(_WIDTH)
     for table in reproduction.tables:
         rows: dict[tuple[str, str], list[str]] = {}
         for entry in table.entries:

@@ -61,12 +61,18 @@ def student(degrees: int) -> float:
 
 
 def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> Interval:
-    """Return the mean of independent values and Student's interval, cut to [low, high]."""
+    """Return the mean of independent values and Student's interval, cut to [low, high].
+
+    Shares that are all 0, or all 1, have no spread to tell an interval from; they get Wilson's,
+    which does not claim to be certain.
+    """
     if not len(values):
         return Interval(None, None, None)
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval(mean, None, None)
+    if (low, high) == (0.0, 1.0) and mean in (0.0, 1.0):
+        return share_interval(round(mean) * len(values), len(values))
     error = student(len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
     return Interval(mean, max(low, mean - error), min(high, mean + error))
 

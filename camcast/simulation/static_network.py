@@ -102,31 +102,43 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
     return Spread(tuple(community.size for community in setting.communities), *columns)
 
 
+class DealtNetwork:
+    """A setting's processes, started, with their tables dealt; nothing is published yet."""
+
+    def __init__(self, setting: Setting, dice: Random) -> None:
+        self.network = VirtualNetwork(
+            dice.getrandbits(63),
+            Climate(latency=Constant(_ROUND_SECONDS), loss=1 - setting.arrival),
+        )
+        self.topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
+        members = _members(setting, dice)
+        self.alive = _start(setting, self.network, self.topics, members, dice)
+        """By community, the living by their index within it."""
+        _deal(setting, self.topics, members, self.alive, dice)
+
+    def publish(self, community: int) -> None:
+        """Let the first living process of a community publish; run until nothing is under way."""
+        topic = self.topics[community]
+        publisher = next(iter(self.alive[community].values()))
+        self.network.do(publisher, lambda node, now: node.publish(topic, b"", now))
+        while self.network.queue:
+            self.network.queue.step()
+
+
 def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int, int, int]]:
     """Run one network; return (alive, received, rounds, messages, upward) by community."""
-    dice = stream(seed, "workload", "static", run)
-    network = VirtualNetwork(
-        dice.getrandbits(63),
-        Climate(latency=Constant(_ROUND_SECONDS), loss=1 - setting.arrival),
-    )
-    topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
-    members = _members(setting, dice)
-    alive = _start(setting, network, topics, members, dice)
-    _deal(setting, topics, members, alive, dice)
-    received = dict.fromkeys(topics, 0)
-    rounds = dict.fromkeys(topics, 0)
-    topic_of = {topic.group: topic for topic in topics}
+    dealt = DealtNetwork(setting, stream(seed, "workload", "static", run))
+    received = dict.fromkeys(dealt.topics, 0)
+    rounds = dict.fromkeys(dealt.topics, 0)
+    topic_of = {topic.group: topic for topic in dealt.topics}
 
     def count(_process: Process, delivery: Deliver) -> None:
         topic = topic_of[delivery.group]
         received[topic] += 1
         rounds[topic] = max(rounds[topic], delivery.event.hops + 1)
 
-    network.on_delivery = count
-    publisher = next(iter(alive[0].values()))
-    network.do(publisher, lambda node, now: node.publish(topics[0], b"", now))
-    while network.queue:
-        network.queue.step()
+    dealt.network.on_delivery = count
+    dealt.publish(0)
     return [
         (
             len(living),
@@ -135,7 +147,7 @@ def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int,
             sum(process.node.counters.event_copies_sent for process in living.values()),
             sum(process.node.counters.upward_sent for process in living.values()),
         )
-        for topic, living in zip(topics, alive, strict=True)
+        for topic, living in zip(dealt.topics, dealt.alive, strict=True)
     ]
 
 
@@ -181,9 +193,8 @@ def _start(
         )
         living: dict[int, Process] = {}
         for position, contact in enumerate(members[index]):
-            first = (
-                index == 0 and position == 0
-            )  # the publisher; tables are uniform, so any will do
+            # The publisher is the first: tables are uniform, so any will do.
+            first = index == 0 and position == 0
             if first or not setting.stillborn or dice.random() >= setting.stillborn:
                 process = network.start(settings, number=number + position, peer=contact.peer)
                 supers = [topics[above] for above in community.supers]

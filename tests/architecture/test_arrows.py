@@ -29,6 +29,7 @@ DRIVERS = (
     *("camcast.live", "camcast.experiment", "camcast.cli", "camcast.workloads"),
     *("camcast.__main__", "camcast.community", "camcast.blocking"),
     *("camcast.subscription", "camcast.gateways", "camcast.sweeps"),
+    "camcast.reproduction",
 )
 # A scenario is described and measured as a live experiment is, but runs on virtual time.
 SCENARIOS = ("camcast.simulation.scenario", "camcast.simulation.scenario_run")
@@ -44,7 +45,9 @@ HOMES = {
     "zmq": ("camcast.live.pipes",),
     "typer": ("camcast.cli", "camcast.experiment"),
     "rich": ("camcast.cli", "camcast.experiment", "camcast.sweeps"),
-    "numpy": ("camcast.models", "camcast.simulation"),
+    "numpy": ("camcast.models", "camcast.simulation", "camcast.reproduction"),
+    "altair": ("camcast.reproduction.figures",),
+    "vl_convert": ("camcast.reproduction.figures",),
     "numba": ("camcast.simulation.population",),
     "attr": PACKAGES,
     "attrs": PACKAGES,

@@ -1,0 +1,1 @@
+"""The figures and tables of the papers, computed again: beside the published and the model's."""
