@@ -207,6 +207,9 @@ _READERS: dict[Any, tuple[Callable[[str], object], str]] = {
 }
 
 
+_PLAIN: dict[Any, Any] = {int: int, float: int | float, bool: bool}
+
+
 def build_options(options: type[Any], given: Mapping[str, object], owner: str) -> Any:
     """Build an attrs class from names and values, which may be text from a command line."""
     fields = attrs.fields_dict(attrs.resolve_types(options))
@@ -224,6 +227,12 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
                 raise OptionError(
                     f"option {name!r} of {owner} takes {wanted}, not {value!r}"
                 ) from None
+        elif kind in _PLAIN and (
+            not isinstance(value, _PLAIN[kind]) or (isinstance(value, bool) and kind is not bool)
+        ):
+            raise OptionError(
+                f"option {name!r} of {owner} takes {_READERS[kind][1]}, not {value!r}"
+            )
         values[name] = value
     try:
         return options(**values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -21,6 +22,8 @@ from camcast.topics import Topic, TopicError
 T = TypeVar("T")
 
 _HEADING = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
+
+_BARE = re.compile(r"[\w-]+")
 
 _ASSIGNMENT = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*=""")
 
@@ -49,7 +52,8 @@ class TomlFile:
         except tomllib.TOMLDecodeError as error:
             raise TomlError(f"{path}: not TOML: {error}") from None
         except UnicodeDecodeError as error:
-            raise TomlError(f"{path}: not TOML: not UTF-8: {error.reason}") from None
+            line = error.object[: error.start].count(b"\n") + 1
+            raise TomlError(f"{path}:{line}: not TOML: not UTF-8: {error.reason}") from None
         self._lines = _find_lines(text)
 
     def read(self, cls: type[T]) -> T:
@@ -71,7 +75,7 @@ class TomlFile:
             return cls(**values)
         except (TypeError, ValueError, LookupError) as error:
             message = str(error.args[0] if error.args else error)
-            raise self._error((*at, *_named(message, given)), message) from None
+            raise self._error((*at, *_named(message, values)), message) from None
 
     def _value(self, kind: Any, value: Any, at: tuple[str | int, ...]) -> Any:
         """Read one value as a field's type has it."""
@@ -81,10 +85,14 @@ class TomlFile:
             accepted, wanted = _PLAIN[kind]
             if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
                 raise self._error(at, f"takes {wanted}, not {value!r}")
+            if kind is float and not isfinite(value):
+                raise self._error(at, f"takes {wanted} that is finite, not {value!r}")
             return float(value) if kind is float else value
         if kind is Topic:
             return self._topic(value, at)
         if kind is Path:
+            if not isinstance(value, str):
+                raise self._error(at, f"takes the name of a file, not {value!r}")
             return self.path.parent / str(value)
         match get_origin(kind):
             case origin if origin is Literal:
@@ -92,12 +100,15 @@ class TomlFile:
                     raise self._error(at, f"is one of {', '.join(get_args(kind))}, not {value!r}")
                 return value
             case origin if origin is tuple:
-                if not isinstance(value, list):
-                    raise self._error(at, f"takes an array, not {value!r}")
                 (each, _) = get_args(kind)
+                if not isinstance(value, list):
+                    tables = attrs.has(each) and each is not Topic
+                    of_tables = f" of tables, written as [[{at[-1]}]]" if tables else ""
+                    raise self._error(at, f"takes an array{of_tables}, not {value!r}")
                 return tuple(self._value(each, v, (*at, n)) for n, v in enumerate(value))
         if not isinstance(value, dict):
-            raise self._error(at, f"is a table, written as [{at[-1]}]; not {value!r}")
+            name = at[-1] if isinstance(at[-1], str) else f"[{at[-2]}]"
+            raise self._error(at, f"is a table, written as [{name}]; not {value!r}")
         if attrs.has(kind):
             return self._table(kind, value, at)
         key_kind, _ = get_args(kind)  # a Mapping
@@ -114,7 +125,8 @@ class TomlFile:
     def _error(self, at: tuple[str | int, ...], message: str) -> TomlError:
         line = self._line(at)
         place = f"{self.path}" if line is None else f"{self.path}:{line}"
-        key = ".".join(str(part) for part in at if not isinstance(part, int))
+        parts = (part for part in at if isinstance(part, str))
+        key = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in parts)
         return TomlError(f"{place}: {key}: {message}" if key else f"{place}: {message}")
 
     def _line(self, at: Iterable[str | int]) -> int | None:
@@ -132,15 +144,23 @@ class TomlFile:
         )
 
 
-def _named(message: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the path to the first key that a message of the class names, or nothing."""
-    for key in given:
-        if re.search(rf"\b{key}\b", message):
-            return (key,)
-    for table, inner in given.items():
-        for key in inner if isinstance(inner, dict) else ():
-            if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", message):
-                return (table, key)
+def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the path to the key that a message of the class names, or nothing.
+
+    It is the first that the message quotes, or else the first that it mentions. What stands in
+    a table that is a class of its own is not meant: that class has found nothing wrong.
+    """
+    paths: list[tuple[str, ...]] = [(key,) for key in values]
+    for table, inner in values.items():
+        paths += [(table, str(key)) for key in inner] if isinstance(inner, Mapping) else []
+    for pattern in ("'{}'", r"(?<![\w.]){}(?![\w.])"):
+        found = {
+            match.start(): path
+            for path in reversed(paths)
+            if (match := re.search(pattern.format(re.escape(path[-1])), message))
+        }
+        if found:
+            return found[min(found)]
     return ()
 
 

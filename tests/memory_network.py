@@ -1,43 +1,72 @@
-"""A network in memory for tests: real nodes, virtual time, links that can be cut."""
+"""The virtual network as tests like to have it: nodes for handles, and what was delivered."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
-from functools import partial
-from itertools import count
-from random import Random
-from typing import Any
+from typing import Any, TypeVar
+
+from attrs import frozen
 
 from camcast.doors import find_backend, find_discovery
-from camcast.identity import Contact, new_peer_id
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver
 from camcast.parameters import Parameters
-from camcast.streams import stream
-from camcast.topics import Topic
-from camcast.trace import Sink, Trace
+from camcast.simulation.network import Process, VirtualNetwork, address_of
+from camcast.simulation.weather import Climate
+from camcast.topics import ROOT
+from camcast.trace import Sink
 
-DELAY = 0.01
+T = TypeVar("T")
+
+
+@frozen(eq=False)
+class Unreachable:
+    """A cut between addresses: lost is what may not pass from one to the other."""
+
+    reachable: Callable[[str, str], bool]
+    loss: float = 1.0
+
+    def severs(self, source: int, target: int) -> bool:
+        return not self.reachable(address_of(source), address_of(target))
 
 
 class MemoryNetwork:
-    """Delivers what nodes wish for, in the order of (time, sequence)."""
+    """Real nodes in a `VirtualNetwork`, whose messages take 0.01 s and may be lost."""
 
-    def __init__(self, seed: int = 1, sink: Sink | None = None, loss: float = 0.0) -> None:
-        self.now = 0.0
-        self.nodes: dict[str, Node] = {}
+    def __init__(
+        self,
+        seed: int = 1,
+        sink: Sink | None = None,
+        loss: float = 0.0,
+        virtual: VirtualNetwork | None = None,
+    ) -> None:
+        self.virtual = virtual or VirtualNetwork(seed, Climate(loss=loss), sink)
+        self.virtual.on_delivery = self._on_delivery
         self.delivered: list[tuple[Node, Deliver]] = []
-        self.records = 0
-        self.on_record: Callable[[str, str, bytes], None] | None = None
-        self.reachable: Callable[[str, str], bool] = lambda _source, _target: True
-        self._network: Random = stream(seed, "network")
-        self._protocol: Random = stream(seed, "protocol")
-        self._loss = loss
-        self._sink = sink
-        self._queue: list[tuple[float, int, Callable[[], None]]] = []
-        self._sequence = count()
-        self._numbers = count(1)
+        self._processes: dict[Node, Process] = {}
+        self._settings: dict[Node, Settings] = {}
+
+    @property
+    def now(self) -> float:
+        return self.virtual.now
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """Who is alive, by address."""
+        return {address: process.node for address, process in self.virtual.processes.items()}
+
+    @property
+    def records(self) -> int:
+        """How many copies of records were sent."""
+        return self.virtual.messages
+
+    def cut(self, reachable: Callable[[str, str], bool]) -> None:
+        """From now on only what is `reachable(source, target)` is reached, by address."""
+        self.virtual.weather.cuts[:] = [Unreachable(reachable)]
+
+    def heal(self) -> None:
+        """Let everybody reach everybody again."""
+        self.virtual.weather.cuts.clear()
 
     def add(
         self,
@@ -47,80 +76,57 @@ class MemoryNetwork:
         backend: str = "scamp",
     ) -> Node:
         """Start a node; it knows the gateways for every topic."""
-        number = next(self._numbers)
-        me = Contact(new_peer_id(self._protocol.randbytes), f"tcp://127.0.0.1:{number}")
         plug = find_backend(backend)
         settings = Settings(
             backend=plug,
             discovery=find_discovery(plug.discovery),
             options=plug.parse_options(options or {}),
-            gateways={Topic.parse("."): gateways},
+            gateways={ROOT: gateways},
             parameters=parameters or Parameters(),
         )
-        trace = None if self._sink is None else Trace(me.peer, self._sink)
-        node = Node(me, settings, self._protocol, epoch=1, trace=trace)
-        self.nodes[me.address] = node
-        return node
+        return self.start(settings)
 
-    def do(self, node: Node, act: Callable[[Node, float], Any]) -> Any:
+    def start(self, settings: Settings, number: int | None = None) -> Node:
+        """Start a node with settings of its own, at the next address or that of a number."""
+        process = self.virtual.start(settings, number=number)
+        self._processes[process.node], self._settings[process.node] = process, settings
+        return process.node
+
+    def restart(self, killed: Node) -> Node:
+        """Start a node without memory or identity at the address of one that was killed."""
+        return self.start(self._settings[killed], self._processes[killed].number)
+
+    def do(self, node: Node, act: Callable[[Node, float], T]) -> T:
         """Give a node a command, and carry out what it then wishes."""
-        result = act(node, self.now)
-        self._drain(node)
-        return result
+        return self.virtual.do(self._processes[node], act)
 
     def kill(self, node: Node) -> None:
         """Crash a node: nothing of it happens any more."""
-        del self.nodes[node.me.address]
+        self.virtual.crash(self._processes[node])
 
     def inject(self, target: str, frame: bytes) -> None:
         """Let bytes arrive at an address."""
-        self._deliver(target, frame)
+        self.virtual.inject(target, frame)
 
     def run(self, seconds: float, until: Callable[[], bool] | None = None) -> bool:
         """Let virtual time pass, or stop as soon as `until` holds; says whether it holds."""
-        end = self.now + seconds
-        while self._queue and self._queue[0][0] <= end:
-            if until is not None and until():
-                return True
-            self.now, _, action = heapq.heappop(self._queue)
-            action()
-        if until is not None and until():
+        if until is None:
+            self.virtual.run(seconds)
             return True
-        self.now = end
-        return until is None
+        queue = self.virtual.queue
+        end = queue.now + seconds
+        while not until():
+            following = queue.next_time()
+            if following is None or following > end:
+                queue.run_until(end)
+                return until()
+            queue.step()
+        return True
 
-    def _at(self, delay: float, action: Callable[[], None]) -> None:
-        heapq.heappush(self._queue, (self.now + delay, next(self._sequence), action))
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        self.delivered.append((process.node, delivery))
 
-    def _drain(self, node: Node) -> None:
-        from camcast.wire import FRAME_HEADER
 
-        outbox = node.outbox
-        source = node.me.address
-        for addresses, record, _control in outbox.sends:
-            for address in addresses:
-                self.records += 1
-                if self.on_record is not None:
-                    self.on_record(source, address, record)
-                if self._loss and self._network.random() < self._loss:
-                    continue
-                if self.reachable(source, address):
-                    frame = FRAME_HEADER + record
-                    self._at(DELAY, partial(self._deliver, address, frame))
-        for wake in outbox.wakes:
-            self._at(wake.delay_seconds, partial(self._wake, node, wake.token))
-        self.delivered.extend((node, delivery) for delivery in outbox.deliveries)
-        outbox.sends.clear()
-        outbox.wakes.clear()
-        outbox.deliveries.clear()
-
-    def _deliver(self, address: str, frame: bytes) -> None:
-        node = self.nodes.get(address)
-        if node is not None:
-            node.receive(frame, self.now)
-            self._drain(node)
-
-    def _wake(self, node: Node, token: Any) -> None:
-        if self.nodes.get(node.me.address) is node:
-            node.wake(token, self.now)
-            self._drain(node)
+def name_of(address: str) -> str:
+    """Name the first 254 processes of a network n1, n2… in the order of their start."""
+    return "n" + address.rpartition(":")[0].rpartition(".")[2]

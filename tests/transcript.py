@@ -20,7 +20,7 @@ from camcast.wire import Kind
 from membership.scamp import Scamp
 from membership.scamp_messages import Copy, Heartbeat
 from overlays.gateways import GatewayDiscovery
-from tests.memory_network import MemoryNetwork
+from tests.memory_network import MemoryNetwork, name_of
 
 DECODERS: dict[Kind, Any] = {
     Kind.MEMBERSHIP: Scamp.decoder,
@@ -52,7 +52,7 @@ class Transcript:
         self._network = network
         self._topics = {Topic.parse(name).group: name for name in topics}
         self._numbers: dict[object, str] = {}
-        network.on_record = self._take
+        network.virtual.on_send = self._take
 
     def of(self, *kinds: type[Any]) -> list[Exchange]:
         """Return the exchanges whose content is of one of these types."""
@@ -61,11 +61,11 @@ class Transcript:
     def lines(self, *hidden: type[Any]) -> Iterator[str]:
         """Yield the exchanges as readable lines, but for those of the hidden types."""
         for steps in self._walks():
-            e, names = steps[0], [self._name(step.target) for step in steps]
+            e, names = steps[0], [name_of(step.target) for step in steps]
             if not isinstance(e.content, hidden):
                 more = f" → … {len(names) - 3} more" if len(names) > 3 else ""
-                path = " → ".join([self._name(e.source), *names[:3]]) + more
-                passed_on = "" if e.sender == e.source else f" for {self._name(e.sender)}"
+                path = " → ".join([name_of(e.source), *names[:3]]) + more
+                passed_on = "" if e.sender == e.source else f" for {name_of(e.sender)}"
                 where = self._topics.get(e.group, e.group.hex())
                 yield f"{e.when:7.2f}  {path + passed_on:<16} {where:<7} {self._show(e.content)}"
 
@@ -98,10 +98,6 @@ class Transcript:
         now = self._network.now
         self.exchanges.append(Exchange(now, source, target, group, sender, content))
 
-    @staticmethod
-    def _name(address: str) -> str:
-        return "n" + address.rpartition(":")[2]
-
     def _show(self, content: Any) -> str:
         if isinstance(content, Event):
             text = content.payload.decode()
@@ -115,7 +111,7 @@ class Transcript:
     def _show_value(self, key: str, value: Any) -> str:
         match value:
             case Contact():
-                return self._name(value.address)
+                return name_of(value.address)
             case tuple():
                 return "[" + " ".join(self._show_value(key, item) for item in value) + "]"
             case bytes() if key == "sample":

@@ -7,9 +7,10 @@ with the virtual time, and then drains the node's outbox, as the live runner doe
 for an address crosses the weather and arrives as a frame of its own; a wake comes back when
 its time has come; deliveries are counted and handed to whoever watches.
 
-A process that *crashes* does nothing any more, and what is under way to it is lost. It may
-start again at the same address: with its old identity (its disk survived) or a new one;
-either way its memory is gone. Timers of a former life find that it is over.
+A process that *crashes* does nothing any more, and what is under way to it is lost, also when
+it starts again before that arrives. It may start again at the same address: with its old
+identity (its disk survived) or a new one; either way its memory is gone. Timers of a former
+life find that it is over.
 
 All chance comes from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
@@ -62,8 +63,9 @@ class Process:
 class VirtualNetwork:
     """Processes, the weather between them, and time; see the module's theory of operation.
 
-    `on_delivery(process, delivery)` is told of every event that a node hands to its
-    application, `on_step(process)` is called when a process has taken an input.
+    `on_send(source, target, record)` is told of every copy that is sent, whatever becomes of it,
+    `on_delivery(process, delivery)` of every event that a node hands to its application;
+    `on_step(process)` is called when a process has taken an input.
     """
 
     def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
@@ -76,13 +78,15 @@ class VirtualNetwork:
         self.messages = 0
         """Copies of records sent so far."""
         self.undeliverable = 0
-        """Copies that found nobody alive at their address."""
+        """Copies that found nobody alive at their address, or not who was when they were sent."""
         self.checksum = 0
         """CRC-32 over all records sent, in their order."""
+        self.on_send: Callable[[str, str, bytes], None] | None = None
         self.on_delivery: Callable[[Process, Deliver], None] | None = None
         self.on_step: Callable[[Process], None] | None = None
         self._sink = sink
         self._numbers: dict[str, int] = {}
+        self._next_host = 0
         self._lives = 0
 
     @property
@@ -97,7 +101,8 @@ class VirtualNetwork:
     ) -> Process:
         """Start a process: the next host, or again the one of `number`; `peer`: as whom."""
         if number is None:
-            number = len(self._numbers)
+            number = self._next_host
+        self._next_host = max(self._next_host, number + 1)
         address = address_of(number)
         assert address not in self.processes, f"process {number} is alive already"
         self._numbers.setdefault(address, number)
@@ -113,6 +118,7 @@ class VirtualNetwork:
 
     def crash(self, process: Process) -> None:
         """Let a process die without a word."""
+        assert process.alive, f"process {process.number} is dead"
         process.alive = False
         del self.processes[process.me.address]
         if process.node.trace is not None:
@@ -132,7 +138,7 @@ class VirtualNetwork:
 
     def inject(self, address: str, frame: bytes) -> None:
         """Let bytes arrive at an address at once."""
-        self._arrive(address, frame)
+        self._arrive(address, frame, self._lives)
 
     def run(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -149,9 +155,10 @@ class VirtualNetwork:
             self.queue.run_until(min(end, self.queue.now + every_seconds))
         return True
 
-    def _arrive(self, address: str, frame: bytes) -> None:
+    def _arrive(self, address: str, frame: bytes, lives: int) -> None:
+        """Let a frame arrive that was sent after so many starts."""
         process = self.processes.get(address)
-        if process is None:
+        if process is None or process.life > lives:
             self.undeliverable += 1
         else:
             process.node.receive(frame, self.queue.now)
@@ -165,19 +172,21 @@ class VirtualNetwork:
     def _drain(self, process: Process) -> None:
         outbox, queue = process.node.outbox, self.queue
         if outbox.sends:
-            number, delays = process.number, self.weather.delays
-            numbers, at, now = self._numbers, queue.at, queue.now
+            number, lives, delays = process.number, self._lives, self.weather.delays
+            numbers, at, now, on_send = self._numbers, queue.at, queue.now, self.on_send
             for addresses, record, _ in outbox.sends:
                 self.checksum = crc32(record, self.checksum)
                 self.messages += len(addresses)
                 frame = FRAME_HEADER + record
                 for address in addresses:
+                    if on_send is not None:
+                        on_send(process.me.address, address, record)
                     target = numbers.get(address)
                     if target is None:
                         self.undeliverable += 1
                         continue
                     for delay in delays(number, target):
-                        at(now + delay, self._arrive, address, frame)
+                        at(now + delay, self._arrive, address, frame, lives)
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:

@@ -164,8 +164,8 @@ def _check_communities(_scenario: object, _field: object, sizes: Mapping[Topic, 
             raise ScenarioError(f"community {topic} has {size} processes; give 1 or more")
     if (total := sum(sizes.values())) > PROCESSES_MAX:
         raise ScenarioError(
-            f"{total:,} processes are too many for the virtual network, which takes"
-            f" {PROCESSES_MAX:,}; use `camcast simulate population`"
+            f"{total:,} processes in the communities are too many for the virtual network, which"
+            f" takes {PROCESSES_MAX:,}; use `camcast simulate population`"
         )
 
 
@@ -207,6 +207,12 @@ class VirtualScenario:
 
     def __attrs_post_init__(self) -> None:
         find_backend(self.membership).parse_options(self.options)
+        if (self.workload.events or 0) > EVENTS_MAX:
+            raise ScenarioError(
+                f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
+            )
+        if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
+            self._check_topic(self.workload.topic)
         for crash in self.crashes:
             if crash.community is not None and crash.community not in self.communities:
                 raise ScenarioError(
@@ -239,12 +245,15 @@ class VirtualScenario:
         publications = self.workload.load()
         for publication in publications:
             for topic in publication.topics:
-                if topic not in self.communities:
-                    raise ScenarioError(
-                        f"the workload publishes on {topic}, which has no community; add one,"
-                        f' like "{topic}" = 5'
-                    )
+                self._check_topic(topic)
         return publications
+
+    def _check_topic(self, topic: Topic) -> None:
+        if topic not in self.communities:
+            raise ScenarioError(
+                f"the workload publishes on {topic}, which has no community; add one,"
+                f' like "{topic}" = 5'
+            )
 
     def as_json(self) -> dict[str, Any]:
         """Return the scenario as JSON takes it, with the names of a scenario file."""
@@ -254,7 +263,9 @@ class VirtualScenario:
                 return str(value)
             if isinstance(value, Mapping):
                 return {str(key): inner for key, inner in value.items()}
-            return list(value) if isinstance(value, tuple) else value
+            if isinstance(value, tuple):
+                return [str(one) if isinstance(one, Topic) else one for one in value]
+            return value
 
         return attrs.asdict(
             self,

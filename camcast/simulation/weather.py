@@ -64,17 +64,19 @@ class LogNormal:
     # default: half of the median round trip of the PlanetLab matrix, 135 ms [data/README]
     p95_seconds: float = field(default=0.1625, validator=[validators.gt(0.0)])
     # default: half of its 95 % quantile, 325 ms
+    _sigma: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         if self.p95_seconds < self.median_seconds:
             raise ValueError(
                 f"p95_seconds={self.p95_seconds} is below median_seconds={self.median_seconds}"
             )
+        sigma = log(self.p95_seconds / self.median_seconds) / NormalDist().inv_cdf(0.95)
+        object.__setattr__(self, "_sigma", sigma)
 
     def seconds(self, _source: int, _target: int, rng: Random) -> float:
         """See `Latency`."""
-        sigma = log(self.p95_seconds / self.median_seconds) / NormalDist().inv_cdf(0.95)
-        return self.median_seconds * exp(sigma * rng.gauss(0.0, 1.0))
+        return self.median_seconds * exp(self._sigma * rng.gauss(0.0, 1.0))
 
 
 class Matrix:
@@ -90,11 +92,22 @@ class Matrix:
         return self._rows[source % self.size][target % self.size]
 
 
+class Obstacle(Protocol):
+    """Something between processes, for a while: what of the copies that meet it gets lost."""
+
+    @property
+    def loss(self) -> float:
+        """The probability that a copy that meets it is lost."""
+
+    def severs(self, source: int, target: int, /) -> bool:
+        """Say whether a copy from `source` to `target` meets it."""
+
+
 @frozen(eq=False)
 class Cut:
     """Copies from one side to the other are lost with a probability; sides are process numbers.
 
-    Processes on neither side are not touched.
+    An `Obstacle`. Processes on neither side are not touched.
     """
 
     one_side: Container[int]
@@ -103,7 +116,7 @@ class Cut:
     loss: float = field(default=1.0, validator=_PROBABILITY)
 
     def severs(self, source: int, target: int) -> bool:
-        """Say whether a copy from `source` to `target` meets the cut."""
+        """See `Obstacle`."""
         if source in self.one_side and target in self.other_side:
             return True
         return not self.one_way and source in self.other_side and target in self.one_side
@@ -132,7 +145,7 @@ class Weather:
 
     def __init__(self, climate: Climate, rng: Random) -> None:
         self.climate = climate
-        self.cuts: list[Cut] = []
+        self.cuts: list[Obstacle] = []
         """The cuts that last at the moment."""
         self.lost = 0
         """Copies lost so far, by chance or by a cut."""
@@ -148,7 +161,8 @@ class Weather:
             self.lost += 1
             return _LOST
         if self.cuts and any(
-            cut.severs(source, target) and rng.random() < cut.loss for cut in self.cuts
+            cut.severs(source, target) and (cut.loss == 1 or rng.random() < cut.loss)
+            for cut in self.cuts
         ):
             self.lost += 1
             return _LOST

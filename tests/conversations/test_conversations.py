@@ -22,7 +22,7 @@ from camcast.parameters import Parameters
 from camcast.topics import Topic
 from membership.scamp_messages import Echo, Heartbeat, Renew
 from overlays.gateways import Announce, Answer, Ask
-from tests.memory_network import MemoryNetwork
+from tests.memory_network import MemoryNetwork, name_of
 from tests.transcript import Transcript
 
 HERE = Path(__file__).parent
@@ -103,12 +103,8 @@ class Story:
         for node in nodes:
             participation = node.participation(Topic.parse(topic))
             assert participation is not None
-            view = " ".join(sorted(self.name(c.address) for c in participation.membership.peers()))
-            self.text.append(f"{'':9}{self.name(node.me.address)}'s view of {topic}: {view}")
-
-    @staticmethod
-    def name(address: str) -> str:
-        return "n" + address.rpartition(":")[2]
+            view = " ".join(sorted(name_of(c.address) for c in participation.membership.peers()))
+            self.text.append(f"{'':9}{name_of(node.me.address)}'s view of {topic}: {view}")
 
 
 def community(story: Story, size: int, topic: str = ".a", seconds: float = 5.0) -> list[Node]:
@@ -148,7 +144,7 @@ def gateway_silent(story: Story) -> None:
     story.join(lonely, ".a", 14.0, Announce)
     participation = lonely.participation(Topic.parse(".a"))
     assert participation is not None
-    asked = " ".join(map(story.name, participation.unreachable))
+    asked = " ".join(map(name_of, participation.unreachable))
     story.text.append(f"{'':9}n2 has joined: {participation.joined}; it asked in vain: {asked}")
 
 
@@ -209,11 +205,11 @@ def scamp_isolation(story: Story) -> None:
     nodes = community(story, 3, seconds=2.0)
     cut = nodes[2].me.address
     story.say("n3's links are cut; after 5 silent periods all have given each other up")
-    story.network.reachable = lambda source, target: cut not in (source, target)
+    story.network.cut(lambda source, target: cut not in (source, target))
     story.skip(8.0)
     story.state(*nodes)
     story.say("the links heal")
-    story.network.reachable = lambda _source, _target: True
+    story.network.heal()
     story.run(5.0, *HEARTBEATS, *GATEWAY, *SEARCH)
     story.skip(5.0)
     story.say("five seconds later")
@@ -265,10 +261,10 @@ def link_upkeep(story: Story) -> None:
     participation = low.participation(Topic.parse(".a"))
     assert participation is not None
     dead = participation.links[0].nearest()[1][0]
-    story.say(f"n5 links to two of them; {story.name(dead.address)} crashes")
+    story.say(f"n5 links to two of them; {name_of(dead.address)} crashes")
     story.network.kill(story.network.nodes[dead.address])
     story.run(8.0, *HEARTBEATS, *GATEWAY, *SEARCH)
-    links = " ".join(story.name(c.address) for c in participation.links[0].nearest()[1])
+    links = " ".join(name_of(c.address) for c in participation.links[0].nearest()[1])
     story.text.append(f"{'':9}n5 links to {links}")
 
 
@@ -293,7 +289,7 @@ def upward(story: Story) -> None:
         *HEARTBEATS,
         *GATEWAY,
     )
-    got = [story.name(node.me.address) for node, _ in story.network.delivered]
+    got = [name_of(node.me.address) for node, _ in story.network.delivered]
     story.text.append(f"{'':9}delivered once each, in this order, by {' '.join(got)}")
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from camcast.doors import Backend, Discovery, DiscoveryContext, Membership, MembershipContext
 from camcast.events import EventId
-from camcast.identity import Contact, new_peer_id
+from camcast.identity import Contact
 from camcast.messages import Decoder, Message
 from camcast.node import Node, Settings
 from camcast.parameters import Parameters
@@ -114,14 +114,13 @@ def join(topic: Topic, node: Node, now: float) -> None:
 def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
     """Make the communities, super-topics first; the members of the last one are returned."""
     Everybody.members.clear()
-    rng, nodes = Random(0), list[Node]()
+    nodes = list[Node]()
     backend = Backend("everybody", Everybody, ScampOptions, "directory")
     settings = Settings(backend, Directory, ScampOptions(), parameters=parameters)
     for topic, size in sizes.items():
         nodes = []
         for _ in range(size):
-            me = Contact(new_peer_id(rng.randbytes), f"tcp://127.0.0.1:{len(net.nodes) + 1}")
-            node = net.nodes[me.address] = Node(me, settings, rng, epoch=1)
+            node = net.start(settings)
             net.do(node, partial(join, topic))
             nodes.append(node)
     for node in nodes:
@@ -252,8 +251,8 @@ def test_pit_of_equation_6() -> None:
     parameters = Parameters(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: size}, parameters)
     below = {node.me.address for node in nodes}
-    net.reachable = lambda source, target: (
-        (source in below) is (target in below) or weather.random() < p_succ
+    net.cut(
+        lambda source, target: (source in below) is (target in below) or weather.random() < p_succ
     )
     ids = publish(net, nodes, events, TOPIC)
     assert all(count == size for count in reached(net, ids, TOPIC))

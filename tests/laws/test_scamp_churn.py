@@ -15,6 +15,8 @@ import pytest
 
 from camcast.identity import PeerId
 from camcast.node import Node
+from camcast.outbox import Token
+from camcast.simulation.network import Process, VirtualNetwork
 from membership.scamp import SLACK, ScampOptions
 from membership.size_estimate import SAMPLE
 from tests.laws.communities import TOPIC, grow, scamp, strongly_connected, view_graph
@@ -206,12 +208,12 @@ def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None
     nodes = settled(net, 40)
     halves = nodes[:20], nodes[20:]
     side = {node.me.address: number for number, half in enumerate(halves) for node in half}
-    net.reachable = lambda source, target: side[source] == side[target]
+    net.cut(lambda source, target: side[source] == side[target])
     net.run(VERDICT + 10.0)
     for half in halves:
         assert stale(half) == 0
         assert strongly_connected(view_graph(half))
-    net.reachable = lambda _source, _target: True
+    net.heal()
     net.run(2 * PROBE)
     assert strongly_connected(view_graph(nodes))
     net.run(35.0)
@@ -222,18 +224,19 @@ def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None
 def test_two_founders_merge_through_a_restarted_gateway() -> None:
     """Founded apart because the only gateway knew nobody; it comes to know both."""
     net = MemoryNetwork(7)
-    gateway, restarted, second = net.add(), net.add(), net.add(("tcp://127.0.0.1:1",))
+    gateway = net.add()
     address = gateway.me.address
+    second = net.add((address,))
     first = grow(net, 5, gateways=(address,))
     net.kill(gateway)
     net.run(5.0)
-    net.nodes[address] = restarted  # empty, under the old address
+    net.restart(gateway)  # empty, under the old address
     one = {node.me.address for node in first}
-    net.reachable = lambda source, target: not (target == address and source in one)
+    net.cut(lambda source, target: not (target == address and source in one))
     net.do(second, lambda n, now: n.join(TOPIC, now))
     net.run(1.0)
     assert scamp(second).joined
-    net.reachable = lambda _source, _target: True
+    net.heal()
     both = [*first, second]
     assert net.run(60.0, until=lambda: strongly_connected(view_graph(both)))
 
@@ -241,20 +244,20 @@ def test_two_founders_merge_through_a_restarted_gateway() -> None:
 # -- gateways ----------------------------------------------------------------------------------
 
 
-def test_gateway_dead() -> None:
+def test_gateway_out_of_reach() -> None:
     """Members unaffected; the newcomer names what it asked, and joins when it is back."""
     net = MemoryNetwork(8)
     gateway = net.add()
     address = gateway.me.address
     nodes = grow(net, 20, gateways=(address,))
     newcomer = net.add((address,))
-    net.kill(gateway)
+    net.cut(lambda source, target: address not in (source, target))
     participation = net.do(newcomer, lambda n, now: n.join(TOPIC, now))
     net.run(15.0)
     assert not participation.joined
     assert participation.unreachable == (address,)
     assert strongly_connected(view_graph(nodes))
-    net.nodes[address] = gateway
+    net.heal()
     assert net.run(31.0, until=lambda: participation.joined)
     net.run(1.0)
     assert strongly_connected(view_graph([*nodes, newcomer]))
@@ -263,55 +266,55 @@ def test_gateway_dead() -> None:
 # -- pauses ------------------------------------------------------------------------------------
 
 
-class Pausing(MemoryNetwork):
-    """A network on which a node may sleep: what is for it waits until it wakes."""
+class Pausing(VirtualNetwork):
+    """A network on which a process may sleep: what is for it waits until it wakes."""
 
-    asleep: Node | None = None
+    asleep: Process | None = None
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.waiting: list[tuple[str, bytes]] = []
-        self.timers: list[object] = []
+        self.waiting: list[tuple[str, bytes, int]] = []
+        self.timers: list[tuple[Process, Token]] = []
 
-    def _deliver(self, address: str, frame: bytes) -> None:
+    def _arrive(self, address: str, frame: bytes, lives: int) -> None:
         if self.asleep is not None and address == self.asleep.me.address:
-            self.waiting.append((address, frame))
+            self.waiting.append((address, frame, lives))
         else:
-            super()._deliver(address, frame)
+            super()._arrive(address, frame, lives)
 
-    def _wake(self, node: Node, token: object) -> None:
-        if node is self.asleep:
-            self.timers.append(token)
+    def _wake(self, process: Process, token: Token) -> None:
+        if process is self.asleep:
+            self.timers.append((process, token))
         else:
-            super()._wake(node, token)
+            super()._wake(process, token)
 
     def resume(self, *, timers_first: bool) -> None:
         """Wake the sleeper: a real process reads its overdue timers or its pipe first."""
-        node, self.asleep = self.asleep, None
-        assert node is not None
+        self.asleep = None
         for timers in (timers_first, not timers_first):
             if timers:
-                for token in self.timers:
-                    self._wake(node, token)
+                for process, token in self.timers:
+                    self._wake(process, token)
             else:
-                for address, frame in self.waiting:
-                    self._deliver(address, frame)
+                for address, frame, lives in self.waiting:
+                    self._arrive(address, frame, lives)
         self.waiting, self.timers = [], []
 
 
 @pytest.mark.parametrize("timers_first", [True, False])
 def test_a_pause_of_half_a_minute_expels_nobody(timers_first: bool) -> None:
     """The sleeper gives up nobody when it wakes, and is a member again within a lease."""
-    net = Pausing(9)
+    pausing = Pausing(9)
+    net = MemoryNetwork(virtual=pausing)
     nodes = grow(net, 30)
     net.run(5.0)
     sleeper = nodes[10]
     known = view_graph([sleeper])[sleeper.me.address]
-    net.asleep = sleeper
+    pausing.asleep = pausing.processes[sleeper.me.address]
     net.run(30.0)
     others = [node for node in nodes if node is not sleeper]
     assert strongly_connected(view_graph(others))
-    net.resume(timers_first=timers_first)
+    pausing.resume(timers_first=timers_first)
     assert scamp(sleeper)._cold.keys() == set()  # nobody given up: suspects go to the cold list
     assert view_graph([sleeper])[sleeper.me.address] <= known | {n.me.address for n in others}
     net.run(VERDICT)

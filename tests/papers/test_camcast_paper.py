@@ -105,7 +105,7 @@ def test_3_1_another_process_links_upward_for_the_publisher(net: MemoryNetwork) 
     net.run(5.0)
     publisher = a[4]
     mute, above = publisher.me.address, addresses(root)
-    net.reachable = lambda source, target: not (source == mute and target in above)
+    net.cut(lambda source, target: not (source == mute and target in above))
     assert publish(net, publisher, A) == {*root, *a}
 
 
@@ -196,7 +196,7 @@ def test_3_3_note_4_a_search_ends_with_its_ttl(net: MemoryNetwork) -> None:
         nonlocal count
         count += record[4] == 2 and b".a.b" not in record and b".a" in record
 
-    net.on_record = watch
+    net.virtual.on_send = watch
     newcomer = net.add((nodes[0].me.address,), parameters=SURE)
     net.do(newcomer, lambda n, now: n.join(AB, now))
     net.run(0.9)

@@ -115,7 +115,9 @@ def test_options_are_read_from_text_and_values(given: dict[str, Any], expected: 
         ({"pause_seconds": "soon"}, "option 'pause_seconds' of here takes a number, not 'soon'"),
         ({"count": -1}, "here: 'count' must be >= 0: -1"),
         ({"pause_seconds": "nan"}, "here: 'pause_seconds' must be > 0: nan"),
-        ({"count": None}, "here: "),
+        ({"count": None}, "option 'count' of here takes a whole number, not None"),
+        ({"count": 1.5}, "option 'count' of here takes a whole number, not 1.5"),
+        ({"count": True}, "option 'count' of here takes a whole number, not True"),
     ],
 )
 def test_a_wrong_option_says_what_is_wrong(given: dict[str, Any], told: str) -> None:

@@ -49,30 +49,39 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("seeds = 1\n" + GOOD, "'seeds'"),
-        (GOOD.replace("rate = 50", "pace = 50"), "'workload.pace'"),
-        (GOOD.replace("rate = 50", 'rate = "fast"'), "'workload.rate'"),
-        (GOOD.replace("p_sel = 0.5", "p_sel = 1.5"), "'p_sel'"),
-        (GOOD.replace("p_sel = 0.5", "p = 0.5"), "'parameters.p'"),
-        (GOOD.replace("c = 1", "d = 1"), "'d'"),
-        (GOOD.replace("kill = 0.34", "kill = 1.2"), "'kill'"),
-        (GOOD.replace("kill = 0.34", "kill = 0.01"), "at least one has to die"),
-        (GOOD.replace('".soccer" = 9', '".soccer" = 0'), ".soccer has 0 processes"),
-        (GOOD.replace('".soccer" = 9', '".soccer" = 99999'), "too many"),
-        (GOOD.replace('".soccer" = 9', '"soccer" = 9'), "'communities.soccer'"),
-        (GOOD.replace("seed = 7", "seed = true"), "'seed'"),
-        (GOOD.replace("seed = 7", "seed = "), "not TOML"),
-        (GOOD.replace('topic = ".soccer"', 'kind = "usenet"'), "needs a file"),
-        ("communities = 3\n", "[communities]"),
-        ("seed = 1\n", "[communities] is missing"),
+        ("seeds = 1\n" + GOOD, ":1: seeds: unknown key; known are name, communities,"),
+        (GOOD.replace("rate = 50", "pace = 50"), ":11: workload.pace: unknown key"),
+        (GOOD.replace("rate = 50", 'rate = "fast"'), ":11: workload.rate: takes a number"),
+        (GOOD.replace("p_sel = 0.5", "p_sel = 1.5"), ":13: parameters.p_sel: 'p_sel' must be <= 1"),
+        (GOOD.replace("p_sel = 0.5", "p = 0.5"), ":13: parameters.p: unknown key"),
+        (GOOD.replace("p_sel = 0.5", "c = 2").replace("c = 1", "c = -1"), ":15: options.c: "),
+        (GOOD.replace("c = 1", "d = 1"), ":15: options.d: membership 'scamp' has no option 'd'"),
+        (GOOD.replace("kill = 0.34", "kill = 1.2"), ":4: kill: 'kill' must be < 1"),
+        (GOOD.replace("kill = 0.34", "kill = 0.01"), ":4: kill: kill=0.01 of 3 processes kills 0"),
+        (GOOD.replace('".soccer" = 9', '".soccer" = 0'), ':7: communities.".soccer": community'),
+        (GOOD.replace('".soccer" = 9', '".soccer" = 99999'), ":5: communities: 100003 nodes in 2"),
+        (GOOD.replace('".soccer" = 9', '"soccer" = 9'), ":7: communities.soccer: topic 'soccer'"),
+        (GOOD.replace("seed = 7", "seed = true"), ":2: seed: takes a whole number, not True"),
+        (GOOD.replace("seed = 7", "seed = "), ": not TOML: Invalid value (at line 2, column 8)"),
+        (GOOD.replace('topic = ".soccer"', 'kind = "usenet"'), ":8: workload: the workload usenet"),
+        ("communities = 3\n", ":1: communities: is a table, written as [communities]; not 3"),
+        ("seed = 1\n", ": the key 'communities' is missing"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_key(tmp_path: Path, content: str, named: str) -> None:
+def test_a_wrong_file_is_named_with_line_and_key(tmp_path: Path, content: str, named: str) -> None:
     path = _file(tmp_path, content)
     with pytest.raises(ScenarioError) as caught:
         read_scenario(path)
-    assert str(path) in str(caught.value)
-    assert named in str(caught.value)
+    assert str(caught.value).startswith(f"{path}{named}")
+
+
+def test_a_file_may_name_its_scenario(tmp_path: Path) -> None:
+    assert read_scenario(_file(tmp_path, 'name = "yours"\n' + GOOD)).name == "yours"
+
+
+def test_a_workload_s_file_is_beside_the_scenario_s(tmp_path: Path) -> None:
+    content = GOOD.replace("rate = 50", 'kind = "usenet"\nfile = "posts.csv"')
+    assert read_scenario(_file(tmp_path, content)).workload.file == tmp_path / "posts.csv"
 
 
 def test_unknown_scenarios_are_told_the_known_ones(tmp_path: Path) -> None:
