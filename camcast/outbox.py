@@ -13,7 +13,7 @@ from camcast import messages
 from camcast.events import Event
 from camcast.identity import Contact
 from camcast.topics import GroupId, Topic
-from camcast.wire import Kind, encode_control
+from camcast.wire import Kind, control_head, encode_control
 
 
 class Token(NamedTuple):
@@ -85,7 +85,7 @@ class Outlet:
     come back to the same part.
     """
 
-    __slots__ = ("_group", "_kind", "_me", "_outbox", "_scope")
+    __slots__ = ("_group", "_head", "_kind", "_me", "_outbox", "_scope")
 
     def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
         self._outbox = outbox
@@ -93,6 +93,7 @@ class Outlet:
         self._kind = kind
         self._group = group
         self._scope = scope
+        self._head: bytes | None = None  # of its own messages; most outlets are for one only
 
     def send(
         self,
@@ -108,14 +109,18 @@ class Outlet:
         """
         addresses = [contact.address for contact in contacts]
         if addresses:
-            sender = reply_to or self._me
-            record = encode_control(
-                self._kind,
-                self._group if group is None else group,
-                sender.peer,
-                sender.address,
-                messages.encode(message),
-            )
+            head = self._head
+            if head is None or group is not None or reply_to is not None:
+                sender = reply_to or self._me
+                head = control_head(
+                    self._kind,
+                    self._group if group is None else group,
+                    sender.peer,
+                    sender.address,
+                )
+                if group is None and reply_to is None:
+                    self._head = head
+            record = encode_control(head, messages.encode(message))
             self._outbox.sends.append(Send(addresses, record, True))
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:

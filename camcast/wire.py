@@ -30,6 +30,7 @@ its frame, since nothing after a malformed record can be trusted.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -43,14 +44,14 @@ FRAME_HEADER: Final = b"CM" + bytes((VERSION, 0))
 PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 
 _EVENT: Final = Struct(">IBBHHBB8s16s16sQI")
-_CONTROL: Final = Struct(">IBBBx8s16s")
+_CONTROL_HEAD: Final = Struct(">BBBx8s16s")
 _LENGTH: Final = Struct(">I")
 EVENT_HEAD: Final = Struct(">I8x8s16x16sQI")
 """What identifies an event record: length, group, publisher, epoch, sequence. Read for every
 copy, so the node unpacks it without a call in between."""
 _SENDER: Final = slice(20, 36)  # where the sender is in an event record
 EVENT_HEADER_BYTES: Final = _EVENT.size
-CONTROL_HEADER_BYTES: Final = _CONTROL.size
+CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
 RECORD_BYTES_MAX: Final = EVENT_HEADER_BYTES + 255 + PAYLOAD_BYTES_MAX
 
 _UPWARD_SET: Final = 1  # the event carries its own p_sel
@@ -181,30 +182,43 @@ def sender_address(frame: bytes, start: int) -> str:
     return frame[address_start : address_start + address_length].decode("ascii", "replace")
 
 
-def encode_control(kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes) -> bytes:
-    """Encode a control record from the process at `address`."""
+def control_head(kind: Kind, group: GroupId, sender: PeerId, address: str) -> bytes:
+    """Return what is between the length and the body of a control record from `address`."""
     raw = address.encode()
-    length = CONTROL_HEADER_BYTES - 4 + len(raw) + len(body)
-    return _CONTROL.pack(length, kind, 0, len(raw), group, sender) + raw + body
+    return _CONTROL_HEAD.pack(kind, 0, len(raw), group, sender) + raw
+
+
+def encode_control(head: bytes, body: bytes) -> bytes:
+    """Encode a control record; `head` is from `control_head`, and the same for many of them."""
+    return _LENGTH.pack(len(head) + len(body)) + head + body
 
 
 def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
     """Decode the control record at `start`; the body stays encoded."""
-    _, kind, flags, address_length, group, sender = _CONTROL.unpack_from(frame, start)
+    head_start = start + _LENGTH.size
+    body_start = start + CONTROL_HEADER_BYTES + frame[head_start + 2]
+    if body_start > end:
+        raise MalformedError("a control record is shorter than its address")
+    # A plain call to make a NamedTuple takes as long as all the rest.
+    return tuple.__new__(
+        ControlRecord, (*_read_head(frame[head_start:body_start]), frame[body_start:end])
+    )
+
+
+# chosen: 16,384 heads, some 6 MB: more than a process has peers that send it control messages. A
+# bound, because peers feed this table; what is malformed is not remembered.
+@lru_cache(maxsize=16_384)
+def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
+    """Read a control record's head, which is the same in all that one process sends for a part."""
+    kind, flags, _, group, sender = _CONTROL_HEAD.unpack_from(head)
     control_kind = _CONTROL_KINDS.get(kind)
     if flags or control_kind is None:
         raise MalformedError(f"a record has the unknown kind {kind} or flags {flags:#x}")
-    body_start = start + CONTROL_HEADER_BYTES + address_length
-    if body_start > end:
-        raise MalformedError("a control record is shorter than its address")
     try:
-        address = frame[start + CONTROL_HEADER_BYTES : body_start].decode("ascii")
+        address = head[_CONTROL_HEAD.size :].decode("ascii")
     except UnicodeDecodeError as error:
         raise MalformedError("a control record's address is not ASCII") from error
-    # Plain calls to make a NamedTuple and an enum's member are a third of this function's time.
-    return tuple.__new__(
-        ControlRecord, (control_kind, group, sender, address, frame[body_start:end])
-    )
+    return control_kind, GroupId(group), PeerId(sender), address
 
 
 assert EVENT_HEAD.size == EVENT_HEADER_BYTES

@@ -65,7 +65,9 @@ def stranger(number: int) -> Contact:
 
 def control(kind: Kind, topic: Topic, source: Contact, message: messages.Message) -> bytes:
     body = messages.encode(message)
-    record = wire.encode_control(kind, topic.group, source.peer, source.address, body)
+    record = wire.encode_control(
+        wire.control_head(kind, topic.group, source.peer, source.address), body
+    )
     return FRAME_HEADER + record
 
 
@@ -301,7 +303,9 @@ class _Unknown(messages.Message, tag=99, frozen=True):
 def test_a_control_message_of_a_wrong_shape_is_malformed(kind: Kind, body: bytes) -> None:
     network, [one] = network_of(A)
     sender = stranger(1)
-    record = wire.encode_control(kind, A.group, sender.peer, sender.address, body)
+    record = wire.encode_control(
+        wire.control_head(kind, A.group, sender.peer, sender.address), body
+    )
     network.inject(one.me.address, FRAME_HEADER + record)
     assert one.counters.malformed == 1
 

@@ -70,7 +70,7 @@ def test_an_event_comes_back_from_anywhere_in_a_frame(
 def test_a_control_record_comes_back(
     kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes, before: bytes
 ) -> None:
-    record = wire.encode_control(kind, group, sender, address, body)
+    record = wire.encode_control(wire.control_head(kind, group, sender, address), body)
     frame = before + record + b"next"
     end = wire.control_end(frame, len(before))
     assert end == len(before) + len(record)
@@ -79,7 +79,9 @@ def test_a_control_record_comes_back(
 
 
 EVENT_RECORD = wire.encode_event(EVENT, 3, GROUP, SENDER, ADDRESS)
-CONTROL_RECORD = wire.encode_control(Kind.LINKS, GROUP, SENDER, ADDRESS, b"\x92\x05\xa1.")
+CONTROL_RECORD = wire.encode_control(
+    wire.control_head(Kind.LINKS, GROUP, SENDER, ADDRESS), b"\x92\x05\xa1."
+)
 
 
 def test_golden_bytes_of_version_1() -> None:
