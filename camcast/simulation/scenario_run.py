@@ -17,6 +17,7 @@ import attrs
 from attrs import frozen
 
 from camcast.doors import find_backend, find_discovery
+from camcast.events import EventId
 from camcast.experiment.reading import Delivery, Member, Published, Reading
 from camcast.experiment.summary import Summary, summarise
 from camcast.identity import PeerId
@@ -114,6 +115,7 @@ class _Run:
         """The host of each node of a churn trace that has come up."""
         self._lives: dict[int, Process] = {}
         """The last life of each host."""
+        self._names: dict[EventId, str] = {}
         self._keys: dict[PeerId, str] = {}
         """The name of the last life of everybody who ever was."""
 
@@ -284,11 +286,10 @@ class _Run:
                 self._unpublished += 1
                 continue
 
-            def act(node: Node, now: float, topic: Topic = topic) -> str:
-                return str(node.publish(topic, publication.payload, now).id)
-
             published = Published(_key(process), self._network.now, topic.name)
-            self._reading.published[self._network.do(process, act)] = published
+            publish = partial(_publish, topic, publication.payload)
+            event = self._network.do(process, publish)
+            self._reading.published[self._name(event)] = published
 
     def _publisher(self, name: str | None, topic: Topic) -> Process | None:
         """Choose a member to publish: for a name always the same, as long as it lives."""
@@ -319,10 +320,17 @@ class _Run:
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
-        event, key, now = delivery.event, _key(process), self._network.now
-        name = str(event.id)
+        event, key, now = delivery.event, self._keys[process.me.peer], self._network.now
+        name = self._name(event.id)
         self._reading.deliveries[name][key] = Delivery(now, event.hops)
         self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+
+    def _name(self, event: EventId) -> str:
+        """Return an event's name, made once: there are as many deliveries as processes."""
+        name = self._names.get(event)
+        if name is None:
+            name = self._names[event] = str(event)
+        return name
 
     def _count(self, process: Process) -> None:
         """Add up what a process counted, at its death or at the end."""
@@ -358,6 +366,10 @@ class _Run:
             undeliverable=network.undeliverable,
             unpublished=self._unpublished,
         )
+
+
+def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:
+    return node.publish(topic, payload, now).id
 
 
 def _key(process: Process) -> str:

@@ -153,6 +153,14 @@ class Weather:
         latency = climate.latency
         self._constant = (latency.delay_seconds,) if isinstance(latency, Constant) else None
         self._plain = not (climate.duplication or climate.reordering)
+        self._steady: float | None = None
+        if isinstance(latency, Constant) and self._plain and not climate.loss:
+            self._steady = latency.delay_seconds
+
+    @property
+    def steady(self) -> float | None:
+        """The delay of every copy, while it is the same for all and none is lost; else None."""
+        return None if self.cuts else self._steady
 
     def delays(self, source: int, target: int) -> Sequence[float]:
         """Return after how many seconds the copy arrives: once, twice, or not at all."""
