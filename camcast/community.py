@@ -144,7 +144,11 @@ class CommunityManager:
                 on_deliver=self._deliver,
                 on_change=self._changed,
             )
+            await self._runner.open()
         except BaseException:
+            if self._runner is not None:
+                await self._runner.close()
+                self._runner = None
             if self._given_pipes is None:
                 pipes.close()
             raise
@@ -162,7 +166,7 @@ class CommunityManager:
             community._leave()
         await self._pipes.drain(LEAVE_SECONDS)
         await self._end_callbacks()
-        self._runner.close()
+        await self._runner.close()
         self._runner = None
         if self._given_pipes is None:
             self._pipes.close()

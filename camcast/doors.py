@@ -18,7 +18,7 @@ from attrs import frozen
 
 from camcast.identity import Contact, PeerId
 from camcast.messages import Decoder, Message
-from camcast.outbox import Outlet
+from camcast.outbox import Finding, Outlet
 from camcast.peers import PeerTable
 from camcast.topics import GroupId, Topic
 
@@ -61,8 +61,13 @@ class Membership(ABC):
         """Take a timer that was asked for through the outlet."""
 
     @abstractmethod
-    def contacts_found(self, contacts: Iterable[Contact], now: float) -> None:
-        """Take the answer to a `seek`; empty if the discovery knows nobody."""
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """Take the answer to a `seek`; empty if the discovery knows nobody.
+
+        `size` is the discovery's own estimate of N_t, if it has one.
+        """
 
     @abstractmethod
     def suspect(self, peer: PeerId, now: float) -> None:
@@ -140,16 +145,31 @@ class DiscoveryContext:
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
     """Configured first contacts, by topic; a topic's serve its subtopics too."""
+    answer: Callable[[Finding], None]
+    """Takes an answer at any time, from a discovery with a transport of its own; the others
+    answer through the outlet."""
 
 
 class Discovery(ABC):
     """How strangers are found; one instance a process. Answers go to `outlet.found`.
 
     A discovery that speaks through the node's own pipes sets `decoder` and overrides
-    `receive`; one that has a transport of its own needs neither.
+    `receive`. One that has a transport of its own needs neither; it overrides `open` and
+    `close`, and gives its answers to `DiscoveryContext.answer`.
     """
 
     decoder: ClassVar[Decoder[Any] | None] = None
+
+    async def open(self) -> None:  # noqa: B027  # most have nothing to open
+        """Begin to listen, before anything is announced or sought. Raises `OSError`."""
+
+    async def close(self) -> None:  # noqa: B027  # likewise
+        """End: no task, timer or socket of it is left behind."""
+
+    @property
+    def state(self) -> str:
+        """How it is, in a word for people: ``connected``, ``alone`` or ``degraded``."""
+        return "connected"
 
     @abstractmethod
     def announce(self, topic: Topic, now: float) -> None:

@@ -20,7 +20,7 @@ as long as it is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from random import Random
@@ -168,13 +168,17 @@ class Node:
         self._joining: list[Participation] = []
         self._participations: dict[GroupId, Participation] = {}
         self._left: dict[GroupId, Participation] = {}
-        self._discovery: Discovery = settings.discovery(
+        self.on_finding: Callable[[Finding], None] | None = None
+        """The driver's: takes the answers of a discovery with a transport of its own, which come
+        at any time, and gives them to `finding` like every other input."""
+        self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
                 rng=rng,
                 outlet=Outlet(self.outbox, me, Kind.DISCOVERY, _NO_GROUP),
                 known=self._known,
                 gateways=settings.gateways,
+                answer=self._answer,
             )
         )
         self._relay = SearchRelay(
@@ -217,8 +221,8 @@ class Node:
         self._participations[topic.group] = participation
         self._joining.append(participation)
         self._left.pop(topic.group, None)
-        self._discovery.announce(topic, now)
-        self._discovery.seek(topic, CONTACTS_WANTED, now)
+        self.discovery.announce(topic, now)
+        self.discovery.seek(topic, CONTACTS_WANTED, now)
         self._settle()
         return participation
 
@@ -234,7 +238,7 @@ class Node:
         if len(self._left) >= LEFT_MAX:
             del self._left[next(iter(self._left))]
         self._left[topic.group] = participation
-        self._discovery.withdraw(topic, now)
+        self.discovery.withdraw(topic, now)
         participation.membership.leave(now)
         self._record("leave", participation.topic)
         self._settle()
@@ -289,7 +293,7 @@ class Node:
         """Take a timer that was wished for through the outbox."""
         self._now = now
         if token.kind is Kind.DISCOVERY:
-            self._discovery.wake(token.name, now)
+            self.discovery.wake(token.name, now)
         else:
             serial, *name = token.name
             participation = self._participations.get(token.group)
@@ -297,12 +301,10 @@ class Node:
                 self._wake_participation(participation, token.kind, name)
         self._settle()
 
-    def contacts_found(
-        self, topic: Topic, contacts: Iterable[Contact], now: float, unreachable: Sequence[str] = ()
-    ) -> None:
-        """Take an answer of a discovery that lives in the driver, like a `Finding`."""
+    def contacts_found(self, finding: Finding, now: float) -> None:
+        """Take an answer that the discovery gave outside of a step; see `on_finding`."""
         self._now = now
-        self._found(Finding(topic, tuple(contacts), tuple(unreachable)))
+        self._found(finding)
         self._settle()
 
     # -- events ----------------------------------------------------------------------------
@@ -401,11 +403,11 @@ class Node:
             membership.receive(source, membership.decoder.decode(body), self._now)
         elif kind is Kind.LINKS:
             self._receive_links(source, group, links_module.DECODER.decode(body))
-        elif self._discovery.decoder is None:
+        elif self.discovery.decoder is None:
             self.counters.stray_controls += 1
         else:
-            message = self._discovery.decoder.decode(body)
-            self._discovery.receive(source, group, message, self._now)
+            message = self.discovery.decoder.decode(body)
+            self.discovery.receive(source, group, message, self._now)
 
     def _receive_links(self, source: Contact, group: GroupId, message: Message) -> None:
         """Answer for a super-community, or pass an answer to the links of community `group`."""
@@ -485,7 +487,7 @@ class Node:
             participation.membership.wake(tuple(name), self._now)
         elif name == ["retry"]:
             if not participation.joined:
-                self._discovery.seek(participation.topic, CONTACTS_WANTED, self._now)
+                self.discovery.seek(participation.topic, CONTACTS_WANTED, self._now)
         else:
             number, *rest = name
             assert isinstance(number, int)
@@ -501,15 +503,21 @@ class Node:
             if finding.unreachable:
                 self._retry(participation)
             elif participation.started:
-                participation.membership.contacts_found(contacts, self._now)
+                participation.membership.contacts_found(contacts, self._now, finding.size)
             else:
                 participation.started = True
                 participation.membership.join(contacts, self._now)
+                if finding.size is not None:
+                    participation.membership.contacts_found((), self._now, finding.size)
         if contacts:
             self._record("found", topic)
             for other in self._participations.values():
                 for link in other.links:
                     link.contacts_found(topic, contacts, self._now)
+
+    def _answer(self, finding: Finding) -> None:
+        if self.on_finding is not None:
+            self.on_finding(finding)
 
     def _retry(self, participation: Participation) -> None:
         if not participation.joined:
@@ -526,7 +534,7 @@ class Node:
             seeks, outbox.seeks = outbox.seeks, []
             for seek in seeks:
                 self._record("seek", seek.topic)
-                self._discovery.seek(seek.topic, seek.wanted, self._now)
+                self.discovery.seek(seek.topic, seek.wanted, self._now)
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
                 self._found(finding)

@@ -57,12 +57,13 @@ class Finding(NamedTuple):
     """A discovery's answer: members of the community, none if it is empty.
 
     `unreachable` lists the addresses that were asked if not one of them answered, which
-    says nothing about the community.
+    says nothing about the community. `size` is the discovery's estimate of N_t, if it has one.
     """
 
     topic: Topic
     contacts: tuple[Contact, ...]
     unreachable: tuple[str, ...] = ()
+    size: float | None = None
 
 
 class Outbox:

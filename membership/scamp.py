@@ -220,8 +220,13 @@ class Scamp(Membership):
         else:
             self._become_member(now)
 
-    def contacts_found(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`: join with them, or, if cut off from the others, join again."""
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: join with them, or, if cut off from the others, join again.
+
+        SCAMP keeps an estimate of its own, whatever the discovery says of the size.
+        """
         found = [contact for contact in contacts if contact.peer not in self._view]
         if not self._joined:
             if found or not self._asking:  # an empty answer while a contact is still being asked
@@ -650,3 +655,7 @@ def _clamp(weight: float) -> float:
 
 
 BACKEND = Backend(name="scamp", keeper=Scamp, options=ScampOptions, discovery="gateways")
+"""V1 of the paper (000, 5.2.1): contacts from configured gateways."""
+
+HYBRID = Backend(name="hybrid", keeper=Scamp, options=ScampOptions, discovery="kademlia")
+"""V2 (000, 5.2.2): the same tables, contacts from the overlay."""

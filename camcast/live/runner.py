@@ -12,7 +12,7 @@ from camcast.events import Event, Receipt
 from camcast.identity import Contact, new_peer_id
 from camcast.live.pipes import InputPipe, OutputPipes
 from camcast.node import Node, Settings
-from camcast.outbox import Token
+from camcast.outbox import Finding, Token
 from camcast.parameters import Parameters
 from camcast.participation import Participation
 from camcast.topics import GroupId, Topic
@@ -48,6 +48,7 @@ class Runner:
         me = Contact(new_peer_id(os.urandom), advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
         self.node = Node(me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace)
+        self.node.on_finding = self._found
 
     def join(
         self, topic: Topic, parameters: Parameters | None, super_topics: Sequence[Topic] | None
@@ -72,10 +73,20 @@ class Runner:
         self._drain()
         return receipt
 
-    def close(self) -> None:
+    async def open(self) -> None:
+        """Open what the discovery has of its own; raises `OSError`."""
+        await self.node.discovery.open()
+
+    async def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
         self.input.close()
+        await self.node.discovery.close()
+
+    def _found(self, finding: Finding) -> None:
+        if not self._closed:
+            self.node.contacts_found(finding, self._loop.time())
+            self._drain()
 
     def _receive(self, frame: bytes) -> None:
         self.node.receive(frame, self._loop.time())

@@ -21,7 +21,7 @@ from camcast.doors import Backend, Discovery, DiscoveryContext, Membership, Memb
 from camcast.identity import Contact, PeerId, new_peer_id
 from camcast.messages import Decoder, Message
 from camcast.node import Settings
-from camcast.outbox import Deliver
+from camcast.outbox import Deliver, Finding
 from camcast.peers import PeerTable
 from camcast.simulation.collector import collector_off
 from camcast.simulation.network import Process, VirtualNetwork, address_of
@@ -57,7 +57,9 @@ class _DealtTable(Membership):
     def leave(self, now: float) -> None: ...
     def receive(self, source: Contact, message: Any, now: float) -> None: ...
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
-    def contacts_found(self, contacts: Iterable[Contact], now: float) -> None: ...
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None: ...
     def suspect(self, peer: PeerId, now: float) -> None: ...
 
     @property
@@ -199,7 +201,7 @@ def _start(
                 process = network.start(settings, number=number + position, peer=contact.peer)
                 supers = [topics[above] for above in community.supers]
                 process.node.join(topics[index], 0.0, super_topics=supers)
-                process.node.contacts_found(topics[index], (), 0.0)
+                process.node.contacts_found(Finding(topics[index], ()), 0.0)
                 living[position] = process
         alive.append(living)
         number += community.size
@@ -220,7 +222,7 @@ def _deal(
             node = process.node
             for above in community.supers:
                 entries = dice.sample(members[above], community.links(len(members[above])))
-                node.contacts_found(topics[above], entries, 0.0)
+                node.contacts_found(Finding(topics[above], tuple(entries)), 0.0)
             participation = node.participation(topics[index])
             assert participation is not None
             table = participation.membership.peers()

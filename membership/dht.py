@@ -1,0 +1,305 @@
+"""Tables straight from the overlay: the structured membership, V3 of the paper (000, 5.2.3).
+
+"The structured overlay gives us directly both the topic and super-topic tables [...] dynamic and
+uniform random membership tables [...] those have all the same size of ln N_t + c_t. We update
+the membership tables at a time interval that is correlated to the subscription change
+frequency."
+
+Theory of operation
+-------------------
+The discovery answers a `seek` with members drawn (nearly) uniformly, and with an estimate of
+N_t. The topic table holds ceil(ln N_t + c) of them.
+
+*Joining.* A newcomer fills its table and greets each process in it; who is greeted puts it into
+its own table, in place of a random entry if that is full. So a newcomer is reachable at once,
+by as many as it reaches itself, and need not wait for the others to look it up. A random
+entry makes room, so tables stay uniform among those who are there.
+
+*Refreshing.* From time to time the whole table is drawn anew. How often follows what was seen to
+change since the last time: entries that fell silent or said goodbye, and greetings. At a
+change rate of r a second and entry, a table is stale by the share r T / 2 on average after T
+seconds; T is chosen for `stale_share`, within [refresh_seconds_min, refresh_seconds_max].
+
+*Checking.* Every `check_seconds` a process pings its table. Who does not answer two checks in
+turn is dropped and replaced by a look-up. The checks also tell a process who holds it, so
+that it can say goodbye when it leaves.
+
+*Healing.* A table that is empty asks the discovery as often as it checks. Communities that were
+founded twice become one with the next refresh, since both sides are found in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from math import ceil, log
+from typing import ClassVar, Final
+
+from attrs import field, frozen, validators
+
+from camcast.doors import Backend, Membership, MembershipContext
+from camcast.identity import Contact, PeerId
+from camcast.messages import Decoder, Message
+from camcast.peers import PeerTable
+
+CHECKS_MISSED: Final = 2  # chosen: at 10 % loss each way a false verdict takes (0.19)^2 = 4 %
+TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
+HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
+
+
+class Greeting(Message, tag=1, frozen=True):
+    """I am new here, and you are in my table: put me into yours."""
+
+
+class Check(Message, tag=2, frozen=True):
+    """Ask a process of the table whether it is alive."""
+
+
+class Alive(Message, tag=3, frozen=True):
+    """The answer to `Check`."""
+
+
+class Goodbye(Message, tag=4, frozen=True):
+    """I leave the community."""
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Greeting | Check | Alive | Goodbye)
+
+
+@frozen(kw_only=True)
+class DhtOptions:
+    """The parameters of the tables. Raises `ValueError` for a value outside its range."""
+
+    c: float = field(default=5.0, validator=[validators.ge(-10), validators.le(100)])
+    """Tables hold ceil(ln N_t + c) processes. [CAMCAST 6.1.1], like the fan-out's"""
+
+    check_seconds: float = field(default=2.0, validator=validators.gt(0))
+    """Period of the checks. chosen: a crash is noticed within six seconds, as in SCAMP."""
+
+    refresh_seconds_min: float = field(default=5.0, validator=validators.gt(0))
+    """Shortest time between two refreshes. chosen: a look-up takes up to two seconds."""
+
+    refresh_seconds_max: float = field(default=120.0, validator=validators.gt(0))
+    """Longest time. chosen: also bounds how long two foundings of a community stay apart."""
+
+    stale_share: float = field(default=0.05, validator=[validators.gt(0), validators.le(1)])
+    """Share of a table that may be out of date. chosen: half an entry of ten."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.refresh_seconds_max < self.refresh_seconds_min:
+            raise ValueError(
+                f"refresh_seconds_max={self.refresh_seconds_max} is below"
+                f" refresh_seconds_min={self.refresh_seconds_min}"
+            )
+
+
+class DhtTable(Membership):
+    """The topic table of one community of one process; see the module's theory of operation."""
+
+    decoder: ClassVar[Decoder[Message]] = DECODER
+
+    def __init__(self, context: MembershipContext, options: DhtOptions) -> None:
+        self._me = context.me
+        self._topic = context.topic
+        self._rng = context.rng
+        self._outlet = context.outlet
+        self._options = options
+        self._table = PeerTable(context.watch)
+        self._missed: dict[PeerId, int] = {}  # checks in turn without an answer
+        self._holders: dict[PeerId, tuple[Contact, float]] = {}  # who checks this process, and when
+        self._size = 1.0
+        self._joined = False
+        self._leaving = False
+        self._changes = 0.0  # seen since the last refresh
+        self._refreshed = 0.0
+        self._refresh_at = 0.0
+        self._refreshing = False
+        self._last_check = 0.0
+
+    # -- what others read ------------------------------------------------------------------
+
+    @property
+    def joined(self) -> bool:
+        """See `Membership`."""
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        """Return the topic table; see `Membership`."""
+        return self._table
+
+    def size(self) -> float:
+        """See `Membership`: the discovery's estimate, but never less than is known here."""
+        return max(self._size, len(self._table) + 1.0)
+
+    def expected_view(self, size: float) -> float:
+        """Return ceil(ln N + c), at most N-1 (5.2.3)."""
+        return min(size - 1, float(max(1, ceil(log(max(size, 1.0)) + self._options.c))))
+
+    # -- inputs: joining and leaving -------------------------------------------------------
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """See `Membership`."""
+        self._joined = True
+        self._refreshed = self._last_check = now
+        self._refresh_at = now + self._options.refresh_seconds_min * self._jitter()
+        for contact in contacts:
+            self._enter(contact)
+        self._outlet.send(list(self._table), Greeting())
+        if len(self._table) < self._wanted:
+            self._seek()
+        self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
+
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: refresh the table, or fill it up."""
+        found = [contact for contact in contacts if contact.peer != self._me.peer]
+        if size is not None:
+            self._size = max(1.0, size)
+            if self._joined and not self._refreshing and self._missing and not found:
+                self._seek()  # the size came after the first contacts
+        if not self._joined:
+            self.join(found, now)
+            return
+        if self._refreshing:
+            self._refreshing = False
+            self._replace(found, now)
+        else:
+            fresh = [c for c in found if c.peer not in self._table][: self._missing]
+            for contact in fresh:
+                self._enter(contact)
+            self._outlet.send(fresh, Greeting())
+
+    def leave(self, now: float) -> None:
+        """Say goodbye to everybody in the table, and to who checked this process lately."""
+        self._leaving = True
+        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
+        known = {contact.peer: contact for contact in self._table}
+        for peer, (contact, when) in self._holders.items():
+            if when >= lately:
+                known[peer] = contact
+        self._outlet.send(known.values(), Goodbye())
+
+    def suspect(self, peer: PeerId, now: float) -> None:
+        """See `Membership`."""
+        self._drop(peer)
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """See `Membership`."""
+        if self._leaving:
+            if not isinstance(message, Goodbye):
+                self._outlet.send([source], Goodbye())
+            return
+        match message:
+            case Check():
+                if source.peer in self._holders or len(self._holders) < HOLDERS_MAX:
+                    self._holders[source.peer] = (source, now)
+                self._outlet.send([source], Alive())
+            case Alive():
+                self._missed.pop(source.peer, None)
+            case Greeting():
+                self._changes += 1
+                self._size += 1.0  # until the next look-up says better
+                self._admit(source)
+            case Goodbye():
+                self._holders.pop(source.peer, None)
+                self._drop(source.peer)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Membership`."""
+        if name == ("check",) and not self._leaving:
+            self._check(now)
+            self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
+
+    # -- the table -------------------------------------------------------------------------
+
+    @property
+    def _wanted(self) -> int:
+        """The size the table should have: ceil(ln N_t + c), of those there are."""
+        return max(1, min(TABLE_MAX, round(self.expected_view(self.size()))))
+
+    @property
+    def _missing(self) -> int:
+        return max(0, self._wanted - len(self._table))
+
+    def _enter(self, contact: Contact) -> None:
+        if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
+            self._table.add(contact)
+
+    def _admit(self, newcomer: Contact) -> None:
+        """Put a newcomer in, in place of a random entry if the table is full."""
+        if newcomer.peer not in self._table and not self._missing:
+            evicted = self._table.choose(self._rng)
+            if evicted is not None:
+                self._forget(evicted.peer)
+        self._enter(newcomer)
+
+    def _drop(self, peer: PeerId) -> None:
+        """Forget a process that is gone, and look for another."""
+        if peer in self._table:
+            self._changes += 1
+            self._size = max(1.0, self._size - 1.0)
+            self._forget(peer)
+
+    def _forget(self, peer: PeerId) -> None:
+        self._table.discard(peer)
+        self._missed.pop(peer, None)
+
+    def _replace(self, found: list[Contact], now: float) -> None:
+        """Draw the table anew; what a look-up did not bring is filled from the old entries."""
+        elapsed = max(now - self._refreshed, 1e-9)
+        rate = self._changes / elapsed / max(1, len(self._table))
+        self._changes, self._refreshed = 0.0, now
+        self._refresh_at = now + self._pause(rate) * self._jitter()
+        if not found:
+            return
+        kept = {contact.peer: contact for contact in found[: self._wanted]}
+        old = self._table.sample(len(self._table), self._rng)
+        self._rng.shuffle(old)
+        for contact in old:
+            if len(kept) < self._wanted:
+                kept.setdefault(contact.peer, contact)
+        for contact in old:
+            if contact.peer not in kept:
+                self._forget(contact.peer)
+        for contact in kept.values():
+            self._enter(contact)
+
+    def _pause(self, rate: float) -> float:
+        """Return the time after which `stale_share` of the table has changed, on average."""
+        options = self._options
+        wanted = options.refresh_seconds_max if rate <= 0 else 2 * options.stale_share / rate
+        return min(max(wanted, options.refresh_seconds_min), options.refresh_seconds_max)
+
+    # -- the period ------------------------------------------------------------------------
+
+    def _jitter(self) -> float:
+        # A tenth up or down, so that processes that started together drift apart.
+        return 0.9 + 0.2 * self._rng.random()
+
+    def _seek(self) -> None:
+        self._outlet.seek(self._topic, self._wanted)
+
+    def _check(self, now: float) -> None:
+        paused = now - self._last_check > 3 * self._options.check_seconds
+        self._last_check = now
+        if paused:  # this very process was: nobody's silence counts (TRUST, faults)
+            self._missed.clear()
+        for peer, missed in list(self._missed.items()):
+            if missed >= CHECKS_MISSED:
+                self._drop(peer)
+        for contact in self._table:
+            self._missed[contact.peer] = self._missed.get(contact.peer, 0) + 1
+        self._outlet.send(list(self._table), Check())
+        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
+        for peer, (_, when) in list(self._holders.items()):
+            if when < lately:
+                del self._holders[peer]
+        if now >= self._refresh_at:
+            self._refreshing = True
+            self._refresh_at = now + self._options.refresh_seconds_max  # should no answer come
+            self._seek()
+        elif self._missing:
+            self._seek()
+
+
+BACKEND = Backend(name="dht", keeper=DhtTable, options=DhtOptions, discovery="kademlia")

@@ -1,0 +1,136 @@
+"""First contact through a Kademlia DHT: no gateway of a community, a few addresses for all.
+
+A process announces itself by joining the DHT once for each of its communities, and finds others
+by looking into their subtrees (`overlays.kademlia_overlay` has the theory). This file puts that
+behind the core's door: the engine's wishes become coroutines on the running loop, and their
+results findings that the driver gives to the node.
+
+The gateways of the configuration are bootstrap addresses of the whole network, whatever topic
+they are listed under. A process listens on the UDP port of the number that its input pipe has as
+a TCP port, if that is free, so that one address serves both.
+
+An announcement and what is sought in the same community go one after the other: two founders
+that start together find each other, since both can be found before they look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from attrs import define
+
+from camcast.doors import Discovery, DiscoveryContext
+from camcast.outbox import Finding
+from camcast.topics import GroupId, Topic
+from overlays.kademlia_overlay import KademliaOverlay, OverlayError
+from overlays.kademlia_table import Address, usable
+
+log = logging.getLogger(__name__)
+
+
+def endpoint(address: str) -> Address:
+    """Return (host, port) of an address like ``tcp://127.0.0.1:7000``."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    return host, int(port)
+
+
+@define
+class _Search:
+    """A look-up under way; who asks for the same meanwhile gets its answer too."""
+
+    wanted: int
+
+
+class KademliaDiscovery(Discovery):
+    """Discovery through a Kademlia DHT; see the module's text."""
+
+    def __init__(self, context: DiscoveryContext) -> None:
+        self._context = context
+        host, port = endpoint(context.me.address)
+        self._overlay = KademliaOverlay(rng=context.rng, host=host, port=port)
+        self._announced: dict[GroupId, asyncio.Task[None]] = {}
+        self._searches: dict[GroupId, _Search] = {}
+        self._tasks: dict[asyncio.Task[None], None] = {}
+
+    # -- life ----------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """See `Discovery`; raises `OSError` if no UDP port can be had."""
+        listed = [a for addresses in self._context.gateways.values() for a in addresses]
+        bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
+        own = endpoint(self._context.me.address)
+        await self._overlay.open([a for a in bootstrap if usable(a) and a != own])
+
+    async def close(self) -> None:
+        """See `Discovery`."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._overlay.close()
+
+    @property
+    def state(self) -> str:
+        """See `Discovery`."""
+        return self._overlay.state
+
+    # -- wishes --------------------------------------------------------------------------------
+
+    def announce(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        if topic.group not in self._announced:
+            work = self._overlay.join(topic.group, self._context.me, topic.name)
+            self._announced[topic.group] = self._start(self._tried(work, topic))
+
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        before = self._announced.pop(topic.group, None)
+        if before is not None:
+            self._start(self._withdraw(topic, before))
+
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """See `Discovery`; one look-up at a time for a community."""
+        search = self._searches.get(topic.group)
+        if search is not None:
+            search.wanted = max(search.wanted, wanted)
+            return
+        search = self._searches[topic.group] = _Search(wanted)
+        self._start(self._seek(topic, search))
+
+    def wake(self, name: tuple[Any, ...], now: float) -> None:
+        """See `Discovery`; its timers are the loop's."""
+
+    # -- work ----------------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
+        return task
+
+    async def _tried(self, work: Coroutine[Any, Any, None], topic: Topic) -> None:
+        try:
+            await work
+        except (OSError, OverlayError) as error:
+            log.warning("this process cannot be found as a member of %s: %s", topic, error)
+
+    async def _withdraw(self, topic: Topic, before: asyncio.Task[None]) -> None:
+        await asyncio.wait([before])
+        if topic.group not in self._announced:  # else it was announced again meanwhile
+            await self._tried(self._overlay.leave(topic.group), topic)
+
+    async def _seek(self, topic: Topic, search: _Search) -> None:
+        announced = self._announced.get(topic.group)
+        if announced is not None:
+            await asyncio.wait([announced])
+        try:
+            found = await self._overlay.find(topic.group, search.wanted)
+        except OverlayError as error:
+            log.debug("nothing sought in %s: %s", topic, error)
+            return
+        finally:
+            self._searches.pop(topic.group, None)
+        unreachable = tuple(f"udp://{address}" for address in found.unreachable)
+        self._context.answer(Finding(topic, found.contacts, unreachable, found.size))
