@@ -33,8 +33,14 @@ DRIVERS = (
 )
 # A scenario is described and measured as a live experiment is, but runs on virtual time.
 SCENARIOS = ("camcast.simulation.scenario", "camcast.simulation.scenario_run")
-# asyncio on virtual time is asyncio, and names what would leave it.
-VIRTUAL_ASYNCIO = {
+# asyncio on virtual time is asyncio, and names what would leave it; Kademlia is asyncio inside,
+# runs on either loop, and takes its time from the loop.
+ASYNCIO = {
+    "overlays.kademlia": ("asyncio",),
+    "overlays.kademlia_contacts": ("asyncio",),
+    "overlays.kademlia_crawl": ("asyncio",),
+    "overlays.kademlia_overlay": ("asyncio",),
+    "overlays.kademlia_protocol": ("asyncio",),
     "camcast.simulation.virtual_loop": ("asyncio", "socket", "threading.get_ident"),
     "camcast.simulation.virtual_datagrams": ("asyncio",),
     "camcast.simulation.virtual_watch": ("asyncio",),
@@ -45,6 +51,10 @@ HOMES = {
     "zmq": ("camcast.live.pipes",),
     "typer": ("camcast.cli", "camcast.experiment"),
     "rich": ("camcast.cli", "camcast.experiment", "camcast.sweeps"),
+    **dict.fromkeys(
+        ("kademlia", "rpcudp", "umsgpack"),
+        ("overlays.kademlia_protocol", "overlays.kademlia_table"),
+    ),
     "numpy": ("camcast.models", "camcast.simulation", "camcast.reproduction"),
     "altair": ("camcast.reproduction.figures",),
     "vl_convert": ("camcast.reproduction.figures",),
@@ -109,7 +119,7 @@ def forbidden_in_engine(tree: ast.AST, module: str) -> Iterator[Violation]:
     if within(module, *DRIVERS):
         return
     for line, name in imports(tree, module):
-        if within(name, *VIRTUAL_ASYNCIO.get(module, ())):
+        if within(name, *ASYNCIO.get(module, ())):
             continue
         if within(name, *FORBIDDEN_MODULES):
             yield line, f"imports {name}"

@@ -10,13 +10,13 @@ from importlib.metadata import version
 from random import Random
 from typing import Any
 
-import kademlia.node
-import kademlia.protocol
-import kademlia.routing
-import kademlia.utils
+import kademlia.node  # type: ignore[import-untyped] # untyped
+import kademlia.protocol  # type: ignore[import-untyped] # untyped
+import kademlia.routing  # type: ignore[import-untyped] # untyped
+import kademlia.utils  # type: ignore[import-untyped] # untyped
 import msgspec
 import pytest
-import rpcudp.protocol
+import rpcudp.protocol  # type: ignore[import-untyped] # untyped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from camcast.simulation.virtual_datagrams import ip_of
 from camcast.topics import Topic
 from overlays.kademlia_overlay import KademliaOverlay, Limits
 from overlays.kademlia_protocol import DATAGRAM_BYTES_MAX, PADDING, Protocol
-from overlays.kademlia_table import Neighbour, Table, usable
+from overlays.kademlia_table import Counters, Neighbour, Table, usable
 from tests.overlays.kademlia_world import BOOTSTRAP, PORT, World, contact_of
 
 A, B = map(Topic.parse, (".a", ".b"))
@@ -348,10 +348,9 @@ def test_values_are_neither_stored_nor_found(world: World) -> None:
 def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
     world.populate([A] * 40, settle=60)
     victim = attack(world, Attacker())
-    sent = 0
+    sizes: dict[bytes, int] = {}
 
     async def forge() -> None:
-        nonlocal sent
         rng = Random(5)
         for turn in range(300):
             arguments: list[Any] = [rng.randbytes(20), A.group + rng.randbytes(12), b""]
@@ -361,14 +360,17 @@ def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
             if turn % 3 == 1:
                 arguments[2] = PADDING
             datagram = b"\x00" + rng.randbytes(20) + pack([method, arguments])
-            sent += len(datagram)
+            sizes[datagram[1:21]] = len(datagram)
             victim.transport.sendto(datagram, world.overlays[1 + turn % 5].addresses[0])
             await asyncio.sleep(0.05)
         await asyncio.sleep(5)
 
     world.on(ATTACKER, forge())
-    drawn = sum(map(len, victim.heard))
-    assert 0 < drawn < 3.5 * sent
+    answers = [data for data in victim.heard if data[0] == 1]
+    assert len(answers) == 300
+    assert all(len(data) <= 3 * sizes[data[1:21]] for data in answers)
+    # And the pings of those who wonder who that is.
+    assert sum(map(len, victim.heard)) - sum(map(len, answers)) < 0.2 * sum(sizes.values())
     assert max(map(len, victim.heard)) <= DATAGRAM_BYTES_MAX
 
 
@@ -383,6 +385,21 @@ def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
     world.on(ATTACKER, ask())
     answer = next(data for data in stranger.heard if data[0] == 1)
     assert len(msgspec.msgpack.decode(answer[21:])[1]) == 20
+
+
+@pytest.mark.parametrize("address", [("10.0.0.1", 70_000), ("example.org", 1), ("::1", 1)])
+def test_what_is_no_address_is_not_sent_to(world: World, address: tuple[str, int]) -> None:
+    world.bootstrap()
+    answers: list[Any] = []
+
+    async def ask() -> None:
+        protocol_of(world.overlays[0]).request(address, "ping", done=answers.append)
+        await asyncio.sleep(3)
+
+    world.on(0, ask())
+    assert answers == [None]
+    assert not protocol_of(world.overlays[0]).transport.is_closing()
+    assert world.overlays[0].counters.socket_errors == 0
 
 
 def test_who_may_be_sent_to() -> None:
@@ -402,8 +419,6 @@ class Owner:
     """Stands for the protocol of a table."""
 
     def __init__(self) -> None:
-        from overlays.kademlia_table import Counters
-
         self.counters = Counters()
         self.checked: list[Neighbour] = []
 

@@ -297,6 +297,7 @@ def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
         counts.update(node.id for node in ideal_survey(nodes, rng).members[:8])
     assert chi_square(counts, 70, 1500, 8) < chi_square_limit(69, 0.99)
     # Of more, chances differ by some per cent: here the variance that chance does not explain.
+    # 200 is the worst case: the estimate wavers between 16 and 32 cells.
     nodes, rng = ideal(200, 1)
     counts.clear()
     draws, wanted = 1500, 8
@@ -304,7 +305,7 @@ def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
         counts.update(node.id for node in ideal_survey(nodes, rng).members[:wanted])
     expected = draws * wanted / 200
     excess = (chi_square(counts, 200, draws, wanted) / 199 - 1) / expected
-    assert excess < 0.08**2
+    assert excess < 0.11**2
 
 
 def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:

@@ -1,0 +1,151 @@
+"""The DHT over real UDP sockets on 127.0.0.1."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from random import Random, SystemRandom
+from typing import Any
+
+from camcast.identity import Contact, PeerId
+from camcast.topics import Topic
+from overlays.kademlia_overlay import Found, KademliaOverlay
+
+A, B = map(Topic.parse, (".a", ".b"))
+HOST = "127.0.0.1"
+SECONDS_MAX = 30.0
+
+
+def contact_of(number: int) -> Contact:
+    return Contact(PeerId(number.to_bytes(16)), f"tcp://{HOST}:{7000 + number}")
+
+
+def live(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Run a test; nothing may be left, and nothing may have failed unnoticed."""
+
+    async def whole() -> None:
+        failures: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, c: failures.append(c))
+        async with asyncio.timeout(SECONDS_MAX):
+            await test()
+        gc.collect()
+        await asyncio.sleep(0)
+        assert failures == []
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    def run() -> None:
+        asyncio.run(whole())
+
+    run.__name__ = test.__name__
+    return run
+
+
+async def started(count: int, topic: Topic, first: int, bootstrap: Any) -> list[KademliaOverlay]:
+    async def start(number: int) -> KademliaOverlay:
+        overlay = KademliaOverlay(rng=SystemRandom())
+        await overlay.open(bootstrap)
+        await overlay.join(topic.group, contact_of(number), topic.name)
+        return overlay
+
+    return list(await asyncio.gather(*map(start, range(first, first + count))))
+
+
+async def until(find: Callable[[], Awaitable[Found]], right: Callable[[Found], bool]) -> Found:
+    """Look until it is as it should be; the test's time limit ends it."""
+    while not right(found := await find()):
+        await asyncio.sleep(0.05)
+    return found
+
+
+@live
+async def test_members_join_are_found_and_leave() -> None:
+    bootstrap = KademliaOverlay(rng=SystemRandom())
+    await bootstrap.open([])
+    members = await started(12, A, 1, bootstrap.addresses)
+    others = await started(4, B, 21, bootstrap.addresses)
+    stranger = others[0]
+    found = await until(lambda: stranger.find(A.group, 20), lambda found: len(found.contacts) == 12)
+    assert found.size == 12
+    assert set(found.contacts) == {contact_of(n) for n in range(1, 13)}
+    await members[0].leave(A.group)
+    await members[1].close()
+    found = await until(lambda: stranger.find(A.group, 20), lambda found: len(found.contacts) == 10)
+    assert contact_of(1) not in found.contacts
+    await bootstrap.close()
+    founds = await asyncio.gather(*(member.find(B.group, 2) for member in members[2:]))
+    assert all(len(found.contacts) == 2 for found in founds)
+    late = KademliaOverlay(rng=SystemRandom(), remembered=members[5].remembered)
+    await late.open([])
+    assert len((await late.find(A.group, 3)).contacts) == 3
+    for overlay in (*members, *others, late):
+        await overlay.close()
+
+
+@contextmanager
+def udp_socket() -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind((HOST, 0))
+        yield udp
+
+
+@live
+async def test_a_flood_of_nonsense_is_counted_and_survived() -> None:
+    members = await started(3, A, 1, [])
+    target = members[0].addresses[0]
+    counters = members[0].counters
+    rng = Random(1)
+    with udp_socket() as udp:
+        for _ in range(3000):
+            udp.sendto(rng.choice([b"\0", b"\1"]) + rng.randbytes(rng.randrange(1400)), target)
+            await asyncio.sleep(0)  # The socket's buffer is small: asyncio reads one a turn.
+        while counters.malformed + counters.refused + counters.stray < 1000:
+            await asyncio.sleep(0.01)
+    late = KademliaOverlay(rng=SystemRandom())
+    await late.open([target])
+    assert (await late.find(A.group, 1)).contacts == (contact_of(1),)
+    for overlay in (*members, late):
+        await overlay.close()
+
+
+@live
+async def test_bootstrap_nodes_that_are_not_there_are_named_in_time() -> None:
+    with udp_socket() as silent, udp_socket() as closed:
+        addresses = [silent.getsockname(), closed.getsockname()]
+        closed.close()
+        overlay = KademliaOverlay(rng=SystemRandom())
+        await overlay.open(addresses)
+        found = await overlay.find(A.group, 3)
+        await overlay.close()
+    assert found.contacts == ()
+    assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in addresses)
+    assert found.seconds < 9
+
+
+@live
+async def test_a_port_in_use_falls_back_to_a_free_one() -> None:
+    with udp_socket() as taken:
+        port = taken.getsockname()[1]
+        overlay = KademliaOverlay(rng=SystemRandom(), port=port)
+        await overlay.open([])
+        assert overlay.addresses[0][1] not in (0, port)
+        await overlay.close()
+
+
+@live
+async def test_close_in_the_middle_of_everything() -> None:
+    with udp_socket() as silent:
+        overlay = KademliaOverlay(rng=SystemRandom(), remembered=[silent.getsockname()])
+        opening = asyncio.ensure_future(overlay.open([]))
+        while not overlay.addresses:
+            await asyncio.sleep(0)
+        joining = asyncio.ensure_future(overlay.join(A.group, contact_of(1), A.name))
+        finding = asyncio.ensure_future(overlay.find(B.group, 1))
+        while overlay.counters.calls < 3:
+            await asyncio.sleep(0)
+        await overlay.close()
+        done, pending = await asyncio.wait([opening, joining, finding], timeout=5)
+        assert not pending
+        assert [type(task.exception()).__name__ for task in done] == ["OverlayError"] * 3
