@@ -144,8 +144,7 @@ class DhtTable(Membership):
         for contact in contacts:
             self._enter(contact)
         self._outlet.send(list(self._table), Greeting())
-        if len(self._table) < self._wanted:
-            self._seek()
+        self._seek()  # contacts are few, and say nothing of the size
         self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
 
     def contacts_found(
@@ -154,8 +153,8 @@ class DhtTable(Membership):
         """See `Membership`: refresh the table, or fill it up."""
         found = [contact for contact in contacts if contact.peer != self._me.peer]
         if size is not None:
-            self._size = max(1.0, size)
-            if self._joined and not self._refreshing and self._missing and not found:
+            before, self._size = self._wanted, max(1.0, size)
+            if self._joined and not found and self._wanted > before and self._missing:
                 self._seek()  # the size came after the first contacts
         if not self._joined:
             self.join(found, now)

@@ -62,9 +62,10 @@ class Village:
         seeks, outbox.seeks = outbox.seeks, []
         outbox.sends.clear()
         outbox.wakes.clear()
-        if seeks:
+        for seek in seeks:  # as a discovery does that draws uniformly, and can count
             others = [c for c, m, _ in self.members.values() if m.joined and c != me]
-            membership.contacts_found(others[:5], self.now)
+            found = self.rng.sample(others, min(seek.wanted, len(others)))
+            membership.contacts_found(found, self.now, float(len(others) + 1))
             self.drain(me)
 
     def _later(self, seconds: float, address: str, what: object) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from camcast.identity import Contact
 from camcast.node import Node
+from camcast.outbox import Finding
 from membership import scamp as scamp_module
 from tests.laws import scamp_twin
 from tests.laws.communities import (
@@ -57,7 +58,7 @@ def assert_lawful(graph: Graph, c: int) -> None:
 
 
 def tell(contacts: list[Contact], node: Node, now: float) -> None:
-    node.contacts_found(TOPIC, contacts, now)
+    node.contacts_found(Finding(TOPIC, tuple(contacts)), now)
 
 
 def grow_plainly(seed: int, size: int, c: int) -> list[Node]:

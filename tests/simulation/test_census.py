@@ -25,7 +25,9 @@ def contact(number: int) -> Contact:
 def member(census: Census, number: int) -> tuple[CensusDiscovery, Outbox]:
     outbox, me = Outbox(), contact(number)
     outlet = Outlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8)))
-    context = DiscoveryContext(me, Random(0), outlet, lambda _group, _wanted: [], {})
+    context = DiscoveryContext(
+        me, Random(0), outlet, lambda _group, _wanted: [], {}, outbox.findings.append
+    )
     return census.discovery(context), outbox
 
 
