@@ -134,7 +134,11 @@ class Outlet:
         self._outbox.seeks.append(Seek(topic, wanted))
 
     def found(
-        self, topic: Topic, contacts: Iterable[Contact], unreachable: Iterable[str] = ()
+        self,
+        topic: Topic,
+        contacts: Iterable[Contact],
+        unreachable: Iterable[str] = (),
+        size: float | None = None,
     ) -> None:
         """Answer a seek; only a discovery does."""
-        self._outbox.findings.append(Finding(topic, tuple(contacts), tuple(unreachable)))
+        self._outbox.findings.append(Finding(topic, tuple(contacts), tuple(unreachable), size))

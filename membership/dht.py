@@ -15,10 +15,10 @@ its own table, in place of a random entry if that is full. So a newcomer is reac
 by as many as it reaches itself, and need not wait for the others to look it up. A random
 entry makes room, so tables stay uniform among those who are there.
 
-*Refreshing.* From time to time the whole table is drawn anew. How often follows what was seen to
-change since the last time: entries that fell silent or said goodbye, and greetings. At a
-change rate of r a second and entry, a table is stale by the share r T / 2 on average after T
-seconds; T is chosen for `stale_share`, within [refresh_seconds_min, refresh_seconds_max].
+*Refreshing.* From time to time the whole table is drawn anew: when as many changes were seen
+since the last time as make a share 2 · `stale_share` of the table (entries that fell silent or
+said goodbye, and greetings), so that it is out of date by half of that on average. So the
+interval follows the rate of change by itself, within [refresh_seconds_min, refresh_seconds_max].
 
 *Checking.* Every `check_seconds` a process pings its table. Who does not answer two checks in
 turn is dropped and replaced by a look-up. The checks also tell a process who holds it, so
@@ -109,9 +109,9 @@ class DhtTable(Membership):
         self._size = 1.0
         self._joined = False
         self._leaving = False
-        self._changes = 0.0  # seen since the last refresh
+        self._changes = 0  # seen since the last refresh
         self._refreshed = 0.0
-        self._refresh_at = 0.0
+        self._patience = 0.0  # until a refresh without any change
         self._refreshing = False
         self._last_check = 0.0
 
@@ -140,7 +140,7 @@ class DhtTable(Membership):
         """See `Membership`."""
         self._joined = True
         self._refreshed = self._last_check = now
-        self._refresh_at = now + self._options.refresh_seconds_min * self._jitter()
+        self._patience = self._options.refresh_seconds_min * self._jitter()
         for contact in contacts:
             self._enter(contact)
         self._outlet.send(list(self._table), Greeting())
@@ -245,10 +245,8 @@ class DhtTable(Membership):
 
     def _replace(self, found: list[Contact], now: float) -> None:
         """Draw the table anew; what a look-up did not bring is filled from the old entries."""
-        elapsed = max(now - self._refreshed, 1e-9)
-        rate = self._changes / elapsed / max(1, len(self._table))
-        self._changes, self._refreshed = 0.0, now
-        self._refresh_at = now + self._pause(rate) * self._jitter()
+        self._changes, self._refreshed = 0, now
+        self._patience = self._options.refresh_seconds_max * self._jitter()
         if not found:
             return
         kept = {contact.peer: contact for contact in found[: self._wanted]}
@@ -263,11 +261,11 @@ class DhtTable(Membership):
         for contact in kept.values():
             self._enter(contact)
 
-    def _pause(self, rate: float) -> float:
-        """Return the time after which `stale_share` of the table has changed, on average."""
-        options = self._options
-        wanted = options.refresh_seconds_max if rate <= 0 else 2 * options.stale_share / rate
-        return min(max(wanted, options.refresh_seconds_min), options.refresh_seconds_max)
+    def _refresh_is_due(self, now: float) -> bool:
+        """Say whether enough has changed, or enough time passed, since the last refresh."""
+        elapsed, options = now - self._refreshed, self._options
+        changed = self._changes >= max(1.0, 2 * options.stale_share * len(self._table))
+        return elapsed >= self._patience or (changed and elapsed >= options.refresh_seconds_min)
 
     # -- the period ------------------------------------------------------------------------
 
@@ -293,9 +291,8 @@ class DhtTable(Membership):
         for peer, (_, when) in list(self._holders.items()):
             if when < lately:
                 del self._holders[peer]
-        if now >= self._refresh_at:
+        if self._refresh_is_due(now):
             self._refreshing = True
-            self._refresh_at = now + self._options.refresh_seconds_max  # should no answer come
             self._seek()
         elif self._missing:
             self._seek()

@@ -9,8 +9,9 @@ The gateways of the configuration are bootstrap addresses of the whole network, 
 they are listed under. A process listens on the UDP port of the number that its input pipe has as
 a TCP port, if that is free, so that one address serves both.
 
-An announcement and what is sought in the same community go one after the other: two founders
-that start together find each other, since both can be found before they look.
+What is sought in a community that was announced waits for the announcement, and a look-up that
+began before it and found nobody is repeated: two founders that start together find each other,
+since both can be found before they look.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from attrs import define
 from camcast.doors import Discovery, DiscoveryContext
 from camcast.outbox import Finding
 from camcast.topics import GroupId, Topic
-from overlays.kademlia_overlay import KademliaOverlay, OverlayError
+from overlays.kademlia_overlay import Found, KademliaOverlay, OverlayError
 from overlays.kademlia_table import Address, usable
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ def endpoint(address: str) -> Address:
 
 @define
 class _Search:
-    """A look-up under way; who asks for the same meanwhile gets its answer too."""
+    """A look-up under way; who asks for the same meanwhile gets its answer, for the most wanted."""
 
     wanted: int
 
@@ -52,6 +53,8 @@ class KademliaDiscovery(Discovery):
         host, port = endpoint(context.me.address)
         self._overlay = KademliaOverlay(rng=context.rng, host=host, port=port)
         self._announced: dict[GroupId, asyncio.Task[None]] = {}
+        self._changes: dict[GroupId, asyncio.Task[None]] = {}
+        """The latest announcement or withdrawal, until it is over."""
         self._searches: dict[GroupId, _Search] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
 
@@ -81,14 +84,14 @@ class KademliaDiscovery(Discovery):
     def announce(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
         if topic.group not in self._announced:
-            work = self._overlay.join(topic.group, self._context.me, topic.name)
-            self._announced[topic.group] = self._start(self._tried(work, topic))
+            before = self._changes.get(topic.group)
+            self._announced[topic.group] = self._change(topic, self._announce(topic, before))
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        before = self._announced.pop(topic.group, None)
-        if before is not None:
-            self._start(self._withdraw(topic, before))
+        if self._announced.pop(topic.group, None) is not None:
+            before = self._changes.get(topic.group)
+            self._change(topic, self._withdraw(topic, before))
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`; one look-up at a time for a community."""
@@ -110,23 +113,38 @@ class KademliaDiscovery(Discovery):
         task.add_done_callback(self._tasks.pop)
         return task
 
-    async def _tried(self, work: Coroutine[Any, Any, None], topic: Topic) -> None:
-        try:
-            await work
-        except (OSError, OverlayError) as error:
-            log.warning("this process cannot be found as a member of %s: %s", topic, error)
+    def _change(self, topic: Topic, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start an announcement or withdrawal, which goes on after the one before."""
+        task = self._changes[topic.group] = self._start(work)
 
-    async def _withdraw(self, topic: Topic, before: asyncio.Task[None]) -> None:
-        await asyncio.wait([before])
+        def forget(_: asyncio.Task[None]) -> None:
+            if self._changes.get(topic.group) is task:
+                del self._changes[topic.group]
+
+        task.add_done_callback(forget)
+        return task
+
+    async def _announce(self, topic: Topic, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        if topic.group in self._announced:  # else it was withdrawn meanwhile
+            try:
+                await self._overlay.join(topic.group, self._context.me, topic.name)
+            except (OSError, OverlayError) as error:
+                log.warning("this process cannot be found as a member of %s: %s", topic, error)
+
+    async def _withdraw(self, topic: Topic, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])
         if topic.group not in self._announced:  # else it was announced again meanwhile
-            await self._tried(self._overlay.leave(topic.group), topic)
+            try:
+                await self._overlay.leave(topic.group)
+            except (OSError, OverlayError) as error:
+                log.warning("this process may still be found as a member of %s: %s", topic, error)
 
     async def _seek(self, topic: Topic, search: _Search) -> None:
-        announced = self._announced.get(topic.group)
-        if announced is not None:
-            await asyncio.wait([announced])
         try:
-            found = await self._overlay.find(topic.group, search.wanted)
+            found = await self._find(topic, search)
         except OverlayError as error:
             log.debug("nothing sought in %s: %s", topic, error)
             return
@@ -134,3 +152,14 @@ class KademliaDiscovery(Discovery):
             self._searches.pop(topic.group, None)
         unreachable = tuple(f"udp://{address}" for address in found.unreachable)
         self._context.answer(Finding(topic, found.contacts, unreachable, found.size))
+
+    async def _find(self, topic: Topic, search: _Search) -> Found:
+        """Look until the answer is one for everybody who has asked by then."""
+        while True:
+            announced, wanted = self._announced.get(topic.group), search.wanted
+            if announced is not None:
+                await asyncio.wait([announced])
+            found = await self._overlay.find(topic.group, wanted)
+            blind = not found.contacts and self._announced.get(topic.group) not in (None, announced)
+            if not blind and (search.wanted <= wanted or len(found.contacts) < wanted):
+                return found

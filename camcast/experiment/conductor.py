@@ -201,6 +201,7 @@ class _Conductor:
                 lambda: total(self.crew.alive, lambda s: s.settled) >= len(self.plan.topics),
                 self.plan.scenario.settle_seconds,
             )
+            await self.crew.pause(self.plan.scenario.rest_seconds)
             for member in self.crew.members:
                 member.tell(orders.Freeze())
             gc.freeze()
@@ -213,7 +214,12 @@ class _Conductor:
                 member.tell(
                     orders.Publish(
                         [
-                            orders.Publication(start + event.at, event.node, event.payload)
+                            orders.Publication(
+                                start + event.at,
+                                event.node,
+                                event.payload,
+                                event.upward_probability,
+                            )
                             for event in self.events
                             if self.plan.worker(event.node) == member.number
                         ]

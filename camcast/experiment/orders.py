@@ -42,11 +42,12 @@ class Freeze(Order, frozen=True, tag="freeze"):
 
 
 class Publication(msgspec.Struct, frozen=True, array_like=True):
-    """One event: when by the machine's monotonic clock (seconds), by which node, what."""
+    """One event: when by the machine's monotonic clock (seconds), by which node, what, which p_sel."""
 
     at: float
     node: int
     payload: bytes
+    upward_probability: float | None = None
 
 
 class Publish(Order, frozen=True, tag="publish"):

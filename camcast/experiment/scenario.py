@@ -69,6 +69,15 @@ class Scenario:
     """How long tables may take to settle; then publishing starts anyhow. chosen: three
     periods of the super-topic tables' upkeep."""
 
+    rest_seconds: float = field(default=0.0, validator=validators.ge(0))
+    """How long the settled tables are left alone before publishing starts."""
+    upward_probabilities: tuple[float, ...] = field(
+        default=(),
+        converter=tuple,
+        validator=validators.deep_iterable([validators.ge(0), validators.le(1)]),
+    )
+    """The p_sel of the events, in turn, instead of the parameters' (`Community.publish`)."""
+
     def __attrs_post_init__(self) -> None:
         find_backend(self.membership).parse_options(self.options)
         if self.kill and not 1 <= self.victims < self.processes:

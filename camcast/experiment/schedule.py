@@ -65,11 +65,12 @@ class Plan:
 
 @frozen
 class Due:
-    """One event: when (seconds after the start), by which node, what."""
+    """One event: when (seconds after the start), by which node, what, with which p_sel."""
 
     at: float
     node: int
     payload: bytes
+    upward_probability: float | None = None
 
 
 def due(plan: Plan) -> Sequence[Due]:
@@ -99,7 +100,9 @@ def due(plan: Plan) -> Sequence[Due]:
                 if publication.publisher is None
                 else _number(publication.publisher) % len(nodes)
             )
-            events.append(Due(publication.at_seconds, nodes[number], publication.payload))
+            turn = scenario.upward_probabilities
+            p_sel = turn[len(events) % len(turn)] if turn else None
+            events.append(Due(publication.at_seconds, nodes[number], publication.payload, p_sel))
     return events
 
 

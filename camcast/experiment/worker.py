@@ -141,7 +141,9 @@ class Worker:
             wait = publication.at - self._loop.time()
             if wait > 0:
                 await asyncio.sleep(wait)
-            await self._communities[publication.node].publish(publication.payload)
+            await self._communities[publication.node].publish(
+                publication.payload, upward_probability=publication.upward_probability
+            )
             self._published += 1
 
     async def _report(self) -> None:

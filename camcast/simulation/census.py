@@ -37,6 +37,10 @@ class Census:
         if (members := self._members.get(topic.group)) is not None:
             members.discard(contact.peer)
 
+    def count(self, topic: Topic) -> int:
+        """Return how many members a community has."""
+        return len(self._members.get(topic.group, ()))
+
     def draw(self, topic: Topic, wanted: int, without: PeerId | None = None) -> list[Contact]:
         """Draw members of a community uniformly, never `without`."""
         members = self._members.get(topic.group)
@@ -70,7 +74,8 @@ class CensusDiscovery(Discovery):
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`."""
         found = self._census.draw(topic, wanted, self._context.me.peer)
-        self._context.outlet.found(topic, found)
+        size = float(max(1, self._census.count(topic)))
+        self._context.outlet.found(topic, found, size=size)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`; the census sets no timers."""

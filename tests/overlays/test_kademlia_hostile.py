@@ -431,8 +431,9 @@ class Owner:
 def test_the_table_finds_exactly_the_nearest_good_ones(ids: list[bytes], rng: Any) -> None:
     me = Neighbour(bytes(19) + b"\x05")
     table = Table(Owner(), me, Limits())
+    filling = [Random(n).randbytes(20) for n in range(40)]  # enough for buckets to split
     edges = [bytes(20), b"\x7f" + b"\xff" * 19, b"\x80" + bytes(19), b"\xff" * 20]
-    for number, node_id in enumerate(dict.fromkeys([*edges, *ids])):
+    for number, node_id in enumerate(dict.fromkeys([*edges, *filling, *ids])):
         node = Neighbour(node_id, f"10.0.{number // 250}.{number % 250 + 1}", PORT)
         if node_id != me.id:
             table.admit(node, 0.0)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> No
     assert median(found.seconds for found in founds) < 2.0
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5])
+@pytest.mark.parametrize("share", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
     with World(seed=4) as world:
         world.populate([A, B] * 30)
@@ -293,9 +294,9 @@ def chi_square(counts: Counter[Any], kinds: int, draws: int, wanted: int) -> flo
 def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
     nodes, rng = ideal(70, 1)  # All cells are drawn: exactly uniform.
     counts: Counter[bytes] = Counter()
-    for _ in range(1500):
+    for _ in range(1000):
         counts.update(node.id for node in ideal_survey(nodes, rng).members[:8])
-    assert chi_square(counts, 70, 1500, 8) < chi_square_limit(69, 0.99)
+    assert chi_square(counts, 70, 1000, 8) < chi_square_limit(69, 0.99)
     # Of more, chances differ by some per cent: here the variance that chance does not explain.
     # 200 is the worst case: the estimate wavers between 16 and 32 cells.
     nodes, rng = ideal(200, 1)
@@ -391,6 +392,7 @@ def test_a_cancelled_join_leaves_no_endpoint(world: World, seconds: float) -> No
     assert len(world.datagrams.bound(1)) == len(overlay.addresses)
 
 
+@cache
 def story() -> str:
     """Return a digest of all datagrams and answers of a run with loss and crashes."""
     digest = sha256()
@@ -406,7 +408,7 @@ def story() -> str:
     return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> None:
     program = "from tests.overlays.test_kademlia_overlay import story; print(story())"
     got = subprocess.run(

@@ -1,0 +1,190 @@
+"""Tables drawn from the overlay: their size, their uniformity, and how they follow changes.
+
+The real node in the virtual network; strangers are found through the census, an ideal
+directory, so that what is seen is the tables' own doing.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log, sqrt
+from random import Random
+from statistics import mean
+
+import pytest
+
+from camcast.doors import find_backend
+from camcast.node import Settings
+from camcast.parameters import Parameters
+from camcast.simulation.census import Census
+from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.weather import Climate, Constant
+from camcast.streams import stream
+from camcast.topics import Topic
+from membership.dht import CHECKS_MISSED, DhtOptions, DhtTable
+
+TOPIC = Topic.parse(".community")
+DEFAULTS = DhtOptions()
+# A crash is noticed after two checks without an answer, and the third, each up to a tenth late.
+VERDICT = (CHECKS_MISSED + 1) * 1.1 * DEFAULTS.check_seconds + 0.5
+
+
+class World:
+    def __init__(self, seed: int, loss: float = 0.0, c: float = 5.0) -> None:
+        self.network = VirtualNetwork(seed, Climate(latency=Constant(0.05), loss=loss))
+        self.census = Census(stream(seed, "churn"))
+        backend = find_backend("dht")
+        self.settings = Settings(
+            backend=backend,
+            discovery=self.census.discovery,
+            options=backend.parse_options({"c": c}),
+            parameters=Parameters(c=c),
+        )
+        self.dead: list[Process] = []
+
+    def grow(self, size: int, gap: float = 0.02) -> list[Process]:
+        grown = []
+        for _ in range(size):
+            process = self.network.start(self.settings)
+            self.network.do(process, lambda node, now: node.join(TOPIC, now))
+            grown.append(process)
+            self.network.run(gap)
+        return grown
+
+    def crash(self, process: Process) -> None:
+        self.census.strike(TOPIC, process.me)
+        self.network.crash(process)
+        self.dead.append(process)
+
+    def tables(self) -> dict[str, list[str]]:
+        return {
+            process.me.address: [contact.address for contact in table(process).peers()]
+            for process in self.network
+            if process.node.participation(TOPIC) is not None
+        }
+
+
+def table(process: Process) -> DhtTable:
+    participation = process.node.participation(TOPIC)
+    assert participation is not None
+    assert isinstance(participation.membership, DhtTable)
+    return participation.membership
+
+
+def in_degrees(tables: dict[str, list[str]]) -> list[int]:
+    degrees = dict.fromkeys(tables, 0)
+    for entries in tables.values():
+        for entry in entries:
+            degrees[entry] += 1
+    return list(degrees.values())
+
+
+@pytest.mark.parametrize(("size", "c"), [(30, 0.0), (118, 5.0), (300, 2.0)])
+def test_tables_have_ln_n_plus_c_entries(size: int, c: float) -> None:
+    """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
+    world = World(1, c=c)
+    world.grow(size)
+    world.network.run(150.0)
+    sizes = [len(entries) for entries in world.tables().values()]
+    assert sizes == [ceil(log(size) + c)] * size
+    if c:  # else rounding up alone is more
+        assert mean(sizes) == pytest.approx(log(size) + c, rel=0.1)
+
+
+def test_in_degrees_are_those_of_uniform_random_tables() -> None:
+    """5.2.3: "dynamic and uniform random membership tables": each of N-1 others is in a table
+    with probability k/(N-1), so in-degrees are binomial. Index of dispersion over 300
+    processes: chi-square with 299 degrees, at 99 % within +- 2.58 standard deviations."""
+    world = World(2)
+    world.grow(300)
+    world.network.run(150.0)
+    degrees = in_degrees(world.tables())
+    k, n = ceil(log(300) + 5), 300
+    expected, p = float(k), k / (n - 1)
+    chi2 = sum((degree - expected) ** 2 for degree in degrees) / (expected * (1 - p))
+    deviations = (chi2 - (n - 1)) / sqrt(2 * (n - 1))
+    print(f"in-degree {min(degrees)} to {max(degrees)}, {deviations:+.2f} deviations")
+    assert abs(deviations) <= 2.58
+
+
+def test_a_newcomer_is_in_tables_at_once() -> None:
+    """It greets its table, and whoever is greeted takes it in: two latencies after joining."""
+    world = World(3)
+    world.grow(100)
+    world.network.run(30.0)
+    (newcomer,) = world.grow(1, gap=0.3)
+    assert len(table(newcomer).peers()) >= ceil(log(100) + 5)
+    holders = sum(newcomer.me.address in entries for entries in world.tables().values())
+    assert holders >= ceil(log(100) + 5)
+
+
+def test_who_leaves_politely_is_forgotten_at_once() -> None:
+    world = World(4)
+    processes = world.grow(60)
+    world.network.run(30.0)
+    leaver = processes[7]
+    world.network.do(leaver, lambda node, now: node.leave(TOPIC, now))
+    world.network.run(0.2)
+    tables = world.tables()
+    assert leaver.me.address not in tables
+    assert all(leaver.me.address not in entries for entries in tables.values())
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
+    """Half of all crash at once: the dead are gone after three checks, tables full again."""
+    world = World(5)
+    processes = world.grow(100)
+    world.network.run(30.0)
+    for process in Random(5).sample(processes, int(share * 100)):
+        world.crash(process)
+    world.network.run(VERDICT)
+    dead = {process.me.address for process in world.dead}
+    assert not any(dead & set(entries) for entries in world.tables().values())
+    world.network.run(3 * DEFAULTS.check_seconds)
+    wanted = ceil(log(100 * (1 - share)) + 5)
+    assert min(len(entries) for entries in world.tables().values()) >= wanted - 1
+
+
+def test_refreshes_follow_the_rate_of_change() -> None:
+    """5.2.3: "at a time interval that is correlated to the subscription change frequency":
+    counted as the table entries learned in half a minute, calm against one join a second."""
+    learned = []
+    for joins in (False, True):
+        world = World(6)
+        processes = world.grow(60)
+        world.network.run(145.0)  # just after the refreshes that come without any change
+        before = {p.me.address: set(world.tables()[p.me.address]) for p in processes}
+        if joins:
+            world.grow(30, gap=1.0)
+        else:
+            world.network.run(30.0)
+        after = world.tables()
+        newcomers = {p.me.address for p in world.network} - set(before)
+        learned.append(
+            sum(len(set(after[a]) - before[a] - newcomers) for a in before) / len(before)
+        )
+    calm, busy = learned
+    assert busy > 2 * calm
+
+
+def test_with_loss_nobody_is_lost_for_long() -> None:
+    """At 10 % loss each way a check fails falsely once in 28: tables stay at nine tenths."""
+    world = World(7, loss=0.1)
+    world.grow(60)
+    world.network.run(120.0)
+    sizes = [len(entries) for entries in world.tables().values()]
+    assert mean(sizes) >= 0.9 * ceil(log(60) + 5)
+    assert min(in_degrees(world.tables())) >= 1
+
+
+def test_a_paused_process_expels_nobody() -> None:
+    """TRUST, faults: "a waking process refutes suspicion and expels nobody"."""
+    world = World(8)
+    processes = world.grow(40)
+    world.network.run(20.0)
+    keeper = table(processes[3])
+    before = len(keeper.peers())
+    asleep = keeper._last_check  # its next check comes much later than it was due
+    keeper._last_check = asleep - 60.0
+    world.network.run(1.1 * DEFAULTS.check_seconds)
+    assert len(keeper.peers()) >= before - 1
