@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 from attrs import define
@@ -57,6 +59,12 @@ class KademliaDiscovery(Discovery):
         """The latest announcement or withdrawal, until it is over."""
         self._searches: dict[GroupId, _Search] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
+        self._early: list[Callable[[], None]] = []
+        """What was wished for before this was open."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._owner = copy_context()
+        """In which the tasks run, also when a driver that is not the loop makes a step: a virtual
+        loop knows by it whose they are."""
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -66,6 +74,10 @@ class KademliaDiscovery(Discovery):
         bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
         own = endpoint(self._context.me.address)
         await self._overlay.open([a for a in bootstrap if usable(a) and a != own])
+        self._loop, self._owner = asyncio.get_running_loop(), copy_context()
+        for wish in self._early:
+            wish()
+        self._early.clear()
 
     async def close(self) -> None:
         """See `Discovery`."""
@@ -83,18 +95,25 @@ class KademliaDiscovery(Discovery):
 
     def announce(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        if topic.group not in self._announced:
+        if self._loop is None:
+            self._early.append(partial(self.announce, topic, now))
+        elif topic.group not in self._announced:
             before = self._changes.get(topic.group)
             self._announced[topic.group] = self._change(topic, self._announce(topic, before))
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        if self._announced.pop(topic.group, None) is not None:
+        if self._loop is None:
+            self._early.append(partial(self.withdraw, topic, now))
+        elif self._announced.pop(topic.group, None) is not None:
             before = self._changes.get(topic.group)
             self._change(topic, self._withdraw(topic, before))
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`; one look-up at a time for a community."""
+        if self._loop is None:
+            self._early.append(partial(self.seek, topic, wanted, now))
+            return
         search = self._searches.get(topic.group)
         if search is not None:
             search.wanted = max(search.wanted, wanted)
@@ -108,7 +127,8 @@ class KademliaDiscovery(Discovery):
     # -- work ----------------------------------------------------------------------------------
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+        assert self._loop is not None, "a discovery is opened before it is used"
+        task = self._loop.create_task(work, context=self._owner.copy())
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
         return task
@@ -160,6 +180,9 @@ class KademliaDiscovery(Discovery):
             if announced is not None:
                 await asyncio.wait([announced])
             found = await self._overlay.find(topic.group, wanted)
-            blind = not found.contacts and self._announced.get(topic.group) not in (None, announced)
-            if not blind and (search.wanted <= wanted or len(found.contacts) < wanted):
+            if found.unreachable:
+                return found
+            changed = self._announced.get(topic.group) not in (None, announced)
+            more = search.wanted > wanted and len(found.contacts) == wanted
+            if not (changed and not found.contacts) and not more:
                 return found

@@ -18,8 +18,14 @@ GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
 
 
 def gateway(
-    membership: options.Membership = "scamp",
-    settings: options.MembershipOptions = None,
+    overlay: Annotated[
+        bool,
+        typer.Option(
+            "--overlay",
+            help="Be a bootstrap node of the DHT, for --membership hybrid and dht, at the UDP port"
+            " of the same number.",
+        ),
+    ] = False,
     bind: options.Bind = GATEWAY_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
@@ -28,11 +34,13 @@ def gateway(
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
 
     It takes part in no community and sees no event; it remembers for half a minute who
-    announced itself. Prints its address, for --gateway of the other commands, when it is
+    announced itself; with --overlay it is one of the first contacts of a DHT, which remembers
+    by itself. Prints its address, for --gateway of the other commands, when it is
     ready. Several may run side by side; every process announces itself to all it knows.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
-        manager = options.manager(membership, settings, bind, advertise, insecure)
+        # It joins no community, so of the membership only the discovery matters.
+        manager = options.manager("dht" if overlay else "scamp", None, bind, advertise, insecure)
         run_until_signalled(_serve(manager, json=json))
 
 

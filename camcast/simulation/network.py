@@ -20,13 +20,14 @@ record that is sent, in order, and costs a hundredth of a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from ipaddress import IPv4Address
 from typing import Final, TypeVar
 from zlib import crc32
 
 from camcast.identity import Contact, PeerId, new_peer_id
 from camcast.node import Node, Settings
-from camcast.outbox import Deliver, Token
+from camcast.outbox import Deliver, Finding, Token
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.weather import Climate, Weather
 from camcast.streams import stream
@@ -113,6 +114,7 @@ class VirtualNetwork:
         process = Process(
             number, self._lives, me, Node(me, settings, self.protocol, self._lives, trace)
         )
+        process.node.on_finding = partial(self._found, process)
         self.processes[address] = process
         return process
 
@@ -168,6 +170,12 @@ class VirtualNetwork:
         """Let copies that left together arrive together, which spares the queue all but one."""
         for address in addresses:
             self._arrive(address, frame, lives)
+
+    def _found(self, process: Process, finding: Finding) -> None:
+        """Take an answer of a discovery with a transport of its own."""
+        if process.alive:
+            process.node.contacts_found(finding, self.queue.now)
+            self._drain(process)
 
     def _wake(self, process: Process, token: Token) -> None:
         if process.alive:

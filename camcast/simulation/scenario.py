@@ -181,11 +181,11 @@ class VirtualScenario:
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership."""
     parameters: Parameters = field(factory=Parameters)
-    discovery: Literal["census", "gateways"] = field(
-        default="census", validator=validators.in_(("census", "gateways"))
+    discovery: Literal["census", "gateways", "kademlia"] = field(
+        default="census", validator=validators.in_(("census", "gateways", "kademlia"))
     )
-    """``gateways``: through one process that belongs to no community, as `camcast gateway`
-    does; ``census``: an ideal directory."""
+    """``gateways`` and ``kademlia``: as live, from one process that belongs to no community, the
+    gateway or bootstrap node; ``census``: an ideal directory."""
     join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
     """Between two joins, the root community first. chosen: 50 a second."""
     settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)

@@ -28,6 +28,8 @@ from camcast.simulation.collector import collector_off
 from camcast.simulation.invariants import Invariants
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.scenario import Churn, Crashes, Partition, VirtualScenario
+from camcast.simulation.virtual_datagrams import DatagramNetwork
+from camcast.simulation.virtual_loop import VirtualLoop
 from camcast.simulation.weather import Cut
 from camcast.streams import stream
 from camcast.topics import ROOT, Topic
@@ -107,6 +109,10 @@ class _Run:
         self._deliveries = hashlib.sha256()
         self._publishers: dict[tuple[str, Topic], Process] = {}
         self._unpublished = 0
+        self._loop: VirtualLoop | None = None
+        if scenario.discovery == "kademlia":  # asyncio inside
+            datagrams = DatagramNetwork(self._network.queue, self._network.weather)
+            self._loop = VirtualLoop(datagrams)
         self._settings = self._make_settings()
         self._changes: tuple[Change, ...] = ()
         self._community_of: dict[str, Topic] = {}
@@ -132,11 +138,12 @@ class _Run:
             )
         settings = Settings(
             backend=backend,
-            discovery=find_discovery("gateways"),
+            discovery=find_discovery(scenario.discovery),
             options=options,
             parameters=scenario.parameters,
         )
         gateway = self._network.start(settings)
+        self._open(gateway)
         return attrs.evolve(settings, gateways={ROOT: (gateway.me.address,)})
 
     # -- the course of a run -------------------------------------------------------------------
@@ -159,7 +166,12 @@ class _Run:
             if on_progress is not None:
                 on_progress(network.now, end)
         self._invariants.check_symmetry()
-        return self._outcome()
+        outcome = self._outcome()
+        if self._loop is not None:
+            for process in list(network):  # whose timers would re-arm for ever
+                self._loop.close_host(process.number)
+            self._loop.close()  # raises what failed in a task
+        return outcome
 
     def _first_joins(self) -> Iterator[Callable[[], object]]:
         """Yield who joins at first, in order."""
@@ -214,10 +226,18 @@ class _Run:
         self._lives[process.number] = process
         self._keys[process.me.peer] = _key(process)
         self._joining[process.life] = topic
-        self._network.do(process, lambda node, now: node.join(topic, now))
+        self._open(process, topic)
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # and it stays in the directory
         return process
+
+    def _open(self, process: Process, topic: Topic | None = None) -> None:
+        """Let a process that has started join its community, and its discovery open."""
+        if topic is not None:
+            self._network.do(process, partial(_join, topic))
+        if self._loop is not None:
+            with self._loop.host(process.number):
+                self._loop.create_task(process.node.discovery.open())
 
     def _crash(self, process: Process) -> None:
         self._directory.strike(self._topics[process.number], process.me)
@@ -231,6 +251,8 @@ class _Run:
         if (member := self._reading.members.get(key)) is not None:
             self._reading.members[key] = attrs.evolve(member, crashed=self._network.now)
         self._network.crash(process)
+        if self._loop is not None:
+            self._loop.close_host(process.number)
 
     def _crash_share(self, crashes: Crashes) -> None:
         living = [
@@ -356,6 +378,8 @@ class _Run:
             state.update(repr(process.node.counters).encode())
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
+        if self._loop is not None:
+            state.update(repr(self._loop.datagrams.checksum).encode())
         return VirtualOutcome(
             summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
             digest=state.hexdigest(),
@@ -366,6 +390,10 @@ class _Run:
             undeliverable=network.undeliverable,
             unpublished=self._unpublished,
         )
+
+
+def _join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:

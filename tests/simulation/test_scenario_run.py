@@ -619,3 +619,28 @@ def test_crashes_of_two_hundred(share: float, seed: int) -> None:
     assert outcome.summary.dead_entries == 0
     assert strongly_connected(graph_at(sink.records, outcome.virtual_seconds))
     assert of(outcome, A).reception == 1.0
+
+
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
+def test_kademlia_in_the_virtual_network(membership: str) -> None:
+    """The package as it is, on virtual time: 25 processes, 2 % loss, a fifth crash and return;
+    who was alive throughout gets every event of its community but for one in a hundred."""
+    scenario = VirtualScenario(
+        communities={ROOT: 5, Topic.parse(".d"): 20},
+        membership=membership,
+        discovery="kademlia",
+        join_gap_seconds=0.2,
+        settle_seconds=15.0,
+        duration_seconds=30.0,
+        parameters=Parameters(g=10, a=3),
+        links=Links(latency="lognormal", loss=0.02),
+        workload=Workload(topic=Topic.parse(".d"), events=20, rate=1.0),
+        crashes=(Crashes(at_seconds=5.0, share=0.2, restart_seconds=5.0),),
+    )
+    outcome = run_scenario(scenario)
+    assert outcome.joined == 25 + 5
+    assert outcome.summary.parasites == 0
+    for community in outcome.summary.communities:
+        assert community.reception is not None
+        assert community.reception >= 0.99
+    assert run_scenario(scenario).digest == outcome.digest
