@@ -170,7 +170,7 @@ class KademliaDiscovery(Discovery):
             return
         finally:
             self._searches.pop(topic.group, None)
-        unreachable = tuple(f"udp://{address}" for address in found.unreachable)
+        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
         self._context.answer(Finding(topic, found.contacts, unreachable, found.size))
 
     async def _find(self, topic: Topic, search: _Search) -> Found:

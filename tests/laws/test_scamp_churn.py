@@ -374,7 +374,8 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
     """Prints (``-s``) how long the dead stay and when the views are back at the law.
 
     Within 5 % of it; with loss only the in-view control's own band is promised (the 5 % are
-    reached within the minute by two seeds in three).
+    reached within the minute by two seeds in three). And with loss, one component is not
+    promised within two probes: after 80 % it took 10, 30, 60 and 100 s with four seeds.
     """
     net = MemoryNetwork(12, loss=loss)
     nodes = grow(net, 200, gap=0.05)
@@ -386,7 +387,8 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
     expected = (DEFAULTS.c + 1) * log(len(survivors))
     near = SLACK if loss else 0.05
     lawful = net.run(60.0, until=lambda: abs(mean_view(survivors) / expected - 1) <= near)
-    whole = net.run(2 * PROBE, until=lambda: strongly_connected(view_graph(survivors)))
+    patience = 180.0 if loss else 2 * PROBE
+    whole = net.run(patience, until=lambda: strongly_connected(view_graph(survivors)))
     print(
         f"\ncrash {share:.0%} of 200, loss {loss}: dead dropped after {dropped:.1f} s,"
         f" mean view {mean_view(survivors):.2f} (law {expected:.2f}) at {net.now - start:.1f} s"

@@ -1,0 +1,226 @@
+"""A town of processes with nothing but a discovery, for any discovery, on virtual time.
+
+Every process is a host of its own on a virtual loop: a discovery with a transport of its own
+finds simulated sockets there, and one that speaks through the node's pipes has its messages
+carried as the node's driver would. Both cross the same weather.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any, Self
+
+from attrs import field, frozen
+
+from camcast.community import JOIN_SECONDS
+from camcast.doors import Discovery, DiscoveryContext, DiscoveryFactory, find_discovery
+from camcast.identity import Contact, new_peer_id
+from camcast.outbox import Finding, Outbox, Outlet
+from camcast.simulation.census import Census
+from camcast.simulation.event_queue import EventQueue
+from camcast.simulation.network import address_of
+from camcast.simulation.virtual_datagrams import DatagramNetwork
+from camcast.simulation.virtual_loop import VirtualLoop
+from camcast.simulation.weather import Climate, Weather
+from camcast.streams import stream
+from camcast.topics import ROOT, GroupId, Topic
+from camcast.wire import Kind, decode_control
+
+CENSUS = "census"  # the verified fake: no entry point, since it is for simulations only
+TOPIC = Topic.parse(".contract")
+GATEWAY = address_of(0)
+DEAD = (address_of(65_000), address_of(65_001))
+SEEK_SECONDS = JOIN_SECONDS - 1.0
+# in which a seek is answered, whatever the answer: who joins is told by then that nobody is there
+RUN_SECONDS_MAX = 10_000.0
+
+
+@frozen(eq=False)
+class Person:
+    """One process of the town."""
+
+    number: int
+    me: Contact
+    discovery: Discovery
+    outbox: Outbox
+    findings: list[tuple[float, Finding]] = field(factory=list)
+    """Its answers, and when they came."""
+
+
+class Town:
+    """The processes; the first is the gateway, or bootstrap node, of all.
+
+    A context manager: at its end everybody closes, and whatever task is left is an error.
+    """
+
+    def __init__(self, name: str, seed: int = 1, climate: Climate | None = None) -> None:
+        weather = Weather(climate or Climate(), stream(seed, "network"))
+        self.datagrams = DatagramNetwork(EventQueue(), weather)
+        self.loop = VirtualLoop(self.datagrams, run_seconds_max=RUN_SECONDS_MAX)
+        self.people: dict[str, Person] = {}
+        self._rng = Random(seed)
+        self._census = Census(Random(seed)) if name == CENSUS else None
+        self._plug: DiscoveryFactory = (
+            find_discovery(name) if self._census is None else self._census.discovery
+        )
+        self._announced: list[tuple[Topic, Person]] = []
+        self._added = 0
+        self.gateway = self.add()
+
+    def __enter__(self) -> Self:
+        self.loop.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if error is None:
+            for person in list(self.people.values()):
+                self.close(person)
+        self.loop.__exit__(kind, error, traceback)
+
+    @property
+    def now(self) -> float:
+        return self.loop.time()
+
+    # -- who is there --------------------------------------------------------------------------
+
+    def add(
+        self,
+        gateways: tuple[str, ...] = (GATEWAY,),
+        number: int | None = None,
+        opened: bool = True,
+    ) -> Person:
+        """Start a process, on the next host or on that of a number."""
+        if number is None:
+            number = self._added
+            self._added += 1
+        me = Contact(new_peer_id(self._rng.randbytes), address_of(number))
+        outbox = Outbox()
+        findings: list[tuple[float, Finding]] = []
+        context = DiscoveryContext(
+            me=me,
+            rng=self._rng,
+            outlet=Outlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8))),
+            known=lambda _group, _wanted: [],
+            gateways={ROOT: gateways},
+            answer=lambda finding: findings.append((self.now, finding)),
+        )
+        assert me.address not in self.people
+        person = Person(number, me, self._plug(context), outbox, findings)
+        self.people[me.address] = person
+        if opened:
+            with self.loop.host(number):
+                opening = self.loop.create_task(person.discovery.open())
+            self.loop.run_until_complete(opening)
+        return person
+
+    def close(self, person: Person) -> None:
+        """End a process politely."""
+        del self.people[person.me.address]
+        with self.loop.host(person.number):
+            closing = self.loop.create_task(person.discovery.close())
+        self.loop.run_until_complete(closing)
+
+    def crash(self, person: Person) -> None:
+        """Let a process die without a word; the census is told, as it is in simulations."""
+        del self.people[person.me.address]
+        self.loop.close_host(person.number)
+        if self._census is not None:
+            for topic, announced in self._announced:
+                if announced is person:
+                    self._census.strike(topic, person.me)
+
+    # -- what they do --------------------------------------------------------------------------
+
+    def announce(self, *people: Person, topic: Topic = TOPIC, settle: float = 5.0) -> None:
+        """Let processes announce themselves, and give that some time."""
+        for person in people:
+            self._announced.append((topic, person))
+            self._do(person, lambda discovery, now: discovery.announce(topic, now))
+        self.run(settle)
+
+    def withdraw(self, person: Person, topic: Topic = TOPIC) -> None:
+        self._do(person, lambda discovery, now: discovery.withdraw(topic, now))
+
+    def start_seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> None:
+        self._do(person, lambda discovery, now: discovery.seek(topic, wanted, now))
+
+    def seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> Finding:
+        """Seek, and return the one answer there must be."""
+        ((_, finding),) = self.seek_all([person], topic, wanted)
+        return finding
+
+    def answer(self, person: Person) -> Finding:
+        """Return the latest answer."""
+        return person.findings[-1][1]
+
+    def seek_all(
+        self, people: Iterable[Person], topic: Topic = TOPIC, wanted: int = 5
+    ) -> list[tuple[float, Finding]]:
+        """Let processes seek at the same time; return after how long each had which answer."""
+        seekers = [(person, len(person.findings)) for person in people]
+        began = self.now
+        for person, _ in seekers:
+            self.start_seek(person, topic, wanted)
+        self.run(SEEK_SECONDS)
+        answers = []
+        for person, before in seekers:
+            ((when, finding),) = person.findings[before:]
+            assert finding.topic == topic
+            answers.append((when - began, finding))
+        return answers
+
+    def wake(self, person: Person, *name: Any) -> None:
+        self._do(person, lambda discovery, now: discovery.wake(name, now))
+
+    def run(self, seconds: float) -> None:
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+
+    # -- what a driver does --------------------------------------------------------------------
+
+    def _do(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
+        """Give a process a command on its host, with the loop running, as the node does."""
+
+        async def acting() -> None:
+            self._step(person, act)
+
+        with self.loop.host(person.number):
+            task = self.loop.create_task(acting())
+        self.loop.run_until_complete(task)
+
+    def _step(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
+        if self.people.get(person.me.address) is not person:
+            return
+        act(person.discovery, self.now)
+        outbox = person.outbox
+        for addresses, record, _ in outbox.sends:
+            for address in addresses:
+                self._send(person, address, record)
+        for delay_seconds, token in outbox.wakes:
+            self._wake_later(person, delay_seconds, token.name)
+        person.findings.extend((self.now, finding) for finding in outbox.findings)
+        outbox.sends.clear()
+        outbox.wakes.clear()
+        outbox.findings.clear()
+
+    def _send(self, source: Person, address: str, record: bytes) -> None:
+        target = self.people.get(address)
+        if target is not None:
+            for delay in self.datagrams.weather.delays(source.number, target.number):
+                with self.loop.host(target.number):
+                    self.loop.call_later(delay, self._arrive, target, record)
+
+    def _arrive(self, target: Person, record: bytes) -> None:
+        _, group, sender, address, body = decode_control(record, 0, len(record))
+        assert target.discovery.decoder is not None
+        message = target.discovery.decoder.decode(body)
+        source = Contact(sender, address)
+        self._step(target, lambda discovery, now: discovery.receive(source, group, message, now))
+
+    def _wake_later(self, person: Person, seconds: float, name: tuple[Any, ...]) -> None:
+        def wake() -> None:
+            self._step(person, lambda discovery, now: discovery.wake(name, now))
+
+        with self.loop.host(person.number):
+            self.loop.call_later(seconds, wake)

@@ -1,0 +1,128 @@
+"""Communities that meet through the DHT: managers over real sockets on 127.0.0.1."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from camcast import CommunityError, CommunityManager, GatewayTimeout, Parameters
+
+MEMBERSHIPS = ("dht", "hybrid")
+# p_sel = p_a = 1 in small communities, so that an event climbs for certain.
+CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
+TIMEOUT_SECONDS = 60.0  # of a whole test; the longest waits seven for who does not answer
+
+
+def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test; no task may be left, and nothing may have failed unnoticed."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        async def whole() -> None:
+            failures: list[Any] = []
+            asyncio.get_running_loop().set_exception_handler(lambda _, c: failures.append(c))
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await test(*args, **kwargs)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            gc.collect()
+            await asyncio.sleep(0)
+            assert failures == []
+
+        asyncio.run(whole())
+        gc.collect()  # a socket left open is a ResourceWarning, hence an error
+
+    return run
+
+
+def free_port() -> int:
+    """Return a port that is free for both TCP and UDP, or was just now."""
+    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(tcp.getsockname())
+        port: int = tcp.getsockname()[1]
+    return port
+
+
+@pytest.mark.parametrize("membership", MEMBERSHIPS)
+@live
+async def test_who_knows_a_member_joins_publishes_and_is_heard(membership: str) -> None:
+    async with CommunityManager(membership) as anna:
+        soccer = await anna.join(".soccer")
+        events = soccer.subscribe()
+        async with CommunityManager(membership, gateways=[anna.address]) as bert:
+            community = await bert.join(".soccer")
+            await community.ready()
+            assert community.peers == (anna.contact,)
+            receipt = await community.publish(b"goal")
+            assert receipt.peers == 1
+            received = await anext(events)
+            assert (received.id, received.payload) == (receipt.id, b"goal")  # type: ignore[union-attr]
+            await soccer.ready()
+            answers = community.subscribe()
+            await soccer.publish(b"well done")
+            assert (await anext(answers)).payload == b"well done"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("membership", MEMBERSHIPS)
+@live
+async def test_a_bootstrap_node_serves_communities_that_it_is_not_in(membership: str) -> None:
+    """It may die, too, once they have met; and an event climbs to a community found alike."""
+    async with AsyncExitStack() as stack:
+        anna = await stack.enter_async_context(CommunityManager(membership))
+        bert, carla, dora = [
+            await stack.enter_async_context(
+                CommunityManager(membership, gateways=[anna.address], parameters=CERTAIN)
+            )
+            for _ in range(3)
+        ]
+        top = (await bert.join(".sports")).subscribe()
+        soccer = await carla.join(".sports.soccer")
+        events = soccer.subscribe()
+        publisher = await dora.join(".sports.soccer")
+        await publisher.ready()
+        for community in (soccer, publisher):
+            await community.ready(min_links=1)
+        await anna.close()
+        await publisher.publish(b"goal")
+        assert (await anext(events)).payload == b"goal"  # type: ignore[union-attr]
+        assert (await anext(top)).payload == b"goal"  # type: ignore[union-attr]
+
+
+@live
+async def test_a_dead_gateway_is_named() -> None:
+    address = f"127.0.0.1:{free_port()}"
+
+    async def refused(membership: str) -> None:
+        async with CommunityManager(membership, gateways=[f"tcp://{address}"]) as manager:
+            with pytest.raises(GatewayTimeout, match="no gateway answered") as caught:
+                await manager.join(".soccer")
+            assert isinstance(caught.value, CommunityError)
+            assert address in str(caught.value)
+            assert [place.partition("://")[2] for place in caught.value.addresses] == [address]
+            assert manager.community(".soccer").state == "left"
+
+    await asyncio.gather(*map(refused, MEMBERSHIPS))
+
+
+@live
+async def test_closing_while_it_joins_leaves_nothing() -> None:
+    async def cut_short(membership: str, address: str) -> None:
+        manager = CommunityManager(membership, gateways=[address])
+        await manager.start()
+        community = manager.community(".soccer")
+        community.subscribe()  # starts to join
+        await asyncio.sleep(0)
+        assert community.state == "joining"
+        await manager.close()
+
+    with socket.socket(type=socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        await asyncio.gather(*(cut_short(membership, address) for membership in MEMBERSHIPS))
