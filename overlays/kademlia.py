@@ -17,6 +17,7 @@ since both can be found before they look.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -73,7 +74,20 @@ class KademliaDiscovery(Discovery):
         listed = [a for addresses in self._context.gateways.values() for a in addresses]
         bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
         own = endpoint(self._context.me.address)
-        await self._overlay.open([a for a in bootstrap if usable(a) and a != own])
+        others = [a for a in bootstrap if usable(a) and a != own]
+        if not usable(own):
+            raise OSError(
+                errno.EAFNOSUPPORT,
+                f"the overlay speaks IPv4 only; listen at an IPv4 address, not {own[0]}",
+            )
+        try:
+            await self._overlay.open(others)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL:
+                raise
+            # What is advertised is not an address of this machine (NAT, a container).
+            self._overlay = KademliaOverlay(rng=self._context.rng, host="0.0.0.0", port=own[1])
+            await self._overlay.open(others)
         self._loop, self._owner = asyncio.get_running_loop(), copy_context()
         for wish in self._early:
             wish()

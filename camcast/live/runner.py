@@ -10,7 +10,7 @@ from random import Random
 
 from camcast.events import Event, Receipt
 from camcast.identity import Contact, new_peer_id
-from camcast.live.pipes import InputPipe, OutputPipes
+from camcast.live.pipes import BindError, InputPipe, OutputPipes
 from camcast.node import Node, Settings
 from camcast.outbox import Finding, Token
 from camcast.parameters import Parameters
@@ -74,8 +74,12 @@ class Runner:
         return receipt
 
     async def open(self) -> None:
-        """Open what the discovery has of its own; raises `OSError`."""
-        await self.node.discovery.open()
+        """Open what the discovery has of its own; raises `BindError`."""
+        try:
+            await self.node.discovery.open()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise BindError(error.errno, f"the overlay cannot listen: {reason}") from error
 
     async def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
