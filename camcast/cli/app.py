@@ -58,7 +58,7 @@ app.command(epilog="Example: camcast run --scenario paper")(run)
 app.command(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")(simulate)
 app.command(epilog="Example: camcast model --sizes 1000,100,10 --crash 0.1")(model)
 app.command(epilog="Example: camcast plan --sizes 1000,100,10 --reliability 0.95 --check")(plan)
-app.command(epilog="Example: camcast reproduce camcast --runs 100 --output section6")(reproduce)
+app.command(epilog="Example: camcast reproduce memberships --runs 2 --output section62")(reproduce)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
     publish

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 from rich.table import Table as Grid
@@ -16,75 +17,157 @@ from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:
     from camcast.reproduction.camcast_paper import Reproduction
+    from camcast.reproduction.memberships import Memberships
+    from camcast.simulation.spread import Interval
 
-PAPERS: Final = ("camcast",)
+PAPERS: Final = ("camcast", "memberships")
 EXTRAS: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
 _WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
 
+_T = TypeVar("_T")
+
 
 def reproduce(
-    what: Annotated[str, typer.Argument(metavar="PAPER", help="camcast (its section 6.1).")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER", help="camcast (its section 6.1) or memberships (its section 6.2)."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Default: runs/reproduce-<paper>."),
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", help="Experiments a point; default: 4,000 (the paper: 100)."),
+        typer.Option(
+            "--runs",
+            help="Experiments a point; default: 4,000 of camcast (the paper: 100),"
+            " 3 of memberships (the paper: 10 and 5).",
+        ),
+    ] = None,
+    events: Annotated[
+        int | None,
+        typer.Option("--events", help="Of memberships: events a run and p_sel; default: 100."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, help="Processes; default: all cores.")
+        int | None,
+        typer.Option("--workers", "-w", min=1, help="Processes that simulate; default: all cores."),
     ] = None,
     engine: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--engine",
-            help="population, chain, or virtual (the shipped node; 1,000 times slower).",
+            help="Of camcast: population (default), chain, or virtual (the shipped node;"
+            " 1,000 times slower).",
         ),
-    ] = "population",
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compute the tables and figures of a paper again, beside the published and the model's.
 
-    The output folder gets index.html, which needs no network, and everything in it as CSV, JSON,
-    SVG and PNG. A run that was stopped continues with the same command. Needs the extras
-    camcast[sim,report].
+    `camcast` simulates section 6.1. `memberships` measures section 6.2, the three memberships
+    side by side: live, for some minutes, and in the virtual network. The output folder gets
+    index.html, which needs no network, and everything in it as CSV, JSON, SVG and PNG. A run
+    that was stopped continues with the same command. Needs the extras camcast[sim,report].
 
     Example: camcast reproduce camcast --runs 100 --output section6
     """
+    path = output or Path("runs") / f"reproduce-{what}"
     with clear_failures(ValueError, SweepError, OSError):
         if what not in PAPERS:
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(PAPERS)}")
-        with extras_named("sim,report"):
-            from camcast.reproduction.camcast_paper import RUNS, Plan
-            from camcast.reproduction.folder import ReproductionFolder
-        path = output or Path("runs") / f"reproduce-{what}"
-        given: dict[str, Any] = {"runs": RUNS if runs is None else runs, "seed": seed}
-        plan = Plan(**given, engine=engine)  # type: ignore[arg-type]  # the plan says which exist
-        folder = ReproductionFolder(path, what, plan)
-        done, total = 0, 0
+        given: dict[str, Any] = {"runs": runs, "events": events, "seed": seed, "engine": engine}
+        given = {name: value for name, value in given.items() if value is not None}
+        if what == "camcast":
+            _reproduce_camcast(path, given, workers, json)
+        else:
+            _reproduce_memberships(path, given, workers, json)
 
-        def show(now_done: int, now_total: int) -> None:
-            nonlocal done, total
-            done, total = now_done, now_total
-            bar.update(done, total)
 
-        try:
-            with ProgressBar(f"reproduce {what}") as bar:
-                reproduction = folder.reproduce(workers, show)
-        except KeyboardInterrupt:
-            complain(
-                f"interrupted; {done} of {total} cells are kept in {path}, and the same command"
-                " continues there"
-            )
-            raise typer.Exit(EXIT_INTERRUPTED) from None
+def _reproduce_camcast(path: Path, given: dict[str, Any], workers: int | None, json: bool) -> None:
+    if "events" in given:
+        raise ValueError("--events is for memberships; camcast publishes one event a run")
+    with extras_named("sim,report"):
+        from camcast.reproduction.camcast_paper import Plan
+        from camcast.reproduction.folder import ReproductionFolder
+    folder = ReproductionFolder(path, "camcast", Plan(**given))
+    reproduction = _with_bar("camcast", path, lambda show: folder.reproduce(workers, show))
     if json:
         print_json(folder.as_json(reproduction) | {"output": str(path)})
     else:
         _print_tables(reproduction)
         typer.echo(f"output: {path / 'index.html'}")
+
+
+def _reproduce_memberships(
+    path: Path, given: dict[str, Any], workers: int | None, json: bool
+) -> None:
+    if "engine" in given:
+        raise ValueError("--engine is for camcast; memberships runs live and virtual nodes")
+    with extras_named("sim,report"):
+        from camcast.reproduction.memberships import Plan
+        from camcast.reproduction.memberships_folder import MembershipsFolder
+    folder = MembershipsFolder(path, Plan(**given))
+    found = _with_bar("memberships", path, lambda show: folder.reproduce(workers, show))
+    if json:
+        print_json(folder.as_json(found) | {"output": str(path)})
+    else:
+        _print_memberships(found)
+        typer.echo(f"output: {path / 'index.html'}")
+
+
+def _with_bar(what: str, path: Path, run: Callable[[Callable[[int, int], None]], _T]) -> _T:
+    """Show how far a reproduction is; an interrupt says how to continue, and exits."""
+    done, total = 0, 0
+
+    def show(now_done: int, now_total: int) -> None:
+        nonlocal done, total
+        done, total = now_done, now_total
+        bar.update(done, total)
+
+    try:
+        with ProgressBar(f"reproduce {what}") as bar:
+            return run(show)
+    except KeyboardInterrupt:
+        complain(
+            f"interrupted; {done} of {total} cells are kept in {path}, and the same command"
+            " continues there"
+        )
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _print_memberships(found: Memberships) -> None:
+    from camcast.reproduction.memberships import COLUMNS
+
+    console = wide_console(_WIDTH)
+    grid = Grid(title="The memberships side by side", title_justify="left", box=None)
+    grid.add_column("")
+    for row in found.comparison:
+        grid.add_column(f"{row.world}: {row.variant} {row.backend}", justify="right", no_wrap=True)
+    for name, heading in COLUMNS.items():
+        grid.add_row(heading, *(_interval(getattr(row, name)) for row in found.comparison))
+    grid.add_row("parasites", *(str(row.parasites) for row in found.comparison))
+    console.print(grid, highlight=False)
+    console.print()
+    claims = Grid(title="What the paper concludes", title_justify="left", box=None)
+    for heading in ("claim", "holds", "here"):
+        claims.add_column(heading, overflow="fold")
+    for claim in found.claims:
+        claims.add_row(claim.quote, claim.holds, claim.found)
+    console.print(claims, highlight=False)
+    console.print()
+
+
+def _interval(interval: Interval) -> str:
+    if interval.mean is None:
+        return "-"
+    shown = f"{interval.mean:.3f}" if abs(interval.mean) < 1 else f"{interval.mean:.2f}"
+    if interval.low is None or interval.high is None:
+        return shown
+    return f"{shown} ±{(interval.high - interval.low) / 2:.3f}"
 
 
 def _print_tables(reproduction: Reproduction) -> None:

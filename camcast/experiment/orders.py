@@ -42,7 +42,7 @@ class Freeze(Order, frozen=True, tag="freeze"):
 
 
 class Publication(msgspec.Struct, frozen=True, array_like=True):
-    """One event: when by the machine's monotonic clock (seconds), by which node, what, which p_sel."""
+    """One event: when by the machine's monotonic clock (seconds), which node, what, which p_sel."""
 
     at: float
     node: int

@@ -76,13 +76,14 @@ def read_traces(paths: Iterable[Path]) -> Reading:
     """
     reading = Reading()
     for path in sorted(paths):
-        for record in _records(path, reading):
-            _take(record, reading)
+        for record in records_of(path, reading):
+            take(record, reading)
     reading.table_changes.sort(key=lambda change: change[0])
     return reading
 
 
-def _records(path: Path, reading: Reading) -> Iterator[TraceRecord]:
+def records_of(path: Path, reading: Reading) -> Iterator[TraceRecord]:
+    """Yield the records of a trace; a torn last line is counted in `reading`."""
     decoder = msgspec.json.Decoder(TraceRecord)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -96,7 +97,8 @@ def _records(path: Path, reading: Reading) -> Iterator[TraceRecord]:
                 yield record
 
 
-def _take(record: TraceRecord, reading: Reading) -> None:
+def take(record: TraceRecord, reading: Reading) -> None:
+    """Add a record to a reading."""
     node, community = record.node, record.community
     match record.kind:
         case "join":

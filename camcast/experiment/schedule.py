@@ -84,7 +84,7 @@ def due(plan: Plan) -> Sequence[Due]:
     draw = stream(scenario.seed, "workload")
     members = plan.members()
     kill_at = middle([publication.at_seconds for publication in publications])
-    events = []
+    events: list[Due] = []
     for publication in publications:
         for topic in publication.topics:
             nodes = members[topic]

@@ -23,6 +23,7 @@ from camcast.models.latency import broadcast_latency
 from camcast.models.messages import gossip_messages, upward_messages
 from camcast.models.prediction import Prediction, predict
 from camcast.parameters import Parameters
+from camcast.reproduction.claim import Claim
 from camcast.reproduction.parasites import copies_outside
 from camcast.simulation import count_chain, population, static_network
 from camcast.simulation.setting import Setting, chain
@@ -169,16 +170,6 @@ class Agreement:
     measure: str
     by_simulator: Mapping[str, Interval]
     model: float | None
-
-
-@frozen(kw_only=True)
-class Claim:
-    """What the paper says of its results, and whether ours say so too."""
-
-    where: str
-    quote: str
-    holds: str
-    found: str
 
 
 @frozen(kw_only=True)

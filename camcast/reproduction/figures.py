@@ -1,23 +1,18 @@
-"""How the figures are drawn: altair specifications, and what vl-convert makes of them.
-
-The only module that knows altair and vl-convert. No browser and no network is needed.
+"""How the figures of section 6.1 are drawn: altair specifications, which `drawing` renders.
 
 Measured means are a line with their 95 % interval as a band, the model is dashed, a formula of
-the paper dotted. The communities' names stand at their lines. Text and axes have the colour of
-the text around them (``currentColor``), so that a picture in a page follows its light or dark.
+the paper dotted. The communities' names stand at their lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, Final
 
 import altair as alt
-import vl_convert as vlc
-from attrs import frozen
 
 from camcast.reproduction.camcast_paper import COMMUNITIES, SIZES, Figure, Point
+from camcast.reproduction.drawing import Drawing, render
 
 # Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
 COLOURS: Final = dict(zip(COMMUNITIES, ("#0072B2", "#D55E00", "#009E73"), strict=True))
@@ -25,75 +20,12 @@ _WIDTH, _HEIGHT, _PANEL_HEIGHT = 560, 300, 120  # chosen: pixels; a phone shrink
 _LETTER_LOW: Final = 0.15  # chosen: of a line's height, so that a letter is not on the axis
 _LETTER: Final[dict[str, Any]] = {"fontSize": 16, "fontWeight": "bold"}
 _KEY_LINE: Final = 18  # chosen: pixels, at a font of 13
-_PNG_SCALE: Final = 2.0  # chosen: sharp on a screen of 200 dots an inch
-_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
-_VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-
-_CONFIG: Final[dict[str, Any]] = {
-    "font": _FONT,
-    "background": "transparent",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "currentColor",
-        "titleColor": "currentColor",
-        "tickColor": "currentColor",
-        "domainColor": "currentColor",
-        "gridColor": "currentColor",
-        "gridOpacity": 0.12,
-        "labelFontSize": 12,
-        "titleFontSize": 13,
-        "titleFontWeight": "normal",
-        "titlePadding": 8,
-    },
-    "title": {
-        "color": "currentColor",
-        "subtitleColor": "currentColor",
-        "fontSize": 15,
-        "subtitleFontSize": 12,
-        "subtitlePadding": 4,
-        "anchor": "start",
-        "frame": "group",
-        "offset": 10,
-    },
-}
-
-
-@frozen(kw_only=True)
-class Drawing:
-    """A figure, drawn."""
-
-    spec: dict[str, Any]
-    """Vega-Lite, without a background."""
-    svg: str
-    """Without a background, for a page."""
-    svg_file: str
-    """On white, by itself."""
-    png: bytes
-    """On white."""
 
 
 def draw(figure: Figure) -> Drawing:
     """Draw a figure."""
     chart = _panels(figure) if figure.measure == "messages" else _curves(figure)
-    spec = {**chart.properties(title=_title(figure)).to_dict(), "config": _CONFIG}
-    on_white = {**spec, "config": {**_CONFIG, "background": "white"}, "padding": 12}
-    return Drawing(
-        spec=spec,
-        svg=vlc.vegalite_to_svg(spec, vl_version=_VEGA_LITE),
-        svg_file=vlc.vegalite_to_svg(on_white, vl_version=_VEGA_LITE),
-        png=vlc.vegalite_to_png(on_white, vl_version=_VEGA_LITE, scale=_PNG_SCALE),
-    )
-
-
-def script() -> str:
-    """Return the JavaScript that shows specifications in a page: Vega, Vega-Lite, Vega-Embed."""
-    # its annotations ask for a snippet, its documentation does not
-    return cast("Callable[..., str]", vlc.javascript_bundle)(vl_version=_VEGA_LITE)
-
-
-def library_versions() -> dict[str, str]:
-    """Return the versions of what draws."""
-    return {name: version(name) for name in ("altair", "vl-convert-python")}
+    return render(chart.properties(title=_title(figure)).to_dict())
 
 
 def _title(figure: Figure) -> alt.TitleParams:

@@ -1,16 +1,9 @@
-"""The page: everything of a reproduction in one file that needs neither network nor server.
-
-The pictures are in the page as SVG, and are there without JavaScript; with it, they are drawn
-again from their specifications, so that a point tells its numbers. The libraries for that are in
-the page once. It follows the reader's light or dark, and a phone's width.
-"""
+"""The page of section 6.1: everything of the reproduction in one file."""
 
 from __future__ import annotations
 
-import json
 import platform
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from typing import Final
@@ -23,86 +16,39 @@ from camcast.reproduction.camcast_paper import (
     SUCCESS,
     TOPOLOGIES,
     Agreement,
-    Claim,
     Entry,
     Figure,
     Reproduction,
     Table,
 )
-from camcast.reproduction.figures import Drawing, library_versions, script
-from camcast.simulation.spread import Interval
+from camcast.reproduction.drawing import Drawing, library_versions
+from camcast.reproduction.page_parts import (
+    NOTHING,
+    claims_table,
+    document,
+    grid,
+    interval_cell,
+    notes_list,
+    number,
+    picture,
+)
 
-_NOTHING: Final = "\N{EN DASH}"
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
 _TITLE: Final = "CAMCAST, section 6.1, computed again"
-
-_STYLE: Final = """
-:root { color-scheme: light dark; --line: #8885; --soft: #8881; --quiet: #666; }
-@media (prefers-color-scheme: dark) { :root { --quiet: #aaa; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; margin: 0 auto;
-  max-width: 62rem; padding: 1rem; color: CanvasText; background: Canvas; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0 .5rem; }
-h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
-p, li { max-width: 46rem; }
-.notes, figcaption { color: var(--quiet); font-size: .9rem; }
-.notes li { margin: .3rem 0; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .7rem; text-align: right; border-bottom: 1px solid var(--line);
-  vertical-align: top; }
-th { font-weight: 600; }
-th:first-child, td:first-child, .words td, .words th, td.how { text-align: left; }
-td small { display: block; color: var(--quiet); white-space: nowrap; }
-tr.published td { background: var(--soft); font-weight: 600; }
-figure { margin: 1.5rem 0; }
-figure svg { max-width: 100%; height: auto; }
-figure .vega-embed { width: 100%; }
-code { font-size: .9em; background: var(--soft); padding: .1em .3em; border-radius: 3px;
-  overflow-wrap: anywhere; }
-blockquote { margin: 0; }
-#vg-tooltip-element { font-family: inherit; }
-"""
-
-_SHOW: Final = """
-for (const [id, spec] of Object.entries(JSON.parse(document.getElementById("specs").textContent))) {
-  const place = document.getElementById(id);
-  const drawn = document.createElement("div");
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const tooltip = {theme: dark ? "dark" : "light"};
-  vegaEmbed(drawn, spec, {actions: false, renderer: "svg", tooltip})
-    .then(() => place.replaceChildren(drawn), error => console.error(id, error));
-}
-"""
 
 
 def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    specs = {name: drawing.spec for name, drawing in drawings.items()}
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(_TITLE)}</title>",
-        f"<style>{_STYLE}</style></head><body>",
-        f"<h1>{escape(_TITLE)}</h1>",
         _introduction(reproduction),
         *map(_table, reproduction.tables),
         "<h2>Figures</h2>",
         *(_figure(figure, drawings[figure.name]) for figure in reproduction.figures),
-        _claims(reproduction.claims),
+        claims_table(reproduction.claims),
         _agreement(reproduction.agreement, reproduction.runs_compared),
         _how(reproduction, command),
-        f'<script type="application/json" id="specs">{_in_script(json.dumps(specs))}</script>',
-        f'<script type="module">{_in_script(script())}{_SHOW}</script>',
-        "</body></html>",
     ]
-    return "\n".join(parts) + "\n"
-
-
-def _in_script(text: str) -> str:
-    """Return JSON or JavaScript such that nothing in a string of it ends its element."""
-    return re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)
+    return document(_TITLE, parts, drawings)
 
 
 def _introduction(reproduction: Reproduction) -> str:
@@ -143,62 +89,28 @@ def _table(table: Table) -> str:
     heads = ["", "", *TOPOLOGIES]
     return (
         f"<h2>Table {table.number}. {escape(table.title)}</h2>"
-        + _grid(heads, body)
-        + _list(table.notes)
+        + grid(heads, body)
+        + notes_list(table.notes)
     )
 
 
 def _entry(entry: Entry) -> str:
     if entry.mean is None:
-        return _NOTHING
+        return NOTHING
     small = []
     if entry.low is not None and entry.high is not None:
-        small.append(f"{_number(entry.low)} to {_number(entry.high)}")
+        small.append(f"{number(entry.low)} to {number(entry.high)}")
     if entry.deviation is not None:
         small.append(f"{entry.deviation:+.{1 if abs(entry.deviation) >= _ROUNDED else 3}%}")
-    return _number(entry.mean) + "".join(f"<small>{escape(text)}</small>" for text in small)
-
-
-def _number(value: float) -> str:
-    if value == 0:
-        return "0"
-    decimals = 0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 3
-    return f"{value:,.{decimals}f}"
-
-
-def _grid(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
-    row = "".join(f"<th>{escape(head)}</th>" for head in heads)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{row}</tr></thead><tbody>'
-        + "".join(rows)
-        + "</tbody></table></div>"
-    )
-
-
-def _list(notes: Iterable[str]) -> str:
-    return '<ul class="notes">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+    return number(entry.mean) + "".join(f"<small>{escape(text)}</small>" for text in small)
 
 
 # -- the rest -----------------------------------------------------------------------------------
 
 
 def _figure(figure: Figure, drawing: Drawing) -> str:
-    return (
-        f'<figure role="group" aria-label="Figure {figure.number}: {escape(figure.title)}">'
-        f'<div id="{figure.name}">{drawing.svg}</div>'
-        f"<figcaption>{escape(figure.notes)} Data: {figure.name}.csv.</figcaption></figure>"
-    )
-
-
-def _claims(claims: Sequence[Claim]) -> str:
-    rows = (
-        f"<tr><td>{escape(claim.where)}</td><td><blockquote>“{escape(claim.quote)}”</blockquote>"
-        f"</td><td><strong>{escape(claim.holds)}</strong></td><td>{escape(claim.found)}</td></tr>"
-        for claim in claims
-    )
-    return "<h2>What the paper concludes</h2>" + _grid(
-        ["section", "claim", "holds", "here"], rows, "words"
-    )
+    label = f"Figure {figure.number}: {figure.title}"
+    return picture(figure.name, label, figure.notes, drawing)
 
 
 def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
@@ -210,8 +122,8 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
     rows = [
         f"<tr><td>{escape(row.community)}</td><td class='how'>"
         f"{escape(row.measure.replace('_', ' '))}</td>"
-        + "".join(f"<td>{_interval(row.by_simulator[name])}</td>" for name in runs)
-        + f"<td>{_NOTHING if row.model is None else _number(row.model)}</td></tr>"
+        + "".join(f"<td>{interval_cell(row.by_simulator[name])}</td>" for name in runs)
+        + f"<td>{NOTHING if row.model is None else number(row.model)}</td></tr>"
         for row in agreement
     ]
     heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
@@ -219,18 +131,9 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
         "<h2>Three simulators, one setting</h2><p>Beyond the paper: the same cell,"
         f" {CRASHED_COMPARED:.0%} of the processes dead from the beginning, in all three simulators"
         " and in the model, which simulates nothing.</p>"
-        + _grid(heads, rows)
-        + _list(f"{name}: {what[name]}." for name in runs)
+        + grid(heads, rows)
+        + notes_list(f"{name}: {what[name]}." for name in runs)
     )
-
-
-def _interval(interval: Interval) -> str:
-    if interval.mean is None:
-        return _NOTHING
-    if interval.low is None or interval.high is None:
-        return _number(interval.mean)
-    low, high = _number(interval.low), _number(interval.high)
-    return f"{_number(interval.mean)}<small>{low} to {high}</small>"
 
 
 def _how(reproduction: Reproduction, command: str) -> str:
@@ -258,9 +161,9 @@ def _how(reproduction: Reproduction, command: str) -> str:
         **{name: version(name) for name in ("numpy", "numba")},
         **library_versions(),
     }
-    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
+    listed = ", ".join(f"{name} {release}" for name, release in versions.items())
     return (
         "<h2>How this was made</h2>"
         + f"<p><code>{escape(command)}</code></p><p>Seed {plan.seed}, {plan.runs:,} runs,"
-        f" simulator {escape(plan.engine)}. {escape(listed)}.</p>" + _list(settings)
+        f" simulator {escape(plan.engine)}. {escape(listed)}.</p>" + notes_list(settings)
     )

@@ -17,9 +17,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from camcast.reproduction import camcast_paper, figures, page
+from camcast.reproduction import camcast_paper, drawing, page_parts
 from camcast.reproduction.camcast_paper import CRASHED, RUNS, Plan, cells
-from camcast.reproduction.folder import FolderError, ReproductionFolder
+from camcast.reproduction.folder import ReproductionFolder
+from camcast.reproduction.plan_folder import FolderError
 
 RUNS_HERE = 2
 FIGURES = [f"figure{number}" for number in range(13, 19)]
@@ -176,8 +177,9 @@ def test_the_page_has_everything(folder: Path) -> None:
 
 
 def test_what_is_in_a_script_does_not_end_it() -> None:
-    assert page._in_script('"</script>" "</SCRIPT>" "</p>"') == '"<\\/script>" "<\\/SCRIPT>" "</p>"'
-    assert "</script" not in page._in_script(figures.script()).lower()
+    ended = page_parts.in_script('"</script>" "</SCRIPT>" "</p>"')
+    assert ended == '"<\\/script>" "<\\/SCRIPT>" "</p>"'
+    assert "</script" not in page_parts.in_script(drawing.script()).lower()
 
 
 # -- stopping and continuing -----------------------------------------------------------------------
@@ -263,7 +265,7 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["sonnets"], "unknown paper 'sonnets'; known: camcast"),
+        (["sonnets"], "unknown paper 'sonnets'; known: camcast, memberships"),
         (["camcast", "--runs", "1"], "runs is 1; give 2 or more"),
         (["camcast", "--engine", "steam"], "unknown engine 'steam'; known: population, chain"),
     ],

@@ -1,0 +1,85 @@
+"""What makes pictures of specifications: altair's version of Vega-Lite, and vl-convert.
+
+No browser and no network is needed. Text and axes have the colour of the text around them
+(``currentColor``), so that a picture in a page follows its light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, Final, cast
+
+import altair as alt
+import vl_convert as vlc
+from attrs import frozen
+
+_PNG_SCALE: Final = 2.0  # chosen: sharp on a screen of 200 dots an inch
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+_SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/{alt.SCHEMA_VERSION}.json"
+_VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+CONFIG: Final[dict[str, Any]] = {
+    "font": _FONT,
+    "background": "transparent",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "tickColor": "currentColor",
+        "domainColor": "currentColor",
+        "gridColor": "currentColor",
+        "gridOpacity": 0.12,
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    },
+    "title": {
+        "color": "currentColor",
+        "subtitleColor": "currentColor",
+        "fontSize": 15,
+        "subtitleFontSize": 12,
+        "subtitlePadding": 4,
+        "anchor": "start",
+        "frame": "group",
+        "offset": 10,
+    },
+}
+
+
+@frozen(kw_only=True)
+class Drawing:
+    """A figure, drawn."""
+
+    spec: dict[str, Any]
+    """Vega-Lite, without a background."""
+    svg: str
+    """Without a background, for a page."""
+    svg_file: str
+    """On white, by itself."""
+    png: bytes
+    """On white."""
+
+
+def render(chart: dict[str, Any]) -> Drawing:
+    """Make the pictures of a chart, a Vega-Lite specification without a ``config``."""
+    spec = {"$schema": _SCHEMA, **chart, "config": CONFIG}
+    on_white = {**spec, "config": {**CONFIG, "background": "white"}, "padding": 12}
+    return Drawing(
+        spec=spec,
+        svg=vlc.vegalite_to_svg(spec, vl_version=_VEGA_LITE),
+        svg_file=vlc.vegalite_to_svg(on_white, vl_version=_VEGA_LITE),
+        png=vlc.vegalite_to_png(on_white, vl_version=_VEGA_LITE, scale=_PNG_SCALE),
+    )
+
+
+def script() -> str:
+    """Return the JavaScript that shows specifications in a page: Vega, Vega-Lite, Vega-Embed."""
+    # its annotations ask for a snippet, its documentation does not
+    return cast("Callable[..., str]", vlc.javascript_bundle)(vl_version=_VEGA_LITE)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what draws."""
+    return {name: version(name) for name in ("altair", "vl-convert-python")}

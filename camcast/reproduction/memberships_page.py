@@ -1,0 +1,134 @@
+"""The page of the three memberships: comparison, conclusions and figures in one file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from html import escape
+from importlib.metadata import version
+from typing import Final
+
+from camcast.reproduction import memberships as measured
+from camcast.reproduction.drawing import Drawing, library_versions
+from camcast.reproduction.memberships import COLUMNS, Memberships, Row, World
+from camcast.reproduction.page_parts import (
+    claims_table,
+    document,
+    grid,
+    interval_cell,
+    notes_list,
+    picture,
+)
+
+_TITLE: Final = "CAMCAST, section 6.2: three memberships side by side"
+_STYLE: Final = """
+.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
+"""
+_WORLDS: Final[Mapping[World, str]] = {
+    "live": "Live",
+    "virtual": "In the virtual network, beyond the paper",
+}
+
+
+def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> str:
+    """Return the page; `drawings` by the figures' names, `command` is what made it."""
+    parts = [
+        _introduction(found),
+        "<h2>The comparison</h2>",
+        _comparison(found.comparison, found.plan.rest_seconds),
+        claims_table(found.claims),
+    ]
+    for world, title in _WORLDS.items():
+        parts += [f"<h2>{escape(title)}</h2>", f"<p>{escape(_setting(found, world))}</p>"]
+        pictures = (
+            picture(figure.name, figure.title, figure.notes, drawings[figure.name])
+            for figure in found.figures
+            if figure.world == world
+        )
+        parts.append('<div class="pairs">' + "".join(pictures) + "</div>")
+    parts.append(_how(found, command))
+    return document(_TITLE, parts, drawings, _STYLE)
+
+
+def _introduction(found: Memberships) -> str:
+    return (
+        "<p>Figures 19 to 28 of S. Baehni, P. Th. Eugster, R. Guerraoui, <cite>CAMCAST</cite>,"
+        " measured again: V1 (unstructured, scamp), V2 (semi-structured, hybrid) and V3"
+        " (structured, dht), with an event published in g that climbs to d and to the root a."
+        f" {found.plan.runs} runs, where the paper has 10 of V1 and 5 of V2 and V3. Intervals are"
+        " of 95 %, over runs.</p>"
+    )
+
+
+def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
+    body = (
+        f"<tr><td>{escape(row.world)}</td><td class='how'>{row.variant} {escape(row.backend)}</td>"
+        + "".join(f"<td>{interval_cell(getattr(row, name))}</td>" for name in COLUMNS)
+        + f"<td>{row.parasites}</td></tr>"
+        for row in rows
+    )
+    return grid(["", "", *COLUMNS.values(), "parasites"], body) + notes_list(
+        (
+            "Reception, reliability, efficiency and hops: of d and a, in the mean over all p_sel"
+            " of the figures. Upward messages: from g and from d together.",
+            "Tables / law: the mean size of the topic tables when the run ended, as a share of"
+            " what the membership's own law says.",
+            "In nobody's table: the share of processes that no event can reach within their"
+            " community. Of uniform tables as large as 6.2.1 has them it is about one in N.",
+            "All joined: processes join in waves, each of which doubles a community, and the"
+            " next wave waits for the one before. Settled: until then sizes and super-topic"
+            f" tables are known ({measured.SETTLE_SECONDS_MAX:g} s at most), and a rest of"
+            f" {rest_seconds:g} s.",
+            "Controls: messages of membership and super-topic tables that a process receives,"
+            " over the whole run. The DHT's datagrams are not among them.",
+        )
+    )
+
+
+def _setting(found: Memberships, world: World) -> str:
+    plan = found.plan
+    if world == "live":
+        sizes = "; ".join(
+            f"{measured.VARIANTS[backend]} {'/'.join(map(str, plan.sizes_of(backend)))}"
+            for backend in measured.VARIANTS
+        )
+        return (
+            f"Processes in g/d/a: {sizes} (6.2.1). Nodes with sockets of their own, on one"
+            f" machine; nothing is lost and nobody crashes. {plan.events} events for each p_sel,"
+            f" {measured.RATE:g} a second, the values in turn."
+        )
+    sizes = "/".join(f"{size:,}" for size in plan.virtual_sizes)
+    return (
+        f"{sizes} processes; a copy is lost with probability {measured.LOSS:g}, and"
+        f" {measured.CRASHED:.0%} of the processes crash just before the first event, so that all"
+        " tables name them. An ideal directory instead of gateways or DHT, with which V2 is V1."
+        f" {min(plan.events, measured.VIRTUAL_EVENTS_MAX)} events a run."
+    )
+
+
+def _how(found: Memberships, command: str) -> str:
+    plan, p = found.plan, measured.PARAMETERS
+    versions = {
+        "camcast": version("camcast"),
+        "Python": platform.python_version(),
+        "numpy": version("numpy"),
+        **library_versions(),
+    }
+    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
+    settings = (
+        f"c = {p.c:g}, a = {p.a:g}, z = {p.z} (6.2.1); the membership's own c is 0, too. Everything"
+        " else has the defaults of the backends, but that the dht's tables are refreshed after"
+        f" {measured.REFRESH_SECONDS:g} s at the latest.",
+        "Each run starts its nodes anew, with another seed. All p_sel are measured among the same"
+        " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
+        " each other, different runs' are.",
+        "Two backends are told apart if the difference of their means over runs exceeds the root"
+        " of the sum of the squares of their intervals' halves.",
+        "A live run is not repeatable byte for byte; a virtual one is.",
+    )
+    return (
+        "<h2>How this was made</h2>"
+        f"<p><code>{escape(command)}</code></p><p>Seed {plan.seed}, {plan.runs} runs,"
+        f" {plan.events} events. {escape(listed)}.</p>" + notes_list(settings)
+    )
