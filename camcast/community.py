@@ -80,9 +80,10 @@ class CommunityManager:
     (`camcast.gateways`); without any, the process founds what it joins. `bind` is where it
     listens (port 0: any free one), `advertise` what it tells others, needed when `bind` is a
     wildcard. Addresses off the loopback need `insecure=True`, since anybody who reaches an open
-    node can read and publish. `trace` takes a record of everything that happens; `pipes` are
-    output pipes that several managers of one loop share; `rng` replaces the system's
-    randomness in the protocols.
+    node can read and publish. `remember` is a file in which an overlay (hybrid, dht) keeps
+    contacts from one run to the next, for when no gateway answers. `trace` takes a record of
+    everything that happens; `pipes` are output pipes that several managers of one loop share;
+    `rng` replaces the system's randomness in the protocols.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class CommunityManager:
         insecure: bool = False,
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
+        remember: Path | None = None,
         trace: Sink | None = None,
         pipes: OutputPipes | None = None,
         rng: Random | None = None,
@@ -108,6 +110,7 @@ class CommunityManager:
                 read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
             ),
             parameters=parameters or Parameters(),
+            remember=remember,
         )
         self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
         self._trace = trace
@@ -135,6 +138,7 @@ class CommunityManager:
                     options=settings.options,
                     gateways=gateways,
                     parameters=settings.parameters,
+                    remember=settings.remember,
                 ),
                 pipes,
                 bind=self._bind,
@@ -191,6 +195,15 @@ class CommunityManager:
         _traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+    @property
+    def discovery_state(self) -> str:
+        """How strangers are found at the moment: ``connected``, ``alone`` or ``degraded``.
+
+        An overlay is ``alone`` until somebody has answered, and ``degraded`` when nobody does any
+        more; the tables that there are keep working. ``closed`` before `start` and after `close`.
+        """
+        return "closed" if self._runner is None else self._runner.node.discovery.state
 
     # -- communities -------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Protocol
 
@@ -148,6 +149,8 @@ class DiscoveryContext:
     answer: Callable[[Finding], None]
     """Takes an answer at any time, from a discovery with a transport of its own; the others
     answer through the outlet."""
+    remember: Path | None = None
+    """A file that keeps contacts from one run to the next; None: nothing is kept."""
 
 
 class Discovery(ABC):

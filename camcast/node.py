@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -80,6 +81,8 @@ class Settings:
     options: Any = None
     """The backend's options; None for its defaults."""
     gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
+    remember: Path | None = None
+    """Where the discovery keeps contacts from one run to the next, if it can."""
     parameters: Parameters = field(factory=Parameters)
     """The defaults of a community that is joined without parameters of its own."""
 
@@ -178,6 +181,7 @@ class Node:
                 outlet=Outlet(self.outbox, me, Kind.DISCOVERY, _NO_GROUP),
                 known=self._known,
                 gateways=settings.gateways,
+                remember=settings.remember,
                 answer=self._answer,
             )
         )

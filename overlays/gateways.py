@@ -17,7 +17,7 @@ from typing import ClassVar, Final
 
 from attrs import define
 
-from camcast.doors import Discovery, DiscoveryContext
+from camcast.doors import Discovery, DiscoveryContext, OptionError
 from camcast.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.messages import Decoder, Message
 from camcast.topics import GroupId, Topic
@@ -96,6 +96,11 @@ class GatewayDiscovery(Discovery):
     decoder: ClassVar[Decoder[Message] | None] = Decoder(Announce | Withdraw | Ask | Answer)
 
     def __init__(self, context: DiscoveryContext) -> None:
+        if context.remember is not None:
+            raise OptionError(
+                "gateways are named in the configuration, and nothing else is remembered;"
+                " contacts are kept from run to run with membership hybrid or dht"
+            )
         self._context = context
         self._directory = Directory()
         self._announced: dict[GroupId, tuple[Topic, int]] = {}

@@ -54,7 +54,9 @@ class KademliaDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         host, port = endpoint(context.me.address)
-        self._overlay = KademliaOverlay(rng=context.rng, host=host, port=port)
+        self._overlay = KademliaOverlay(
+            rng=context.rng, host=host, port=port, memory=context.remember
+        )
         self._announced: dict[GroupId, asyncio.Task[None]] = {}
         self._changes: dict[GroupId, asyncio.Task[None]] = {}
         """The latest announcement or withdrawal, until it is over."""
@@ -86,7 +88,12 @@ class KademliaDiscovery(Discovery):
             if error.errno != errno.EADDRNOTAVAIL:
                 raise
             # What is advertised is not an address of this machine (NAT, a container).
-            self._overlay = KademliaOverlay(rng=self._context.rng, host="0.0.0.0", port=own[1])
+            self._overlay = KademliaOverlay(
+                rng=self._context.rng,
+                host="0.0.0.0",
+                port=own[1],
+                memory=self._context.remember,
+            )
             await self._overlay.open(others)
         self._loop, self._owner = asyncio.get_running_loop(), copy_context()
         for wish in self._early:

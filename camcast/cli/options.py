@@ -48,6 +48,12 @@ GatewayAddresses = Annotated[
     list[str] | None,
     typer.Option("--gateway", metavar="ADDRESS", help="A gateway for all topics. Repeatable."),
 ]
+Remember = Annotated[
+    Path | None,
+    typer.Option(
+        "--remember", metavar="FILE", help="Keep an overlay's contacts there, for the next run."
+    ),
+]
 Retry = Annotated[
     bool,
     typer.Option("--retry", help="Keep asking gateways that do not answer, instead of failing."),
@@ -124,6 +130,7 @@ def manager(
     advertise: str | None,
     insecure: bool,
     gateways: Mapping[str, list[str]] | None = None,
+    remember: Path | None = None,
 ) -> CommunityManager:
     """Make the manager that the options ask for; raises one of `COMMUNITY_ERRORS`."""
     return CommunityManager(
@@ -133,4 +140,5 @@ def manager(
         advertise=advertise,
         insecure=insecure,
         options=membership_options(settings),
+        remember=remember,
     )

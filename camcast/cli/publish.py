@@ -42,6 +42,7 @@ def publish(
     settings: options.MembershipOptions = None,
     gateway_file: options.GatewayFile = None,
     gateway: options.GatewayAddresses = None,
+    remember: options.Remember = None,
     retry: options.Retry = False,
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
@@ -67,6 +68,7 @@ def publish(
                 advertise,
                 insecure,
                 options.gateways(gateway_file, gateway),
+                remember,
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)

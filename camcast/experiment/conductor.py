@@ -27,7 +27,7 @@ from camcast.experiment.reading import read_traces
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.schedule import Due, Plan, due, middle
 from camcast.experiment.summary import Summary, as_json, summarise, views_over_time
-from camcast.experiment.worker import JOIN_SECONDS, STATUS_SECONDS, raise_descriptor_limit
+from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
 from camcast.streams import stream
 from camcast.topics import Topic
 from camcast.trace import Trace
@@ -159,6 +159,7 @@ class _Conductor:
                         options=dict(scenario.options),
                         parameters=attrs.asdict(scenario.parameters),
                         seed=scenario.seed,
+                        join_seconds=scenario.join_seconds,
                     )
                 )
             if not await self.crew.until(self._all_ready, START_SECONDS):
@@ -182,10 +183,12 @@ class _Conductor:
                     }
                     if mine:
                         member.tell(orders.Join(mine))
-                if not await self.crew.until(partial(self._have_joined, present), JOIN_SECONDS):
+                if not await self.crew.until(
+                    partial(self._have_joined, present), self.plan.scenario.join_seconds
+                ):
                     raise ExperimentError(
                         f"only {self._joined()} of {present} nodes have joined within"
-                        f" {JOIN_SECONDS} s"
+                        f" {self.plan.scenario.join_seconds:g} s"
                     )
 
     def _have_joined(self, nodes: int) -> bool:
@@ -258,7 +261,7 @@ class _Conductor:
             self._add_newcomer(largest)
         await self.crew.until(
             lambda: all(node in host.join_seconds for node, (_, host) in self.newcomers.items()),
-            JOIN_SECONDS,
+            self.plan.scenario.join_seconds,
         )
 
     def _add_newcomer(self, topic: Topic) -> None:

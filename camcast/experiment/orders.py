@@ -29,6 +29,7 @@ class SetUp(Order, frozen=True, tag="set-up"):
     options: dict[str, Any]
     parameters: dict[str, Any]
     seed: int
+    join_seconds: float
 
 
 class Join(Order, frozen=True, tag="join"):

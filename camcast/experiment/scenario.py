@@ -65,6 +65,8 @@ class Scenario:
     """Operating system processes that share the nodes."""
     kill: float = field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
     """Share of those processes that is killed in the middle of the publishing."""
+    join_seconds: float = field(default=30.0, validator=validators.gt(0))
+    """How long a wave of joins may take before the run fails. chosen: a busy machine."""
     settle_seconds: float = field(default=15.0, validator=validators.gt(0))
     """How long tables may take to settle; then publishing starts anyhow. chosen: three
     periods of the super-topic tables' upkeep."""

@@ -34,7 +34,6 @@ from camcast.streams import stream
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
-JOIN_SECONDS: Final = 30.0  # chosen: a busy machine; the conductor gives up after it as well
 # chosen: the estimate's error is 13 % above 64 processes, so 3 sigma are still "settled"
 SIZE_TOLERANCE: Final = 0.4
 
@@ -124,7 +123,7 @@ class Worker:
             if number not in self._managers:
                 await self._start(number, topic)
             community = self._communities[number]
-            await community.join(timeout=JOIN_SECONDS, retry=True)
+            await community.join(timeout=self._setup.join_seconds, retry=True)
             seconds = self._loop.time() - start
             community.subscribe(self._count)
             return seconds

@@ -118,8 +118,7 @@ def _how(found: Memberships, command: str) -> str:
     listed = ", ".join(f"{name} {number}" for name, number in versions.items())
     settings = (
         f"c = {p.c:g}, a = {p.a:g}, z = {p.z} (6.2.1); the membership's own c is 0, too. Everything"
-        " else has the defaults of the backends, but that the dht's tables are refreshed after"
-        f" {measured.REFRESH_SECONDS:g} s at the latest.",
+        " else has the defaults of the backends.",
         "Each run starts its nodes anew, with another seed. All p_sel are measured among the same"
         " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
         " each other, different runs' are.",

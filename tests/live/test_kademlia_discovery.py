@@ -8,11 +8,18 @@ import gc
 import socket
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from camcast import CommunityError, CommunityManager, GatewayTimeout, Parameters
+from camcast import (
+    CommunityError,
+    CommunityManager,
+    GatewayTimeout,
+    OptionError,
+    Parameters,
+)
 
 MEMBERSHIPS = ("dht", "hybrid")
 # p_sel = p_a = 1 in small communities, so that an event climbs for certain.
@@ -126,3 +133,52 @@ async def test_closing_while_it_joins_leaves_nothing() -> None:
         silent.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         await asyncio.gather(*(cut_short(membership, address) for membership in MEMBERSHIPS))
+
+
+@live
+async def test_remembered_contacts_serve_when_the_gateway_is_gone(tmp_path: Path) -> None:
+    """Bert comes back after the only bootstrap node has gone, and finds Anna by himself."""
+    memory = tmp_path / "contacts"
+    async with CommunityManager("dht") as bootstrap, AsyncExitStack() as lives:
+        gateway = bootstrap.address
+        anna = await lives.enter_async_context(CommunityManager("dht", gateways=[gateway]))
+        events = (await anna.join(".soccer")).subscribe()
+        async with CommunityManager("dht", gateways=[gateway], remember=memory) as bert:
+            await (await bert.join(".soccer")).ready(min_peers=1)
+        assert memory.stat().st_mode & 0o777 == 0o600
+        await bootstrap.close()
+        async with CommunityManager("dht", gateways=[gateway], remember=memory) as again:
+            community = await again.join(".soccer")
+            await community.ready(min_peers=1)
+            await community.publish(b"back")
+            assert getattr(await anext(events), "payload", None) == b"back"
+            assert again.discovery_state == "connected"
+
+
+@live
+async def test_a_silent_overlay_is_degraded_and_known_tables_work() -> None:
+    """All of the DHT but two members falls silent, and one of these loses his overlay as well:
+    events go on through the tables that there are, and the state says so."""
+    async with CommunityManager("dht") as bootstrap, AsyncExitStack() as lives:
+        gateways = [bootstrap.address]
+        anna = await lives.enter_async_context(CommunityManager("dht", gateways=gateways))
+        bert = await lives.enter_async_context(CommunityManager("dht", gateways=gateways))
+        events = (await anna.join(".soccer")).subscribe()
+        soccer = await bert.join(".soccer")
+        await soccer.ready(min_peers=1)
+        assert (anna.discovery_state, bert.discovery_state) == ("connected", "connected")
+        assert anna._runner is not None
+        await anna._runner.node.discovery.close()
+        await bootstrap.close()
+        while bert.discovery_state != "degraded":
+            await asyncio.sleep(0.1)
+        await soccer.publish(b"still here")
+        assert getattr(await anext(events), "payload", None) == b"still here"
+
+
+@live
+async def test_gateways_remember_nothing_and_say_so(tmp_path: Path) -> None:
+    manager = CommunityManager("scamp", remember=tmp_path / "contacts")
+    with pytest.raises(OptionError, match="hybrid or dht"):
+        await manager.start()
+    assert manager.discovery_state == "closed"
