@@ -99,5 +99,6 @@ def _by_backend(names: list[str], values: list[Any]) -> dict[str, Any]:
             "labelFontSize": 13,
             "symbolType": "stroke",
             "symbolStrokeWidth": 2.5,
+            "symbolOpacity": 1,  # not the area's
         },
     }
