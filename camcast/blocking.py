@@ -167,6 +167,11 @@ class CommunityManager:
         return self._call(lambda: self._manager.contact)
 
     @property
+    def discovery_state(self) -> str:
+        """See `camcast.CommunityManager.discovery_state`."""
+        return self._manager.discovery_state
+
+    @property
     def address(self) -> str:
         """See `camcast.CommunityManager.address`."""
         return self.contact.address
