@@ -91,8 +91,12 @@ def _reproduce_camcast(path: Path, given: dict[str, Any], workers: int | None, j
     if "events" in given:
         raise ValueError("--events is for memberships; camcast publishes one event a run")
     with extras_named("sim,report"):
-        from camcast.reproduction.camcast_paper import Plan
+        from camcast.reproduction.camcast_paper import ENGINES, Plan
         from camcast.reproduction.folder import ReproductionFolder
+        from camcast.simulation.simulators import find_simulator
+
+        for engine in ENGINES:  # what is missing is said now, and not by a worker
+            find_simulator(engine)
     folder = ReproductionFolder(path, "camcast", Plan(**given))
     reproduction = _with_bar("camcast", path, lambda show: folder.reproduce(workers, show))
     if json:

@@ -11,10 +11,10 @@ import typer
 from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
+from camcast.experiment.communities import ScenarioError
 from camcast.experiment.output import dated_folder
 from camcast.experiment.scenario import (
     Scenario,
-    ScenarioError,
     chain,
     communities_for,
     find_scenario,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
 from attrs import field, frozen, validators
 
 from camcast.doors import find_backend
+from camcast.experiment.communities import (
+    ScenarioError,
+    check_sizes,
+    check_topics,
+    unchanging,
+)
 from camcast.experiment.workload import Workload
 from camcast.parameters import Parameters
 from camcast.topics import Topic
@@ -20,20 +25,7 @@ NODES_MAX: Final = 2000  # chosen: about 1 MB and 0.1 % of a core each; beyond, 
 PROCESSES_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
 
 
-class ScenarioError(ValueError):
-    """A scenario cannot be run; the message names what is wrong and what to do."""
-
-
-def _unchanging(sizes: Mapping[Topic, int]) -> Mapping[Topic, int]:
-    return MappingProxyType(dict(sizes))
-
-
-def _check_communities(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
-    if not sizes:
-        raise ScenarioError("there are no communities; give at least one, like .soccer=10")
-    for topic, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ScenarioError(f"community {topic} has {size} processes; give 1 or more")
+def _check_nodes(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
     if (nodes := sum(sizes.values())) > NODES_MAX:
         raise ScenarioError(
             f"{nodes} nodes in {len(sizes)} communities are too many for one machine, which"
@@ -50,7 +42,9 @@ class Scenario:
     """
 
     name: str = field(default="run", validator=validators.min_len(1))
-    communities: Mapping[Topic, int] = field(converter=_unchanging, validator=_check_communities)
+    communities: Mapping[Topic, int] = field(
+        converter=unchanging, validator=[check_sizes, _check_nodes]
+    )
     """The number of nodes by topic; each node is in one community."""
     workload: Workload = field(factory=Workload)
     membership: str = "scamp"
@@ -98,24 +92,10 @@ class Scenario:
         """How many operating system processes are killed."""
         return round(self.kill * self.processes)
 
-    def levels(self, topic: Topic) -> Iterator[Topic]:
-        """Yield the communities that an event of `topic` is for, its own first, the root last."""
-        return (t for t in (topic, *topic.ancestors()) if t in self.communities)
-
-    def super_community(self, topic: Topic) -> Topic | None:
-        """Return the nearest ancestor that has a community, which upward messages go to."""
-        return next((t for t in topic.ancestors() if t in self.communities), None)
-
     def publications(self) -> list[Publication]:
         """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
         publications = self.workload.load()
-        for publication in publications:
-            for topic in publication.topics:
-                if topic not in self.communities:
-                    raise ScenarioError(
-                        f"the workload publishes on {topic}, which has no community; add one,"
-                        f" like {topic}=5"
-                    )
+        check_topics(self.communities, publications)
         return publications
 
     def as_json(self) -> dict[str, Any]:

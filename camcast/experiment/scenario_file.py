@@ -24,7 +24,8 @@ from pathlib import Path
 
 import attrs
 
-from camcast.experiment.scenario import Scenario, ScenarioError
+from camcast.experiment.communities import ScenarioError
+from camcast.experiment.scenario import Scenario
 from camcast.toml_file import TomlError, TomlFile
 
 

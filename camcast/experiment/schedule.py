@@ -8,7 +8,8 @@ from typing import Final
 
 from attrs import frozen
 
-from camcast.experiment.scenario import Scenario, ScenarioError
+from camcast.experiment.communities import ScenarioError
+from camcast.experiment.scenario import Scenario
 from camcast.streams import stream
 from camcast.topics import Topic
 

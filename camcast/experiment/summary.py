@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 import attrs
 from attrs import define, field, frozen
 
+from camcast.experiment.communities import levels as levels_of
 from camcast.experiment.reading import Member, Published, Reading
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.view_law import view_law
@@ -111,9 +112,6 @@ class Described(Protocol):
     @property
     def parameters(self) -> Parameters:
         """The parameters of all communities."""
-
-    def levels(self, topic: Topic) -> Iterator[Topic]:
-        """Yield the communities that an event of `topic` is for, its own first, the root last."""
 
 
 def summarise(
@@ -255,7 +253,7 @@ def _predictions(
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, int] = defaultdict(int)
     for name, count in events.items():
-        topics = list(scenario.levels(Topic.parse(name)))
+        topics = list(levels_of(scenario.communities, Topic.parse(name)))
         levels = [_level(scenario, topic, law) for topic in topics]
         for topic, reception in zip(topics, predict(levels), strict=True):
             sums[topic.name] += count * reception

@@ -25,18 +25,13 @@ from camcast.models.prediction import Prediction, predict
 from camcast.parameters import Parameters
 from camcast.reproduction.claim import Claim
 from camcast.reproduction.parasites import copies_outside
-from camcast.simulation import count_chain, population, static_network
 from camcast.simulation.setting import Setting, chain
+from camcast.simulation.simulators import find_simulator
 from camcast.simulation.spread import Interval, mean_interval
 from camcast.sweeps import JSON, Cell, sweep
 
 Engine = Literal["population", "chain", "virtual"]
 ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
-_SIMULATORS: Final = {
-    "population": population.simulate,
-    "chain": count_chain.simulate,
-    "virtual": static_network.simulate,
-}
 
 RUNS: Final = 4000
 """chosen: the interval of a reliability is ±1.6 % or less; the paper has 100."""
@@ -279,7 +274,7 @@ def compute(cell: Cell) -> JSON:
     if given["kind"] == "parasites":
         return _compute_parasites(given)
     setting = setting_of(given["sizes"], given["crash"], given["weak"])
-    spread = _SIMULATORS[given["engine"]](setting, given["runs"], given["seed"])
+    spread = find_simulator(given["engine"])(setting, given["runs"], given["seed"], 0)
     climbed = (spread.upward_messages > 0).mean(axis=0).tolist()
     return {
         "communities": [community.as_json() for community in spread.communities],

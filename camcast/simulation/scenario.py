@@ -7,15 +7,21 @@ TOML; `scenario_run` runs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import attrs
 from attrs import field, frozen, validators
 
 from camcast.doors import find_backend
+from camcast.experiment.communities import (
+    ScenarioError,
+    check_sizes,
+    check_topic,
+    check_topics,
+    unchanging,
+)
 from camcast.experiment.workload import Workload
 from camcast.parameters import Parameters
 from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
@@ -29,10 +35,6 @@ EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills 
 
 _PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 _NOT_NEGATIVE: Final = [validators.ge(0.0)]
-
-
-class ScenarioError(ValueError):
-    """A virtual scenario cannot be run; the message names what is wrong and what to do."""
 
 
 @frozen(kw_only=True)
@@ -152,16 +154,7 @@ class Churn:
         return load_churn(self.file)
 
 
-def _unchanging(sizes: Mapping[Topic, int]) -> Mapping[Topic, int]:
-    return MappingProxyType(dict(sizes))
-
-
-def _check_communities(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
-    if not sizes:
-        raise ScenarioError("there are no communities; give at least one, like .soccer = 10")
-    for topic, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ScenarioError(f"community {topic} has {size} processes; give 1 or more")
+def _check_processes(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
     if (total := sum(sizes.values())) > PROCESSES_MAX:
         raise ScenarioError(
             f"{total:,} processes in the communities are too many for the virtual network, which"
@@ -175,7 +168,9 @@ class VirtualScenario:
 
     name: str = field(default="virtual", validator=validators.min_len(1))
     seed: int = 1
-    communities: Mapping[Topic, int] = field(converter=_unchanging, validator=_check_communities)
+    communities: Mapping[Topic, int] = field(
+        converter=unchanging, validator=[check_sizes, _check_processes]
+    )
     """How many processes there are by topic; with churn, in which proportion they choose."""
     membership: str = "scamp"
     options: Mapping[str, object] = field(factory=dict)
@@ -212,7 +207,7 @@ class VirtualScenario:
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
             )
         if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
-            self._check_topic(self.workload.topic)
+            check_topic(self.communities, self.workload.topic)
         for crash in self.crashes:
             if crash.community is not None and crash.community not in self.communities:
                 raise ScenarioError(
@@ -236,24 +231,11 @@ class VirtualScenario:
         quiet = not (self.links.loss or self.stillborn or self.crashes or self.cuts)
         return quiet and self.churn is None
 
-    def levels(self, topic: Topic) -> Iterator[Topic]:
-        """Yield the communities that an event of `topic` is for, its own first, the root last."""
-        return (t for t in (topic, *topic.ancestors()) if t in self.communities)
-
     def publications(self) -> list[Publication]:
         """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
         publications = self.workload.load()
-        for publication in publications:
-            for topic in publication.topics:
-                self._check_topic(topic)
+        check_topics(self.communities, publications)
         return publications
-
-    def _check_topic(self, topic: Topic) -> None:
-        if topic not in self.communities:
-            raise ScenarioError(
-                f"the workload publishes on {topic}, which has no community; add one,"
-                f' like "{topic}" = 5'
-            )
 
     def as_json(self) -> dict[str, Any]:
         """Return the scenario as JSON takes it, with the names of a scenario file."""

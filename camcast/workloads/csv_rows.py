@@ -18,6 +18,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.workloads.publication import WorkloadError
+from camcast.workloads.text_lines import read_text
 
 T = TypeVar("T")
 
@@ -69,17 +70,7 @@ def read_rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> list[
 
 
 def _lines(path: Path, delimiter: str, header: str) -> list[tuple[int, list[str]]]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")  # a spreadsheet may put a BOM first
-    except OSError as error:
-        raise WorkloadError(
-            path, None, f"cannot be read ({error.strerror}); give a file with {header}"
-        ) from None
-    except UnicodeDecodeError as error:
-        wrong, before = error.object[error.start], error.object[: error.start]
-        raise WorkloadError(
-            path, before.count(b"\n") + 1, f"byte {wrong:#04x} is not UTF-8; save it as UTF-8"
-        ) from None
+    text = read_text(path, header)
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,

@@ -1,4 +1,4 @@
-"""The lines of a text file that is no table with a header."""
+"""A text file as a whole, and the lines of one that is no table with a header."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from camcast.workloads.publication import WorkloadError
 
 
-def read_lines(path: Path, wanted: str) -> list[str]:
-    r"""Read the lines, which end with ``\n`` or ``\r\n``; `wanted` says what they should be.
+def read_text(path: Path, wanted: str) -> str:
+    """Read a file; raises `WorkloadError` if it cannot be read or is not UTF-8.
 
-    Raises `WorkloadError` when the file cannot be read, is not UTF-8 or is empty.
+    `wanted` says what the file should be.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # an editor may put a BOM first
+        return path.read_bytes().decode("utf-8-sig")  # an editor may put a BOM first
     except OSError as error:
         raise WorkloadError(
             path, None, f"cannot be read ({error.strerror}); give a file with {wanted}"
@@ -23,6 +23,14 @@ def read_lines(path: Path, wanted: str) -> list[str]:
         raise WorkloadError(
             path, before.count(b"\n") + 1, f"byte {wrong:#04x} is not UTF-8; save it as UTF-8"
         ) from None
+
+
+def read_lines(path: Path, wanted: str) -> list[str]:
+    r"""Read the lines, which end with ``\n`` or ``\r\n``; `wanted` says what they should be.
+
+    Raises `WorkloadError` as `read_text` does, and when the file is empty.
+    """
+    text = read_text(path, wanted)
     if not text.strip():
         raise WorkloadError(path, 1, f"the file is empty; write {wanted} into it")
     # not splitlines(): a form feed or U+2028 would shift the numbers of the lines below it

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from camcast.experiment.communities import ScenarioError
 from camcast.experiment.workload import Workload
 from camcast.parameters import Parameters
 from camcast.simulation.scenario import (
@@ -16,7 +17,6 @@ from camcast.simulation.scenario import (
     Crashes,
     Links,
     Partition,
-    ScenarioError,
     VirtualScenario,
 )
 from camcast.simulation.scenario_file import read_virtual_scenario

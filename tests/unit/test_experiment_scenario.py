@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from camcast.experiment.communities import ScenarioError
 from camcast.experiment.departures import departures
-from camcast.experiment.scenario import Scenario, ScenarioError, chain, find_scenario
+from camcast.experiment.scenario import Scenario, chain, find_scenario
 from camcast.experiment.scenario_file import read_scenario
 from camcast.experiment.schedule import Plan, due
 from camcast.experiment.workload import Workload
