@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from attrs import define
 
@@ -33,6 +33,10 @@ from overlays.kademlia_overlay import Found, KademliaOverlay, OverlayError
 from overlays.kademlia_table import Address, usable
 
 log = logging.getLogger(__name__)
+
+LOOKS_MAX: Final = 3
+# chosen: how often nobody may be found, while calls fail, before it is believed: who believes it
+# founds the community once more. The dead are no longer asked the second time.
 
 
 def endpoint(address: str) -> Address:
@@ -196,13 +200,17 @@ class KademliaDiscovery(Discovery):
 
     async def _find(self, topic: Topic, search: _Search) -> Found:
         """Look until the answer is one for everybody who has asked by then."""
+        looks = 0
         while True:
             announced, wanted = self._announced.get(topic.group), search.wanted
             if announced is not None:
                 await asyncio.wait([announced])
             found = await self._overlay.find(topic.group, wanted)
+            looks += 1
             if found.unreachable:
                 return found
+            if found.doubtful and looks < LOOKS_MAX:
+                continue
             changed = self._announced.get(topic.group) not in (None, announced)
             more = search.wanted > wanted and len(found.contacts) == wanted
             if not (changed and not found.contacts) and not more:

@@ -45,7 +45,9 @@ QUORUM: Final = 4
 # 8, a find takes 30 % more calls and 0.2 to 0.3 s more; sizes are as good (measured, 100 nodes).
 VOUCHERS: Final = 2  # chosen: one liar is not enough; honest neighbourhoods overlap in dozens
 ASKED_MAX: Final = 64  # chosen: three times the k nearest; bounds what a liar can make us do
-POINTS: Final = 8  # chosen: a power of two, so that points spread evenly; 8 cells of 10 members
+POINTS_MAX: Final = 8
+# chosen: a power of two, so that points spread evenly; 8 cells of 10 members
+POINTS_SHARE: Final = 2  # chosen: members wanted a point, a fifth of a cell; see `points_for`
 CELL_MEMBERS_MAX: Final = 12
 # chosen: on average; then 1 % of the cells have more than the k = 20 that a crawl finds (Poisson)
 SUBTREE: Final = 1 << 8 * (NODE_ID_BYTES - GROUP_ID_BYTES)  # identifiers of a community
@@ -80,6 +82,7 @@ class Crawl:
         self.done: asyncio.Future[None] = protocol.loop.create_future()
         self.asked = 0
         self.answers = 0
+        self.failures = 0
         self._protocol = protocol
         self._target = target
         self._target_number = int.from_bytes(target)
@@ -174,6 +177,7 @@ class Crawl:
     def _on_done(self, candidate: _Candidate, answer: Any) -> None:
         candidate.call = None
         candidate.slow = False
+        self.failures += answer is None
         if answer is None or answer[0] != candidate.node.id:
             del self._pool[candidate.node.id]
             self._failed[candidate.node.id] = None
@@ -191,6 +195,14 @@ class Crawl:
                     self._protocol.counters.refused += 1
             self._on_answer(self)
         self._advance()
+
+
+def points_for(wanted: int) -> int:
+    """Return how many points to look for, for so many members: a power of two.
+
+    A table wants ln N + c members, and all points; a few contacts cost half of that or less.
+    """
+    return min(POINTS_MAX, 1 << max(0, ceil(wanted / POINTS_SHARE) - 1).bit_length())
 
 
 def points(group: GroupId, number: int, rng: Random) -> list[bytes]:

@@ -9,9 +9,9 @@ no community has one random identifier (a bootstrap node has no other). It is gi
 first community is joined, unless its port was asked for: others may have been told of that port.
 
 *Finding* a group: one crawl towards a random point of its subtree; if that sees k members or
-more, `POINTS` crawls at once. Members are drawn from what they found (`kademlia_crawl`) and asked
-for their contact, as many at a time as are still wanted; for each that is slow, another. Who
-answers with a contact, and a topic whose hash is the group, is alive and is a contact.
+more, some more at once (`points_for`). Members are drawn from what they found (`kademlia_crawl`)
+and asked for their contact, as many at a time as are still wanted; for each that is slow, another.
+Who answers with a contact, and a topic whose hash is the group, is alive and is a contact.
 
 *Upkeep.* Every identifier looks for itself and for a random point, pings those whom it doubts
 or has not heard of for longest, and asks the bootstrap nodes and remembered contacts now and
@@ -31,6 +31,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from heapq import nsmallest
 from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal
@@ -40,14 +41,15 @@ from attrs import define, field, frozen
 from camcast.identity import UNKNOWN_PEER, Contact
 from camcast.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.kademlia_contacts import ContactRound
-from overlays.kademlia_crawl import POINTS, Crawl, Survey, is_member, points, survey
+from overlays.kademlia_crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia_memory import REMEMBERED_MAX, recall, remember
+from overlays.kademlia_patience import Patience
 from overlays.kademlia_protocol import NODE_ID_BYTES, Call, Protocol
 from overlays.kademlia_table import NEIGHBOURS, Address, Counters, Limits, Neighbour, usable
 
 log = logging.getLogger(__name__)
 
-FIND_SECONDS_MAX: Final = 8.0  # chosen: no answer from anybody, four times over (2.05 s a call)
+FIND_SECONDS_MAX: Final = 12.0  # chosen: no answer from anybody, five times over (2.1 s a call)
 UPKEEP_SECONDS_MIN: Final = 2.0  # chosen: just over what a call takes to fail
 UPKEEP_SECONDS_MAX: Final = (
     60.0  # chosen: 73 datagrams a minute, 211 bytes/s (measured, 60 members)
@@ -75,6 +77,8 @@ class Found:
     """N_t, this process included if it is a member; None if nobody answered."""
     unreachable: tuple[str, ...] = ()
     """The addresses that were asked, if nobody answered."""
+    doubtful: bool = False
+    """No contacts, though there may be members: calls on the way to them, or to them, failed."""
     crawls: int = 0
     asked: int = 0
     """Calls that were made for it."""
@@ -119,6 +123,7 @@ class KademliaOverlay:
         self._port_required = port_required
         self._memory = memory
         self._limits = limits or Limits()
+        self._patience = Patience()
         self._upkeep_seconds = upkeep_seconds
         self._find_seconds_max = find_seconds_max
         self._remembered = dict.fromkeys(filter(usable, remembered))
@@ -241,7 +246,13 @@ class KademliaOverlay:
 
         def protocol() -> Protocol:
             return Protocol(
-                node_id, self._rng, self.counters, self._limits, self._own, self._on_heard
+                node_id,
+                self._rng,
+                self.counters,
+                self._limits,
+                self._own,
+                self._patience,
+                self._on_heard,
             )
 
         try:
@@ -313,10 +324,12 @@ class KademliaOverlay:
         began, calls = loop.time(), self.counters.calls
         search = _Search(group, wanted)
         self._finds += 1
+        late = False
         try:
             async with asyncio.timeout(self._find_seconds_max):
                 await self._search(search)
         except TimeoutError:
+            late = True
             log.debug("the search for %s took too long", group.hex())
         finally:
             self._finds -= 1
@@ -328,9 +341,12 @@ class KademliaOverlay:
             self._conclude(search)
         assert search.survey is not None
         silent = bool(search.addresses) and not search.reached
+        contacts = () if search.round is None else tuple(search.round.contacts)[:wanted]
+        failed = late or bool(search.survey.members) or any(c.failures for c in search.crawls)
         await self._retire_spare()
         return Found(
-            contacts=() if search.round is None else tuple(search.round.contacts)[:wanted],
+            contacts=contacts,
+            doubtful=failed and not contacts,
             size=None if silent else search.survey.size,
             unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
             crawls=len(search.crawls),
@@ -352,7 +368,7 @@ class KademliaOverlay:
         identity = self._identities.get(group) or next(iter(self._identities.values()))
         own = self._identities.get(group)
         me = None if own is None else own.protocol.node_id
-        targets = search.targets = points(group, POINTS, self._rng)
+        targets = search.targets = points(group, points_for(search.wanted), self._rng)
 
         def more(crawl: Crawl) -> None:
             if len(search.crawls) == 1:
@@ -398,8 +414,7 @@ class KademliaOverlay:
         for identity in self._identities.values():
             nearest = identity.protocol.router.find_neighbors(point, CRAWL_STARTS)
             known.update((node.id, node) for node in nearest)
-        distance: Callable[[Neighbour], int] = lambda n: n.long_id ^ point.long_id  # noqa: E731
-        return sorted(known.values(), key=distance)[:CRAWL_STARTS]
+        return nsmallest(CRAWL_STARTS, known.values(), key=lambda n: n.long_id ^ point.long_id)
 
     def _crawl(
         self,

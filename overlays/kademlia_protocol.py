@@ -12,8 +12,9 @@ No clock and no dice of upstream are consulted, so nothing has to be patched in 
 
 *Calls.* There are four: ``ping``, ``find_node``, ``contact`` (who are you, of which topic) and
 ``bye``, which is not answered. Each answer begins with the identifier of who answers. No values
-are stored or found. A call is sent up to three times under one call id; whoever made it is told
-when it gets slow, and once when it has ended. There are no tasks, so that none can be lost.
+are stored or found. A call is sent up to three times, each time for longer, depending on how long
+answers take (`kademlia_patience`); whoever made it is told when it gets slow, and once when it has
+ended. There are no tasks, so that none can be lost.
 
 *Proof.* An address is proven when it has answered a call of ours, whose 20 random bytes only who
 receives there can know. A neighbour comes into the table only with that proof and with the
@@ -41,11 +42,12 @@ from random import Random
 from typing import Annotated, Any, Final
 
 import msgspec
-from attrs import define
+from attrs import define, field
 from kademlia.protocol import KademliaProtocol  # type: ignore[import-untyped] # untyped
 
 from camcast.identity import Contact
 from camcast.topics import GROUP_ID_BYTES, NAME_BYTES_MAX
+from overlays.kademlia_patience import ATTEMPTS, Patience
 from overlays.kademlia_table import (
     FAILURES_MAX,
     NEIGHBOURS,
@@ -60,10 +62,8 @@ from overlays.kademlia_table import (
 log = logging.getLogger(__name__)
 
 NODE_ID_BYTES: Final = 20  # [kademlia 2.2.3] SHA-1
-ATTEMPT_SECONDS: Final = (0.35, 0.7, 1.0)
-# chosen: how long each sending of a call is waited for. The first is just over the 95 % quantile
-# of the round trips in the PlanetLab matrix, 325 ms [data/README]; then with patience. At 20 %
-# loss one call of 21 fails (0.36 ** 3).
+LATE_MAX: Final = 1024  # chosen: given up calls whose answers may still come; some 200 kB
+LAG_SECONDS: Final = 0.1  # chosen: a timer this late says that it was this process that was slow
 DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole; our longest is 930
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
@@ -112,9 +112,11 @@ class Call:
     """Is given the answer, None if there is none; called once, later than the call is made."""
     slow: Callable[[], None] | None
     number: bytes
+    """19 random bytes; the 20th of a call id is the number of the sending."""
     started: float
-    attempt: int = 0
-    timer: asyncio.Handle | None = None
+    sent: list[float] = field(factory=list)
+    """When it was sent, and again."""
+    timer: asyncio.TimerHandle | asyncio.Handle | None = None
 
     @property
     def address(self) -> Address:
@@ -141,6 +143,7 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         counters: Counters,
         limits: Limits,
         own: dict[bytes, Neighbour],
+        patience: Patience,
         heard: Callable[[Address, float, bool], bool],
     ) -> None:
         """Of every call's end, `heard(address, started, answered)` is told; it says who is gone.
@@ -157,6 +160,8 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         self.closed: asyncio.Future[None] = self.loop.create_future()
         self._rng = rng
         self._own = own
+        self._patience = patience
+        self._late: dict[bytes, Call] = {}
         self._tell = heard
         self._outstanding: dict[bytes, Call] = {}
         self._proven: dict[Address, float] = {}
@@ -212,6 +217,7 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         for call in list(self._outstanding.values()):
             call.cancel()
         self._introductions.clear()
+        self._late.clear()
         for timer in self._rechecks.values():
             timer.cancel()
         self._rechecks.clear()
@@ -236,7 +242,7 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         slow: Callable[[], None] | None = None,
     ) -> Call:
         """Make a call; see `Call`."""
-        number = self._rng.randbytes(NODE_ID_BYTES)
+        number = self._rng.randbytes(NODE_ID_BYTES - 1)
         now = self.loop.time()
         call = Call(self, target, method, arguments, done, slow, number, now)
         self._outstanding[number] = call
@@ -282,23 +288,39 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
             target = call.target
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
             # Whom we know most likely knows us. If it does not, it may not answer at length.
-            arguments = (*arguments, b"" if known and not call.attempt else PADDING)
-        self._send(b"\x00" + call.number + _encode((call.method, arguments)), call.address)
-        delay = ATTEMPT_SECONDS[call.attempt]
-        call.attempt += 1
-        call.timer = self.loop.call_later(delay, self._timeout, call.number)
+            arguments = (*arguments, b"" if known and not call.sent else PADDING)
+        attempt = len(call.sent)
+        head = b"\x00" + call.number + bytes((attempt,))
+        self._send(head + _encode((call.method, arguments)), call.address)
+        now = self.loop.time()
+        call.sent.append(now)
+        self._await(call, now + self._patience.seconds(attempt))
+
+    def _await(self, call: Call, until: float) -> None:
+        call.timer = self.loop.call_at(until, self._overdue, call.number, until)
+
+    def _overdue(self, number: bytes, until: float) -> None:
+        """Wait as much longer as this process itself is late: the answer may be here unread."""
+        lag = self.loop.time() - until
+        if lag > LAG_SECONDS:
+            self._await(self._outstanding[number], until + 2 * lag)
+        else:
+            self._timeout(number)
 
     def _timeout(self, msg_id: bytes) -> None:
         """Send a call again, or give it up."""
         call = self._outstanding[msg_id]
-        if call.attempt < len(ATTEMPT_SECONDS):
+        if len(call.sent) < len(ATTEMPTS):
             self._attempt(call)
-            if call.attempt == 2:
+            if len(call.sent) == 2:
                 self.counters.slow += 1
                 if call.slow is not None:
                     call.slow()
             return
         self.counters.timeouts += 1
+        if len(self._late) >= LATE_MAX:
+            del self._late[next(iter(self._late))]
+        self._late[call.number] = call
         self._fail(call)
 
     def _fail(self, call: Call) -> None:
@@ -322,8 +344,13 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
             self.check(node)
 
     def _accept_response(self, msg_id: bytes, data: bytes, address: Address) -> None:
-        call = self._outstanding.get(msg_id)
-        if call is None or call.address != address:
+        number, attempt = msg_id[:-1], msg_id[-1]
+        call = self._outstanding.get(number) or self._late.get(number)
+        if call is None or call.address != address or attempt >= len(call.sent):
+            self.counters.stray += 1
+            return
+        self._patience.learn(self.loop.time() - call.sent[attempt])
+        if self._late.pop(number, None) is not None:
             self.counters.stray += 1
             return
         try:

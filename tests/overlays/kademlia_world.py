@@ -10,7 +10,7 @@ from camcast.identity import Contact, PeerId
 from camcast.simulation.network import VirtualNetwork, address_of
 from camcast.simulation.virtual_datagrams import DatagramNetwork, ip_of
 from camcast.simulation.virtual_loop import VirtualLoop
-from camcast.simulation.weather import Climate, LogNormal
+from camcast.simulation.weather import Climate, Latency, LogNormal
 from camcast.streams import stream
 from camcast.topics import Topic
 from overlays.kademlia_overlay import Found, KademliaOverlay
@@ -28,9 +28,9 @@ def contact_of(number: int) -> Contact:
 class World:
     """Host 0 is the bootstrap node; latencies are those of PlanetLab."""
 
-    def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
+    def __init__(self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None) -> None:
         self.seed = seed
-        network = VirtualNetwork(seed, Climate(latency=LogNormal(), loss=loss))
+        network = VirtualNetwork(seed, Climate(latency=latency or LogNormal(), loss=loss))
         self.weather = network.weather
         self.datagrams = DatagramNetwork(network.queue, network.weather)
         self.loop = VirtualLoop(self.datagrams, run_seconds_max=20_000)
