@@ -13,17 +13,21 @@ from random import Random, SystemRandom
 from types import TracebackType
 from typing import Final, Literal
 
+import attrs
+
 from camcast import typed
 from camcast.addresses import check_address, is_loopback, is_numeric, is_wildcard
-from camcast.doors import find_backend, find_discovery
+from camcast.doors import find_discovery
 from camcast.events import Event, Receipt
 from camcast.gateways import parse_gateways, read_gateways, resolve_gateways
 from camcast.identity import Contact
+from camcast.interests import Interest
 from camcast.live.pipes import OutputPipes, PipeLimits
 from camcast.live.runner import Runner
 from camcast.node import NodeCounters, Settings
 from camcast.parameters import Parameters
 from camcast.participation import Participation
+from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.subscription import (
     QUEUE_LENGTH,
     EventCallback,
@@ -75,7 +79,9 @@ class CommunityManager:
         async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
             soccer = await manager.join(".soccer")
 
-    `membership` names the backend that keeps the tables, `options` its parameters.
+    `membership` names the backend that keeps the tables, `options` its parameters. `protocol` is
+    ``"camcast"``, or one of the systems that it is compared with (`camcast.protocols`), with
+    `protocol_options`; of these some must know all `topics` that there are.
     `gateways` are addresses, addresses by topic, or the path of a TOML file
     (`camcast.gateways`); without any, the process founds what it joins. `bind` is where it
     listens (port 0: any free one), `advertise` what it tells others, needed when `bind` is a
@@ -96,12 +102,16 @@ class CommunityManager:
         insecure: bool = False,
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
+        protocol: str = "camcast",
+        protocol_options: Mapping[str, object] | None = None,
+        topics: Iterable[TopicLike] = (),
         remember: Path | None = None,
         trace: Sink | None = None,
         pipes: OutputPipes | None = None,
         rng: Random | None = None,
     ) -> None:
-        backend = find_backend(membership)
+        chosen = find_protocol(protocol, protocol_options)
+        backend = backend_for(chosen, membership)
         self._settings = Settings(
             backend=backend,
             discovery=find_discovery(backend.discovery),
@@ -111,6 +121,8 @@ class CommunityManager:
             ),
             parameters=parameters or Parameters(),
             remember=remember,
+            protocol=chosen,
+            topics=tuple(_topic(topic) for topic in topics),
         )
         self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
         self._trace = trace
@@ -132,14 +144,7 @@ class CommunityManager:
         pipes = open_pipes() if self._given_pipes is None else self._given_pipes
         try:
             self._runner = Runner(
-                Settings(
-                    backend=settings.backend,
-                    discovery=settings.discovery,
-                    options=settings.options,
-                    gateways=gateways,
-                    parameters=settings.parameters,
-                    remember=settings.remember,
-                ),
+                attrs.evolve(settings, gateways=gateways),
                 pipes,
                 bind=self._bind,
                 advertise=self._advertise,
@@ -406,15 +411,23 @@ class Community:
         on_lagged: LaggedCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
         overflow: Overflow = Overflow.DROP_OLDEST,
+        where: str | Interest | None = None,
     ) -> Subscription:
         """Receive the events of this topic and its subtopics, this process's own included.
 
         Without a callback, iterate the subscription. A coroutine function runs as a task, a
         plain one in a thread of its own, so that it may block. Starts to join if the process
         is no member yet; await `join` or `ready` to know when it is.
+
+        `where`, such as "mag >= 5", leaves out what does not match it: a filter here, which
+        changes nothing of what others send. It looks at the fields of an attrs instance, or at
+        a payload that is a JSON object. Raises `InterestError` for a text that is no interest.
         """
+        interest = Interest.parse(where) if isinstance(where, str) else where
         self._take_part()
-        subscription = Subscription(callback, on_lagged, queue_length, overflow, self._ended)
+        subscription = Subscription(
+            callback, on_lagged, queue_length, overflow, self._ended, where=interest
+        )
         if subscription.running is not None:
             self._callbacks.add(subscription.running)
             subscription.running.add_done_callback(self._callbacks.discard)

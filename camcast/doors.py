@@ -8,7 +8,7 @@ use the same doors as a third party's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
@@ -108,6 +108,8 @@ class MembershipContext:
     topic: Topic
     rng: Random
     outlet: Outlet
+    interests: Sequence[Topic] = ()
+    """What this process has subscribed to through the group; changes as it subscribes."""
     watch: Callable[[bool, Contact], None] | None = None
     """For the topic table: told of every peer learned (True) or forgotten."""
 

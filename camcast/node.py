@@ -8,7 +8,9 @@ time `now`, and then drains `outbox`. The node decides everything and does nothi
 
 For each community it takes part in, it holds a `Participation`: a membership (who keeps the
 topic table is a plug), one `SuperLinks` for each super-topic, a dissemination protocol, and
-the window of events seen. One discovery serves the whole process.
+the window of events seen. One discovery serves the whole process. Protocols other than CAMCAST's
+have groups of their own instead of communities, some for several topics; events that may not
+interest this process are then counted as parasites and spread, but not delivered.
 
 An event record is looked at in this order (TRUST, check order): length, fixed header, known
 community, seen, then the rest. Only an event that is new to its community is decoded.
@@ -37,6 +39,7 @@ from camcast.doors import (
     Discovery,
     DiscoveryContext,
     DiscoveryFactory,
+    Membership,
     MembershipContext,
 )
 from camcast.events import Event, EventId, Receipt
@@ -56,14 +59,16 @@ from camcast.messages import Message
 from camcast.outbox import Deliver, Finding, Outbox, Outlet, Send, Token
 from camcast.parameters import Parameters
 from camcast.participation import Participation
-from camcast.protocols.camcast import Camcast
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.dissemination import Neighbourhood
+from camcast.protocols.protocol import Group, Protocol
 from camcast.topics import GroupId, Topic
 from camcast.trace import Trace, TraceKind
 from camcast.wire import FRAME_HEADER, Kind, MalformedError
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 LEFT_MAX: Final = 64  # chosen: communities left of late, to say goodbye to late messages
+CONTROL_SECONDS: Final = 10.0  # chosen: a killed process loses so much of its `control` records
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
 _MEMBERSHIP: Final = Kind.MEMBERSHIP  # a look-up less for every control record
@@ -85,6 +90,9 @@ class Settings:
     """Where the discovery keeps contacts from one run to the next, if it can."""
     parameters: Parameters = field(factory=Parameters)
     """The defaults of a community that is joined without parameters of its own."""
+    protocol: Protocol = field(factory=CamcastProtocol)
+    topics: tuple[Topic, ...] = ()
+    """All topics that exist, for protocols that must know them beforehand."""
 
 
 @define
@@ -107,24 +115,25 @@ class NodeCounters:
 
 
 class _Courier:
-    """Carries one community's copies into the node's outbox, and traces them."""
+    """Carries one group's copies into the node's outbox, and traces them."""
 
-    def __init__(self, node: Node, topic: Topic) -> None:
+    def __init__(self, node: Node, group: Topic, interests: Sequence[Topic]) -> None:
         self._node = node
-        self._topic = topic
-        self._group = topic.group
+        self._group = group.group
+        self._interests = interests
 
-    def send(self, event: Event, peers: Sequence[Contact]) -> None:
+    def send(self, event: Event, peers: Sequence[Contact], group: Topic | None = None) -> None:
         """See `camcast.protocols.dissemination.Courier`."""
         if not peers:
             return
         node = self._node
-        record = wire.encode_event(event, event.hops + 1, self._group, node.me.peer)
+        within = self._group if group is None else group.group
+        record = wire.encode_event(event, event.hops + 1, within, node.me.peer)
         node.outbox.sends.append(Send([peer.address for peer in peers], record, False))
         node.counters.event_copies_sent += len(peers)
         if node.trace is not None:
             for peer in peers:
-                node.trace_event("send", event, self._topic, peer.peer)
+                node.trace_event("send", event, self._interests[0], peer.peer)
 
     def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact]) -> None:
         """See `camcast.protocols.dissemination.Courier`."""
@@ -136,11 +145,19 @@ class _Courier:
         node.counters.upward_sent += len(peers)
         if node.trace is not None:
             for peer in peers:
-                node.trace_event("upward", event, self._topic, peer.peer)
+                node.trace_event("upward", event, self._interests[0], peer.peer)
 
     def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
         """See `camcast.protocols.dissemination.Courier`."""
         return self._node.hand_over(event, super_topic, nearest)
+
+    def membership(self, group: Topic) -> Membership | None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        return self._node.membership(group)
+
+    def pass_into(self, event: Event, group: Topic) -> None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        self._node.pass_into(event, group)
 
 
 class Node:
@@ -162,6 +179,9 @@ class Node:
         self.outbox = Outbox()
         self.counters = NodeCounters()
         self.trace = trace
+        if trace is not None:
+            self.outbox.control_bytes = {}
+        self._control_due = CONTROL_SECONDS
         self._settings = settings
         self._rng = rng
         self._epoch = epoch
@@ -170,6 +190,8 @@ class Node:
         self._now = 0.0
         self._joining: list[Participation] = []
         self._participations: dict[GroupId, Participation] = {}
+        self._homes: dict[GroupId, Participation] = {}
+        """By the topic subscribed to, the group in which its events start."""
         self._left: dict[GroupId, Participation] = {}
         self.on_finding: Callable[[Finding], None] | None = None
         """The driver's: takes the answers of a discovery with a transport of its own, which come
@@ -192,12 +214,12 @@ class Node:
     # -- what drivers and applications read ------------------------------------------------
 
     def participation(self, topic: Topic) -> Participation | None:
-        """Return this process's part in a community, or None."""
-        return self._participations.get(topic.group)
+        """Return this process's part in the community of a topic that it has joined, or None."""
+        return self._homes.get(topic.group)
 
     @property
     def participations(self) -> Iterable[Participation]:
-        """Every community that this process takes part in, in the order of joining."""
+        """Every group that this process takes part in, in the order of joining."""
         return self._participations.values()
 
     # -- commands --------------------------------------------------------------------------
@@ -215,37 +237,60 @@ class Node:
         independently (3.6). Joining again returns the participation that is there.
         """
         self._now = now
-        existing = self._participations.get(topic.group)
-        if existing is not None:
-            return existing
-        if super_topics is None:
+        home = self._homes.get(topic.group)
+        if home is not None:
+            return home
+        settings = self._settings
+        if not settings.protocol.linked:
+            super_topics = ()
+        elif super_topics is None:
             super_topics = () if topic.super_topic is None else (topic.super_topic,)
-        parameters = parameters or self._settings.parameters
-        participation = self._participate(topic, tuple(super_topics), parameters)
-        self._participations[topic.group] = participation
-        self._joining.append(participation)
-        self._left.pop(topic.group, None)
-        self.discovery.announce(topic, now)
-        self.discovery.seek(topic, CONTACTS_WANTED, now)
+        groups = settings.protocol.groups(topic, settings.topics, self.me.peer)
+        for group in groups:
+            participation = self._participations.get(group.topic.group)
+            if participation is None:
+                self._enter(group, topic, tuple(super_topics), parameters or settings.parameters)
+            elif topic not in participation.interests:
+                participation.interests.append(topic)
+        home = self._homes[topic.group] = self._participations[groups[0].topic.group]
         self._settle()
-        return participation
+        return home
+
+    def _enter(
+        self, group: Group, topic: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
+    ) -> None:
+        participation = self._participate(group, topic, super_topics, parameters)
+        self._participations[group.topic.group] = participation
+        self._joining.append(participation)
+        self._left.pop(group.topic.group, None)
+        self.discovery.announce(group.topic, self._now)
+        self.discovery.seek(group.topic, CONTACTS_WANTED, self._now)
 
     def leave(self, topic: Topic, now: float) -> None:
         """Leave a community politely; events of it that still arrive are dropped."""
         self._now = now
-        participation = self._participations.pop(topic.group, None)
-        if participation is None:
+        if self._homes.pop(topic.group, None) is None:
             return
+        for participation in list(self._participations.values()):
+            if participation.interests == [topic]:
+                self._quit(participation)
+            elif topic in participation.interests:
+                participation.interests.remove(topic)
+        self._settle()
+        self.trace_control(now)
+
+    def _quit(self, participation: Participation) -> None:
+        topic = participation.topic
+        del self._participations[topic.group]
         participation.leaving = True
         if participation in self._joining:
             self._joining.remove(participation)
         if len(self._left) >= LEFT_MAX:
             del self._left[next(iter(self._left))]
         self._left[topic.group] = participation
-        self.discovery.withdraw(topic, now)
-        participation.membership.leave(now)
-        self._record("leave", participation.topic)
-        self._settle()
+        self.discovery.withdraw(topic, self._now)
+        participation.membership.leave(self._now)
+        self._record("leave", participation.subscribed)
 
     def publish(
         self,
@@ -262,7 +307,7 @@ class Node:
         """
         self._now = now
         wire.check_payload(payload)
-        participation = self._participations[topic.group]
+        participation = self._homes[topic.group]
         if self._sequence == wire.SEQUENCE_MAX:  # a new epoch, as after a restart
             self._epoch, self._sequence = self._epoch + 1, 0
         self._sequence += 1
@@ -304,6 +349,8 @@ class Node:
             if participation is not None and participation.serial == serial:
                 self._wake_participation(participation, token.kind, name)
         self._settle()
+        if self.trace is not None and now >= self._control_due:
+            self.trace_control(now)
 
     def contacts_found(self, finding: Finding, now: float) -> None:
         """Take an answer that the discovery gave outside of a step; see `on_finding`."""
@@ -333,14 +380,19 @@ class Node:
             elif participation.seen.knows(publisher, epoch, sequence):
                 counters.duplicates += 1
                 if self.trace is not None:
-                    self._trace_duplicate(frame, start, end, participation.topic)
+                    self._trace_duplicate(frame, start, end, participation.subscribed)
             else:
                 # Decoded before it counts as seen: a forged copy must not poison the event.
                 event = wire.decode_event(frame, start, end)
-                counters.events += 1
+                wanted = participation.wants(event.topic)
+                if wanted:
+                    counters.events += 1
+                else:
+                    counters.parasites += 1
                 if self.trace is not None:
                     sender = wire.sender(frame, start)
-                    self.trace_event("receive", event, participation.topic, sender)
+                    kind: TraceKind = "receive" if wanted else "parasite"
+                    self.trace_event(kind, event, participation.subscribed, sender)
                 self._take(participation, event)
             start = end
 
@@ -364,14 +416,30 @@ class Node:
             self._links_outlet(event.topic.group).send([stranger], Gone(left.topic.name))
 
     def _take(self, participation: Participation, event: Event) -> tuple[int, int]:
-        """Let an event into one of this process's communities, if it is new there."""
+        """Let an event into one of this process's groups, if it is new there."""
         if not participation.seen.first_time(*event.id):
             return 0, 0
         left_for = participation.dissemination.disseminate(event, self._now)
-        self.outbox.deliveries.append(Deliver(participation.topic.group, event))
-        if self.trace is not None:
-            self.trace_event("deliver", event, participation.topic)
+        if not participation.transit:
+            for topic in participation.interests:
+                if not participation.parasitic or topic.includes(event.topic):
+                    self.outbox.deliveries.append(Deliver(topic.group, event))
+                    if self.trace is not None:
+                        self.trace_event("deliver", event, topic)
         return left_for
+
+    def membership(self, group: Topic) -> Membership | None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        participation = self._participations.get(group.group)
+        if participation is None or not participation.joined:
+            return None
+        return participation.membership
+
+    def pass_into(self, event: Event, group: Topic) -> None:
+        """See `camcast.protocols.dissemination.Courier`."""
+        participation = self._participations.get(group.group)
+        if participation is not None and participation.joined:
+            self._take(participation, event)
 
     def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
         """See `camcast.protocols.dissemination.Courier`."""
@@ -405,6 +473,8 @@ class Node:
                 return
             membership = participation.membership
             membership.receive(source, membership.decoder.decode(body), self._now)
+        elif kind is Kind.PROTOCOL:
+            self._receive_protocol(source, group, body)
         elif kind is Kind.LINKS:
             self._receive_links(source, group, links_module.DECODER.decode(body))
         elif self.discovery.decoder is None:
@@ -412,6 +482,14 @@ class Node:
         else:
             message = self.discovery.decoder.decode(body)
             self.discovery.receive(source, group, message, self._now)
+
+    def _receive_protocol(self, source: Contact, group: GroupId, body: bytes) -> None:
+        participation = self._participations.get(group)
+        decoder = None if participation is None else participation.dissemination.decoder
+        if participation is None or decoder is None:
+            self.counters.stray_controls += 1
+        else:
+            participation.dissemination.receive(source, decoder.decode(body), self._now)
 
     def _receive_links(self, source: Contact, group: GroupId, message: Message) -> None:
         """Answer for a super-community, or pass an answer to the links of community `group`."""
@@ -444,17 +522,19 @@ class Node:
     # -- inside ----------------------------------------------------------------------------
 
     def _participate(
-        self, topic: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
+        self, group: Group, interest: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
     ) -> Participation:
         self._serial += 1
-        backend, group, serial = self._settings.backend, topic.group, self._serial
+        backend, topic, serial = self._settings.backend, group.topic, self._serial
+        interests = [interest]
         membership = backend.keeper(
             MembershipContext(
                 me=self.me,
                 topic=topic,
                 rng=self._rng,
-                outlet=Outlet(self.outbox, self.me, Kind.MEMBERSHIP, group, serial),
-                watch=None if self.trace is None else partial(self._watch, topic),
+                outlet=Outlet(self.outbox, self.me, Kind.MEMBERSHIP, topic.group, serial),
+                interests=interests,
+                watch=None if self.trace is None else partial(self._watch, interests),
             ),
             self._settings.options or backend.options(),
         )
@@ -463,7 +543,7 @@ class Node:
                 me=self.me,
                 super_topic=super_topic,
                 parameters=parameters,
-                outlet=Outlet(self.outbox, self.me, Kind.LINKS, group, serial, number),
+                outlet=Outlet(self.outbox, self.me, Kind.LINKS, topic.group, serial, number),
                 rng=self._rng,
                 peers=partial(membership.peers().sample, rng=self._rng),
                 size=membership.size,
@@ -471,17 +551,30 @@ class Node:
             )
             for number, super_topic in enumerate(super_topics)
         ]
-        dissemination = Camcast(
+        dissemination = group.dissemination(
             Neighbourhood(
+                me=self.me,
+                group=topic,
+                interests=interests,
                 membership=membership,
                 links=links,
                 parameters=parameters,
-                courier=_Courier(self, topic),
+                courier=_Courier(self, topic, interests),
+                outlet=Outlet(self.outbox, self.me, Kind.PROTOCOL, topic.group, serial),
                 rng=self._rng,
             )
         )
         return Participation(
-            topic, super_topics, parameters, membership, links, dissemination, serial
+            topic=topic,
+            interests=interests,
+            super_topics=super_topics,
+            parameters=parameters,
+            membership=membership,
+            links=links,
+            dissemination=dissemination,
+            transit=group.transit,
+            parasitic=self._settings.protocol.parasitic,
+            serial=serial,
         )
 
     def _wake_participation(
@@ -489,6 +582,8 @@ class Node:
     ) -> None:
         if kind is Kind.MEMBERSHIP:
             participation.membership.wake(tuple(name), self._now)
+        elif kind is Kind.PROTOCOL:
+            participation.dissemination.wake(tuple(name), self._now)
         elif name == ["retry"]:
             if not participation.joined:
                 self.discovery.seek(participation.topic, CONTACTS_WANTED, self._now)
@@ -542,13 +637,15 @@ class Node:
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
                 self._found(finding)
-        if self._joining:
-            for participation in [p for p in self._joining if p.joined]:
-                self._joining.remove(participation)
-                self._record("join", participation.topic)
+        joined = [participation for participation in self._joining if participation.joined]
+        if joined:
+            self._joining = [p for p in self._joining if not p.joined]
+            for participation in joined:
+                self._record("join", participation.subscribed)
                 for link in participation.links:
                     link.start(self._now)
-                self._settle()
+                participation.dissemination.start(self._now)
+            self._settle()
 
     def _members(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of a community that this process is in, itself first."""
@@ -595,14 +692,26 @@ class Node:
         if self.trace is not None:
             self._record(kind, community, peer, event)
 
+    def trace_control(self, now: float) -> None:
+        """Trace the control traffic since the last time; drivers call this at a run's end."""
+        sent = self.outbox.control_bytes
+        if self.trace is None or sent is None:
+            return
+        self._control_due = now + CONTROL_SECONDS
+        for group, size in sent.items():
+            part = self._participations.get(group) or self._left.get(group)
+            community = "" if part is None else part.subscribed.name
+            self.trace.record(now, "control", community=community, size=size)
+        sent.clear()
+
     def _trace_duplicate(self, frame: bytes, start: int, end: int, community: Topic) -> None:
         # Without a trace nobody looks into a duplicate, so what is in it must not matter here.
         with suppress(MalformedError):
             event = wire.decode_event(frame, start, end)
             self.trace_event("duplicate", event, community, wire.sender(frame, start))
 
-    def _watch(self, topic: Topic, learned: bool, contact: Contact) -> None:
-        self._record("learn" if learned else "forget", topic, contact.peer)
+    def _watch(self, interests: Sequence[Topic], learned: bool, contact: Contact) -> None:
+        self._record("learn" if learned else "forget", interests[0], contact.peer)
 
     def _record(
         self,

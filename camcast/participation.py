@@ -1,4 +1,4 @@
-"""Participation: what a process holds for one community that it takes part in."""
+"""Participation: what a process holds for one group, such as a community, that it is in."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within 
 
 @define(eq=False)
 class Participation:
-    """One community that this process takes part in (paper 000, 2.1: it is "interested")."""
+    """One group that this process takes part in (paper 000, 2.1: it is "interested")."""
 
     topic: Topic
+    """The group's; in CAMCAST that of a community."""
+    interests: list[Topic]
+    """What was subscribed to through it; in CAMCAST its own topic alone."""
     super_topics: tuple[Topic, ...]
     parameters: Parameters
     membership: Membership
     links: list[SuperLinks]
     dissemination: Dissemination
+    transit: bool
+    """Whether events pass through, and are delivered in another group."""
+    parasitic: bool
+    """Whether events may come that do not interest this process."""
     serial: int
     """Tells its timers from those of an earlier participation in the same community."""
     seen: Seen = field(factory=Seen)
@@ -35,6 +42,15 @@ class Participation:
     unreachable: tuple[str, ...] = ()
     """The gateways that were asked when not one of them answered; empty once one does."""
     retry_seconds: float = RETRY_SECONDS
+
+    @property
+    def subscribed(self) -> Topic:
+        """The first topic subscribed to, under which is traced what happens in the group."""
+        return self.interests[0]
+
+    def wants(self, topic: Topic) -> bool:
+        """Say whether an event of this topic interests the process."""
+        return not self.parasitic or any(mine.includes(topic) for mine in self.interests)
 
     @property
     def joined(self) -> bool:

@@ -2,9 +2,10 @@
 
 Each subscription has a bounded queue of its own. The node puts events in and goes on; the
 subscriber takes them out at its own speed, in an ``async for``, in a coroutine callback (a
-task) or in a plain callback (a thread of its own, so that it may block). When the queue is
-full, the chosen policy drops events, and the subscriber is told how many it missed. What a
-callback raises is logged and does not end the subscription.
+task) or in a plain callback (a thread of its own, so that it may block). What its interest does
+not match never enters the queue. When the queue is full, the chosen policy drops events, and the
+subscriber is told how many it missed. What a callback raises is logged and does not end the
+subscription.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.events import EventId
+from camcast.interests import Interest, attributes_of
 from camcast.topics import Topic
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,7 @@ class Subscription:
         queue_length: int,
         overflow: Overflow,
         on_close: Callable[[Subscription], None],
+        where: Interest | None = None,
     ) -> None:
         if queue_length < 1:
             raise ValueError(f"a subscription's queue holds at least 1 event, not {queue_length}")
@@ -94,6 +97,7 @@ class Subscription:
         self._on_close = on_close
         self._on_lagged = on_lagged
         self._overflow = overflow
+        self._where = where
         self._queue: deque[Received] = deque()
         self._length = queue_length
         self._unreported = 0
@@ -118,8 +122,11 @@ class Subscription:
         return self._closed
 
     def put(self, received: Received) -> None:
-        """Queue an event, dropping by the policy; never waits. Called by the community."""
-        if self._closed:
+        """Queue an event of interest, dropping by the policy; never waits.
+
+        Called by the community.
+        """
+        if self._closed or not self._wants(received):
             return
         if self._threaded:
             with self._lock:
@@ -162,6 +169,10 @@ class Subscription:
         _traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _wants(self, received: Received) -> bool:
+        where = self._where
+        return where is None or where.matches(received.topic, attributes_of(received.value))
 
     def _append(self, received: Received) -> None:
         if len(self._queue) >= self._length:

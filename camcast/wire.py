@@ -70,6 +70,7 @@ class Kind(IntEnum):
     MEMBERSHIP = 1
     LINKS = 2
     DISCOVERY = 3
+    PROTOCOL = 4
 
 
 _CONTROL_KINDS: Final = {int(kind): kind for kind in Kind if kind is not Kind.EVENT}

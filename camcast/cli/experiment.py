@@ -17,6 +17,7 @@ from camcast.experiment.progress import ProgressLine
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.summary import Summary
 from camcast.experiment.table import print_outcome
+from camcast.protocols.catalogue import find_protocol
 
 FAILURES: Final = (ExperimentError, OutputError)
 _TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column
@@ -32,8 +33,8 @@ def table_width(summary: Summary) -> int:
 def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: float = 0.0) -> Outcome:
     """Run an experiment into a folder and print its summary, as a table or as JSON.
 
-    Exits with `EXIT_FAILED` if there were parasites, or, in a run that was not interrupted,
-    a reception below `reception_min`.
+    Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
+    that was not interrupted, a reception below `reception_min`.
     """
     folder = OutputFolder(path)
     with ProgressLine() as line:
@@ -45,6 +46,7 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
         print_outcome(outcome, console)
         console.print(f"output: {path}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
-    if outcome.parasites or missed:
+    parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
+    if parasites or missed:
         raise typer.Exit(EXIT_FAILED)
     return outcome

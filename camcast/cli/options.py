@@ -40,6 +40,22 @@ MembershipOptions = Annotated[
         help="A parameter of the membership, e.g. c=2 or heartbeat_seconds=1. Repeatable.",
     ),
 ]
+Protocol = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="camcast (default), or a system that it is compared with: broadcast, multicast,"
+        " hierarchical, rfpbcast, pmcast, hpmcast, percolation (docs/protocols.md).",
+    ),
+]
+ProtocolOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protocol-set",
+        metavar="NAME=VALUE",
+        help="A parameter of the protocol, e.g. clusters=3 or gamma=0.6. Repeatable.",
+    ),
+]
 GatewayFile = Annotated[
     Path | None,
     typer.Option("--gateways", metavar="FILE", help="TOML file with gateways by topic."),
@@ -104,13 +120,13 @@ def parameters(
     return Parameters(**values)  # type: ignore[arg-type]  # the names are the fields'
 
 
-def membership_options(given: list[str] | None) -> dict[str, object]:
-    """Read the NAME=VALUE pairs of --set; raises `OptionError` naming a wrong one."""
+def named_values(given: list[str] | None, option: str = "--set") -> dict[str, object]:
+    """Read the NAME=VALUE pairs of an option; raises `OptionError` naming a wrong one."""
     options: dict[str, object] = {}
     for pair in given or []:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
-            raise OptionError(f"--set takes NAME=VALUE, not {pair!r}")
+            raise OptionError(f"{option} takes NAME=VALUE, not {pair!r}")
         options[name.strip()] = value.strip()
     return options
 
@@ -139,6 +155,6 @@ def manager(
         bind=bind,
         advertise=advertise,
         insecure=insecure,
-        options=membership_options(settings),
+        options=named_values(settings),
         remember=remember,
     )

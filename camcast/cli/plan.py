@@ -14,7 +14,7 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.model import TABLE_WIDTH, prediction_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
-from camcast.cli.simulate import shown, simulated
+from camcast.cli.simulate_setting import shown, simulated
 from camcast.simulation.setting import SettingError
 from camcast.sweeps import SweepError
 

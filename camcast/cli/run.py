@@ -71,6 +71,8 @@ def run(
         float | None,
         typer.Option("--speed", help="Seconds of a real workload that pass in one second."),
     ] = None,
+    protocol: options.Protocol = None,
+    protocol_settings: options.ProtocolOptions = None,
     membership: Annotated[
         str | None,
         typer.Option("--membership", "-m", help="Who keeps the membership tables."),
@@ -110,8 +112,10 @@ def run(
         workload_given = _workload(workload, topic, events, rate, payload_bytes, speed)
         chosen = _base(scenario, community, sizes, workload_given)
         given: dict[str, Any] = {
+            "protocol": protocol,
+            "protocol_options": options.named_values(protocol_settings, "--protocol-set") or None,
             "membership": membership,
-            "options": options.membership_options(settings) or None,
+            "options": options.named_values(settings) or None,
             "processes": processes,
             "kill": kill,
             "seed": seed,

@@ -84,7 +84,7 @@ async def conduct(
     """
     plan = Plan.of(scenario)
     events = due(plan)
-    folder.write_scenario(scenario)
+    folder.write_scenario(scenario, "live")
     conductor = _Conductor(plan, events, folder, show)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -121,6 +121,8 @@ class _Conductor:
                 async with CommunityManager(
                     scenario.membership,
                     options=scenario.options,
+                    protocol=scenario.protocol,
+                    protocol_options=scenario.protocol_options,
                     parameters=scenario.parameters,
                     rng=stream(scenario.seed, "protocol", "gateway"),
                 ) as gateway:
@@ -155,6 +157,8 @@ class _Conductor:
                         communities={t.name: n for t, n in scenario.communities.items()},
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
+                        protocol=scenario.protocol,
+                        protocol_options=dict(scenario.protocol_options),
                         membership=scenario.membership,
                         options=dict(scenario.options),
                         parameters=attrs.asdict(scenario.parameters),
@@ -255,6 +259,7 @@ class _Conductor:
                 Trace(bytes.fromhex(peer), crashes).record(
                     self.killed_at, "crash", community=self.plan.topics[node].name
                 )
+        crashes.flush()  # for who watches
         largest = max(self.plan.scenario.communities.items(), key=lambda item: item[1])[0]
         for after in (0.0, *VIEWS_AT_SECONDS):
             await self.crew.pause(self.killed_at + after - loop.time())

@@ -25,6 +25,8 @@ class SetUp(Order, frozen=True, tag="set-up"):
     communities: dict[str, int]
     gateway: str
     trace: str
+    protocol: str
+    protocol_options: dict[str, Any]
     membership: str
     options: dict[str, Any]
     parameters: dict[str, Any]

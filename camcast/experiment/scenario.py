@@ -9,7 +9,6 @@ from typing import Any, Final
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors import find_backend
 from camcast.experiment.communities import (
     ScenarioError,
     check_sizes,
@@ -18,6 +17,7 @@ from camcast.experiment.communities import (
 )
 from camcast.experiment.workload import Workload
 from camcast.parameters import Parameters
+from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.topics import Topic
 from camcast.workloads import Publication
 
@@ -47,6 +47,9 @@ class Scenario:
     )
     """The number of nodes by topic; each node is in one community."""
     workload: Workload = field(factory=Workload)
+    protocol: str = "camcast"
+    protocol_options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the protocol (`camcast.protocols`)."""
     membership: str = "scamp"
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership, as `CommunityManager` takes them."""
@@ -75,7 +78,8 @@ class Scenario:
     """The p_sel of the events, in turn, instead of the parameters' (`Community.publish`)."""
 
     def __attrs_post_init__(self) -> None:
-        find_backend(self.membership).parse_options(self.options)
+        protocol = find_protocol(self.protocol, self.protocol_options)
+        backend_for(protocol, self.membership).parse_options(self.options)
         if self.kill and not 1 <= self.victims < self.processes:
             raise ScenarioError(
                 f"kill={self.kill} of {self.processes} processes kills {self.victims} of them;"
@@ -107,7 +111,8 @@ class Scenario:
             "topic": self.workload.topic.name,
             "file": None if self.workload.file is None else str(self.workload.file),
         }
-        return plain | {"options": dict(self.options)}
+        options = {"options": dict(self.options), "protocol_options": dict(self.protocol_options)}
+        return plain | options
 
 
 def communities_for(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
@@ -26,12 +26,13 @@ from typing import Protocol
 import attrs
 from attrs import define, field, frozen
 
-from camcast.experiment.communities import levels as levels_of
+from camcast.experiment.communities import levels
 from camcast.experiment.reading import Member, Published, Reading
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.view_law import view_law
 from camcast.models.reception import Level, predict
 from camcast.parameters import Parameters
+from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.topics import Topic
 
 
@@ -44,8 +45,8 @@ class CommunitySummary:
     """Members that did not crash."""
     view_mean: float | None
     """Mean size of their topic tables at the end of the run, before anybody leaves."""
-    view_law: float
-    """What it should be, by the membership's own law."""
+    view_law: float | None
+    """What it should be, by the membership's own law; None where there are several tables."""
     reception: float | None
     predicted: float | None
     """The reception that the model predicts (`camcast.models.reception`)."""
@@ -102,6 +103,14 @@ class Described(Protocol):
         """The number of processes by topic."""
 
     @property
+    def protocol(self) -> str:
+        """The name of the protocol."""
+
+    @property
+    def protocol_options(self) -> Mapping[str, object]:
+        """The protocol's options."""
+
+    @property
     def membership(self) -> str:
         """The name of the backend."""
 
@@ -121,7 +130,8 @@ def summarise(
 
     `predicted` adds the model's reception, which is for runs without loss and crashes.
     """
-    law = view_law(scenario.membership, scenario.options)
+    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     tallies = _tally(reading, published)
     views = reading.views(_end(reading))
@@ -131,7 +141,8 @@ def summarise(
     for node, count in reading.parasites.items():
         member = reading.members.get(node)
         parasites[member.topic if member else ""] += count
-    predictions = _predictions(published, scenario, law) if predicted else {}
+    predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
+    living = Counter(Topic.parse(member.topic) for member in alive)
     communities = []
     for topic in sorted(scenario.communities, key=lambda t: (t.level, t)):
         name = topic.name
@@ -144,7 +155,9 @@ def summarise(
                 topic=name,
                 processes=len(here),
                 view_mean=_ratio(sum(len(views[node]) for node in here), len(here)),
-                view_law=law(max(1, len(here))),
+                view_law=(
+                    law(max(1.0, protocol.home_size(topic, living))) if protocol.one_table else None
+                ),
                 reception=_ratio(tally.received, tally.expected),
                 predicted=predictions.get(name),
                 reliability=_ratio(tally.complete, tally.events),
@@ -175,7 +188,8 @@ def views_over_time(
     reading: Reading, scenario: Scenario, times: dict[str, float]
 ) -> dict[str, list[dict[str, object]]]:
     """Return, for each named time, the mean views of those alive then against their law."""
-    law = view_law(scenario.membership, scenario.options)
+    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
     over_time = {}
     for label, when in times.items():
         views = reading.views(when)
@@ -184,12 +198,13 @@ def views_over_time(
             if member.joined <= when < min(member.left, member.crashed):
                 here[member.topic].append(member)
         living = {member.node for members in here.values() for member in members}
+        sizes = {Topic.parse(topic): len(members) for topic, members in here.items()}
         over_time[label] = [
             {
                 "topic": topic,
                 "processes": len(members),
                 "view_mean": sum(len(views[m.node]) for m in members) / len(members),
-                "view_law": law(len(members)),
+                "view_law": law(protocol.home_size(Topic.parse(topic), sizes)),
                 "dead_entries": sum(len(views[m.node] - living) for m in members),
             }
             for topic, members in sorted(here.items())
@@ -253,9 +268,9 @@ def _predictions(
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, int] = defaultdict(int)
     for name, count in events.items():
-        topics = list(levels_of(scenario.communities, Topic.parse(name)))
-        levels = [_level(scenario, topic, law) for topic in topics]
-        for topic, reception in zip(topics, predict(levels), strict=True):
+        topics = list(levels(scenario.communities, Topic.parse(name)))
+        chain = [_level(scenario, topic, law) for topic in topics]
+        for topic, reception in zip(topics, predict(chain), strict=True):
             sums[topic.name] += count * reception
             weights[topic.name] += count
     return {topic: sums[topic] / weights[topic] for topic in sums}

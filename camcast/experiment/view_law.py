@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from random import Random
 
-from camcast.doors import MembershipContext, find_backend
+from camcast.doors import Backend, MembershipContext
 from camcast.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.outbox import Outbox, Outlet
 from camcast.topics import ROOT
 from camcast.wire import Kind
 
 
-def view_law(membership: str, options: Mapping[str, object]) -> Callable[[float], float]:
+def view_law(backend: Backend, options: Mapping[str, object]) -> Callable[[float], float]:
     """Return the backend's own law, from the size of a community to the mean view."""
-    backend = find_backend(membership)
     nobody = Contact(PeerId(bytes(PEER_ID_BYTES)), "tcp://127.0.0.1:1")  # it never acts
     keeper = backend.keeper(
         MembershipContext(

@@ -30,7 +30,9 @@ from camcast import (
     open_pipes,
 )
 from camcast.experiment import orders
+from camcast.protocols.catalogue import find_protocol
 from camcast.streams import stream
+from camcast.topics import Topic
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
@@ -47,6 +49,7 @@ class Worker:
         self._pipes = open_pipes()
         self._sink = JsonLinesSink(Path(setup.trace))
         self._parameters = Parameters(**setup.parameters)
+        self._protocol = find_protocol(setup.protocol, setup.protocol_options)
         self._managers: dict[int, CommunityManager] = {}
         self._communities: dict[int, Community] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -108,6 +111,9 @@ class Worker:
             setup.membership,
             gateways=[setup.gateway],
             options=setup.options,
+            protocol=setup.protocol,
+            protocol_options=setup.protocol_options,
+            topics=setup.communities,
             parameters=self._parameters,
             trace=self._sink,
             pipes=self._pipes,
@@ -163,8 +169,12 @@ class Worker:
     def _settled(self, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
         sizes = self._setup.communities
-        size = sizes[community.topic.name]
-        above = next((sizes[t.name] for t in community.topic.ancestors() if t.name in sizes), 0)
+        size = self._protocol.home_size(
+            community.topic, {Topic.parse(name): number for name, number in sizes.items()}
+        )
+        above = 0
+        if self._protocol.linked:
+            above = next((sizes[t.name] for t in community.topic.ancestors() if t.name in sizes), 0)
         links = sum(len(contacts) for _, contacts in community.links)
         return (
             community.state in ("member", "alone")

@@ -132,16 +132,7 @@ class _Search:
 
     def run(self) -> Plan:
         self._check_feasible()
-        fan_outs = [
-            self._least_that(
-                lambda k, v=index: self._meets(  # type: ignore[misc]
-                    self._choices([*self.most[:v], k, *self.most[v + 1 :]], _HALVINGS), v
-                ),
-                self.least[index],
-                self.most[index],
-            )
-            for index in range(len(self.sizes))
-        ]
+        fan_outs = [self._least_fan_out(index) for index in range(len(self.sizes))]
         best = self._solve(fan_outs)
         while best is None:  # together they may need more than each alone
             fan_outs = [min(k + 1, most) for k, most in zip(fan_outs, self.most, strict=True)]
@@ -171,6 +162,15 @@ class _Search:
                 f" a = z = {self.z_max}, where its reliability is {outcome.reliability:.4f}:"
                 f" {reason}"
             )
+
+    def _least_fan_out(self, index: int) -> int:
+        """Return the least that one community's target holds with, the others at their most."""
+
+        def suffices(k: int) -> bool:
+            fan_outs = [*self.most[:index], k, *self.most[index + 1 :]]
+            return self._meets(self._choices(fan_outs, _HALVINGS), index)
+
+        return self._least_that(suffices, self.least[index], self.most[index])
 
     def _try_larger_fan_outs(self, best: tuple[Choice, ...]) -> tuple[Choice, ...]:
         improved = True

@@ -16,11 +16,17 @@ message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import inf
+from typing import ClassVar
+
+from attrs import frozen
 
 from camcast.events import Event
+from camcast.identity import PeerId
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.topics import ROOT
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import ROOT, Topic
 
 
 class Camcast(Dissemination):
@@ -63,3 +69,20 @@ class Camcast(Dissemination):
                     at.courier.send_upward(event, topic, chosen)
                     sent += len(chosen)
         return sent
+
+
+@frozen
+class CamcastProtocol(Protocol):
+    """One community a topic, linked to that of the super-topic."""
+
+    name: ClassVar[str] = "camcast"
+    source: ClassVar[str] = "000, sections 2 to 6"
+    linked: ClassVar[bool] = True
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the topic's community."""
+        return (Group(interest, Camcast),)
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return the size of the community."""
+        return float(sizes[interest])

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import altair as alt
 
-from camcast.reproduction.camcast_paper import COMMUNITIES, SIZES, Figure, Point
+from camcast.reproduction.camcast_plan import COMMUNITIES, SIZES
+from camcast.reproduction.camcast_points import Figure, Point
 from camcast.reproduction.drawing import Drawing, render
 
 # Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.

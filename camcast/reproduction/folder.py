@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import attrs
 
-from camcast.reproduction.camcast_paper import Plan, Reproduction, reproduce
+from camcast.reproduction.camcast_paper import Reproduction, reproduce
+from camcast.reproduction.camcast_plan import Plan
 from camcast.reproduction.figures import draw
 from camcast.reproduction.page import html
 from camcast.reproduction.plan_folder import PlanFolder

@@ -10,7 +10,8 @@ from typing import Any, Final
 import attrs
 
 from camcast.reproduction.drawing import Drawing, render
-from camcast.reproduction.memberships import SHARES, VARIANTS, Figure
+from camcast.reproduction.memberships_plan import VARIANTS
+from camcast.reproduction.memberships_results import SHARES, Figure
 
 # Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
 _COLOURS: Final = dict(zip(VARIANTS, ("#0072B2", "#D55E00", "#009E73"), strict=True))

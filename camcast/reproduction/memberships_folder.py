@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import attrs
 
-from camcast.reproduction.memberships import COLUMNS, Memberships, Plan, Row, reproduce
+from camcast.reproduction.memberships import Memberships, reproduce
 from camcast.reproduction.memberships_figures import draw
 from camcast.reproduction.memberships_page import html
+from camcast.reproduction.memberships_plan import Plan
+from camcast.reproduction.memberships_results import COLUMNS, Row
 from camcast.reproduction.plan_folder import PlanFolder
 
 _POINT: Final = (

@@ -8,9 +8,12 @@ from html import escape
 from importlib.metadata import version
 from typing import Final
 
-from camcast.reproduction import memberships as measured
 from camcast.reproduction.drawing import Drawing, library_versions
-from camcast.reproduction.memberships import COLUMNS, Memberships, Row, World
+from camcast.reproduction.memberships import Memberships
+from camcast.reproduction.memberships_live import RATE, SETTLE_SECONDS_MAX
+from camcast.reproduction.memberships_plan import PARAMETERS, VARIANTS, World
+from camcast.reproduction.memberships_results import COLUMNS, Row
+from camcast.reproduction.memberships_virtual import CRASHED, LOSS, VIRTUAL_EVENTS_MAX
 from camcast.reproduction.page_parts import (
     claims_table,
     document,
@@ -78,7 +81,7 @@ def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
             " community. Of uniform tables as large as 6.2.1 has them it is about one in N.",
             "All joined: processes join in waves, each of which doubles a community, and the"
             " next wave waits for the one before. Settled: until then sizes and super-topic"
-            f" tables are known ({measured.SETTLE_SECONDS_MAX:g} s at most), and a rest of"
+            f" tables are known ({SETTLE_SECONDS_MAX:g} s at most), and a rest of"
             f" {rest_seconds:g} s.",
             "Controls: messages of membership and super-topic tables that a process receives,"
             " over the whole run. The DHT's datagrams are not among them.",
@@ -90,25 +93,25 @@ def _setting(found: Memberships, world: World) -> str:
     plan = found.plan
     if world == "live":
         sizes = "; ".join(
-            f"{measured.VARIANTS[backend]} {'/'.join(map(str, plan.sizes_of(backend)))}"
-            for backend in measured.VARIANTS
+            f"{VARIANTS[backend]} {'/'.join(map(str, plan.sizes_of(backend)))}"
+            for backend in VARIANTS
         )
         return (
             f"Processes in g/d/a: {sizes} (6.2.1). Nodes with sockets of their own, on one"
             f" machine; nothing is lost and nobody crashes. {plan.events} events for each p_sel,"
-            f" {measured.RATE:g} a second, the values in turn."
+            f" {RATE:g} a second, the values in turn."
         )
     sizes = "/".join(f"{size:,}" for size in plan.virtual_sizes)
     return (
-        f"{sizes} processes; a copy is lost with probability {measured.LOSS:g}, and"
-        f" {measured.CRASHED:.0%} of the processes crash just before the first event, so that all"
+        f"{sizes} processes; a copy is lost with probability {LOSS:g}, and"
+        f" {CRASHED:.0%} of the processes crash just before the first event, so that all"
         " tables name them. An ideal directory instead of gateways or DHT, with which V2 is V1."
-        f" {min(plan.events, measured.VIRTUAL_EVENTS_MAX)} events a run."
+        f" {min(plan.events, VIRTUAL_EVENTS_MAX)} events a run."
     )
 
 
 def _how(found: Memberships, command: str) -> str:
-    plan, p = found.plan, measured.PARAMETERS
+    plan, p = found.plan, PARAMETERS
     versions = {
         "camcast": version("camcast"),
         "Python": platform.python_version(),

@@ -8,19 +8,17 @@ from html import escape
 from importlib.metadata import version
 from typing import Final
 
-from camcast.reproduction.camcast_paper import (
+from camcast.reproduction.camcast_paper import Agreement, Reproduction
+from camcast.reproduction.camcast_plan import (
     COMMUNITIES,
     CRASHED_COMPARED,
     PARAMETERS,
     SIZES,
     SUCCESS,
     TOPOLOGIES,
-    Agreement,
-    Entry,
-    Figure,
-    Reproduction,
-    Table,
 )
+from camcast.reproduction.camcast_points import Figure
+from camcast.reproduction.camcast_tables import Entry, Table
 from camcast.reproduction.drawing import Drawing, library_versions
 from camcast.reproduction.page_parts import (
     NOTHING,

@@ -9,17 +9,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import msgspec
 
-from camcast.reproduction.drawing import Drawing
+from camcast.reproduction.results_folder import ResultsFolder, as_bytes
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"
@@ -29,14 +26,14 @@ class FolderError(ValueError):
     """The folder holds something else; the message says what, and what to do."""
 
 
-class PlanFolder:
+class PlanFolder(ResultsFolder):
     """A folder for one plan: new, empty, or with what a run of the same plan left behind.
 
     Raises `FolderError`, and `OSError` when it cannot be used.
     """
 
     def __init__(self, path: Path, paper: str, plan: attrs.AttrsInstance) -> None:
-        self.path = path
+        super().__init__(path)
         self.paper = paper
         given = {"paper": paper, **attrs.asdict(plan), "camcast": version("camcast")}
         asked = msgspec.json.decode(msgspec.json.encode(given))
@@ -63,32 +60,6 @@ class PlanFolder:
     def cells(self) -> Path:
         """The results file of the sweep."""
         return self.path / CELLS_FILE
-
-    def write_rows(
-        self, name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """Write rows as CSV, and as JSON with what there is to say about them."""
-        text = StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        self.write(f"{name}.csv", text.getvalue().encode())
-        self.write(f"{name}.json", as_bytes({**about, "rows": rows}))
-
-    def write_drawing(self, name: str, drawing: Drawing) -> None:
-        """Write a figure's pictures."""
-        self.write(f"{name}.vl.json", as_bytes(drawing.spec))
-        self.write(f"{name}.svg", drawing.svg_file.encode())
-        self.write(f"{name}.png", drawing.png)
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file."""
-        (self.path / name).write_bytes(content)
-
-
-def as_bytes(value: object) -> bytes:
-    """Return a value as JSON to read."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def _in_words(asked: Any) -> str:

@@ -37,8 +37,10 @@ class InvariantError(AssertionError):
 class Invariants:
     """Watches a network; `on_step` and `on_delivery` are to be called as the network does."""
 
-    def __init__(self, network: VirtualNetwork) -> None:
+    def __init__(self, network: VirtualNetwork, *, parasitic: bool = False) -> None:
+        """`parasitic`: events may reach processes that are not interested, as in a broadcast."""
         self._network = network
+        self._parasitic = parasitic
         self._delivered: dict[tuple[int, GroupId], dict[EventId, None]] = {}
         self._bounds: dict[GroupId, int] = {}
         self._one_sided: dict[Arc, str] | None = None
@@ -46,7 +48,7 @@ class Invariants:
     def on_step(self, process: Process) -> None:
         """Check what a step may have broken."""
         node = process.node
-        if node.counters.parasites:
+        if node.counters.parasites and not self._parasitic:
             self._fail(process, "received an event of a community that it is not part of")
         for participation in node.participations:
             view = len(participation.membership.peers())
@@ -99,7 +101,10 @@ class Invariants:
         process = self._network.processes.get(contact.address)
         if process is None or process.me.peer != contact.peer:
             return None
-        return process.node.participation(topic)
+        for participation in process.node.participations:
+            if participation.topic == topic:
+                return participation
+        return None
 
     def look_at_arcs(self) -> None:
         """Note which arcs have been one-sided at every look so far."""

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors import find_backend
 from camcast.experiment.communities import (
     ScenarioError,
     check_sizes,
@@ -24,6 +23,7 @@ from camcast.experiment.communities import (
 )
 from camcast.experiment.workload import Workload
 from camcast.parameters import Parameters
+from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
 from camcast.topics import Topic
 from camcast.workloads import Publication
@@ -172,6 +172,9 @@ class VirtualScenario:
         converter=unchanging, validator=[check_sizes, _check_processes]
     )
     """How many processes there are by topic; with churn, in which proportion they choose."""
+    protocol: str = "camcast"
+    protocol_options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the protocol (`camcast.protocols`)."""
     membership: str = "scamp"
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership."""
@@ -201,7 +204,8 @@ class VirtualScenario:
     churn: Churn | None = None
 
     def __attrs_post_init__(self) -> None:
-        find_backend(self.membership).parse_options(self.options)
+        protocol = find_protocol(self.protocol, self.protocol_options)
+        backend_for(protocol, self.membership).parse_options(self.options)
         if (self.workload.events or 0) > EVENTS_MAX:
             raise ScenarioError(
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"

@@ -16,13 +16,14 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import frozen
 
-from camcast.doors import find_backend, find_discovery
+from camcast.doors import find_discovery
 from camcast.events import EventId
 from camcast.experiment.reading import Delivery, Member, Published, Reading
 from camcast.experiment.summary import Summary, summarise
 from camcast.identity import PeerId
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver
+from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.simulation.census import Census
 from camcast.simulation.collector import collector_off
 from camcast.simulation.invariants import Invariants
@@ -96,7 +97,8 @@ class _Run:
         self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), sink)
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
-        self._invariants = Invariants(self._network)
+        self._protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+        self._invariants = Invariants(self._network, parasitic=self._protocol.parasitic)
         self._churn = stream(scenario.seed, "churn")
         self._work = stream(scenario.seed, "workload")
         self._directory = Census(stream(scenario.seed, "churn", "census"))
@@ -127,7 +129,7 @@ class _Run:
 
     def _make_settings(self) -> Settings:
         scenario = self._scenario
-        backend = find_backend(scenario.membership)
+        backend = backend_for(self._protocol, scenario.membership)
         options = backend.parse_options(scenario.options)
         if scenario.discovery == "census":
             return Settings(
@@ -135,12 +137,16 @@ class _Run:
                 discovery=self._directory.discovery,
                 options=options,
                 parameters=scenario.parameters,
+                protocol=self._protocol,
+                topics=tuple(scenario.communities),
             )
         settings = Settings(
             backend=backend,
             discovery=find_discovery(scenario.discovery),
             options=options,
             parameters=scenario.parameters,
+            protocol=self._protocol,
+            topics=tuple(scenario.communities),
         )
         gateway = self._network.start(settings)
         self._open(gateway)
@@ -367,6 +373,7 @@ class _Run:
         network, reading = self._network, self._reading
         state = hashlib.sha256(self._deliveries.digest())
         for process in network:
+            process.node.trace_control(network.now)
             if process.number not in self._topics:
                 continue  # a gateway
             self._count(process)

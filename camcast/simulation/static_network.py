@@ -9,21 +9,19 @@ count chain, at sizes that a machine can hold (about 15 MB and a second a run pe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import Final
 
 import attrs
 import numpy as np
-from attrs import frozen
 
-from camcast.doors import Backend, Discovery, DiscoveryContext, Membership, MembershipContext
-from camcast.identity import Contact, PeerId, new_peer_id
-from camcast.messages import Decoder, Message
+from camcast.doors import Discovery, DiscoveryContext
+from camcast.identity import Contact, new_peer_id
 from camcast.node import Settings
 from camcast.outbox import Deliver, Finding
-from camcast.peers import PeerTable
 from camcast.simulation.collector import collector_off
+from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.network import Process, VirtualNetwork, address_of
 from camcast.simulation.setting import Setting, SettingError
 from camcast.simulation.spread import Spread
@@ -34,46 +32,6 @@ from camcast.topics import Topic
 PROCESSES_MAX: Final = 20_000  # chosen: some 300 MB; the population simulator takes over
 _ROUND_SECONDS: Final = 1.0
 _NEVER: Final = 1e9  # chosen: seconds; no upkeep of links within a run
-
-
-@frozen
-class _NoOptions:
-    """Dealt tables have nothing to choose."""
-
-
-class _DealtTable(Membership):
-    """A topic table that is dealt once, by one who knows the community's size."""
-
-    decoder: ClassVar[Decoder[Any]] = Decoder(Message)
-
-    def __init__(self, sizes: dict[Topic, int], context: MembershipContext) -> None:
-        self._size = float(sizes[context.topic])
-        self._table = PeerTable()
-        self._joined = False
-
-    def join(self, contacts: Iterable[Contact], now: float) -> None:
-        self._joined = True
-
-    def leave(self, now: float) -> None: ...
-    def receive(self, source: Contact, message: Any, now: float) -> None: ...
-    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
-    def contacts_found(
-        self, contacts: Iterable[Contact], now: float, size: float | None = None
-    ) -> None: ...
-    def suspect(self, peer: PeerId, now: float) -> None: ...
-
-    @property
-    def joined(self) -> bool:
-        return self._joined
-
-    def peers(self) -> PeerTable:
-        return self._table
-
-    def size(self) -> float:
-        return self._size
-
-    def expected_view(self, size: float) -> float:
-        return float(len(self._table))
 
 
 class _Silence(Discovery):
@@ -174,12 +132,7 @@ def _start(
     sizes = {
         topic: community.size for topic, community in zip(topics, setting.communities, strict=True)
     }
-    backend = Backend(
-        name="static",
-        keeper=lambda context, _options: _DealtTable(sizes, context),
-        options=_NoOptions,
-        discovery="",
-    )
+    backend = dealt_tables(sizes)
     alive: list[dict[int, Process]] = []
     number = 0
     for index, community in enumerate(setting.communities):

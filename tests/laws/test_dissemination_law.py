@@ -7,24 +7,22 @@ Over SCAMP's tables the deviation from it is measured and bounded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from functools import partial
 from math import comb, exp, log, sqrt
 from random import Random
 from statistics import mean, stdev
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from camcast.doors import Backend, Discovery, DiscoveryContext, Membership, MembershipContext
+from camcast.doors import Discovery, DiscoveryContext
 from camcast.events import EventId
 from camcast.identity import Contact
-from camcast.messages import Decoder, Message
 from camcast.node import Node, Settings
 from camcast.parameters import Parameters
-from camcast.peers import PeerTable
+from camcast.simulation.dealt_table import dealt_tables
 from camcast.topics import ROOT, Topic
-from membership.scamp import ScampOptions
 from tests.laws.communities import TOPIC, grow
 from tests.memory_network import MemoryNetwork
 
@@ -55,46 +53,10 @@ def reached_distribution(size: int, fan_out: int) -> list[float]:
     return ended
 
 
-class Everybody(Membership):
-    """A table of all members of the community and the exact size: the model's assumption."""
-
-    decoder: ClassVar[Decoder[Any]] = Decoder(Message)
-    members: ClassVar[dict[Topic, list[Contact]]] = {}
-
-    def __init__(self, context: MembershipContext, _options: ScampOptions) -> None:
-        self._all = self.members.setdefault(context.topic, [])
-        self._all.append(context.me)
-        self._me = context.me
-        self._table = PeerTable()
-
-    def join(self, contacts: Iterable[Contact], now: float) -> None: ...
-    def leave(self, now: float) -> None: ...
-    def receive(self, source: Contact, message: Any, now: float) -> None: ...
-    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
-    def contacts_found(
-        self, contacts: Iterable[Contact], now: float, size: float | None = None
-    ) -> None: ...
-    def suspect(self, peer: bytes, now: float) -> None: ...
-
-    @property
-    def joined(self) -> bool:
-        return True
-
-    def peers(self) -> PeerTable:
-        for contact in self._all[len(self._table) :]:
-            if contact is not self._me:
-                self._table.add(contact)
-        return self._table
-
-    def size(self) -> float:
-        return float(len(self._all))
-
-    def expected_view(self, size: float) -> float:
-        return size - 1
-
-
 class Directory(Discovery):
     """Knows all members, and draws from them."""
+
+    members: ClassVar[dict[Topic, list[Contact]]] = {}
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
@@ -104,7 +66,7 @@ class Directory(Discovery):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        known = Everybody.members.get(topic, [])
+        known = self.members.get(topic, [])
         drawn = self._context.rng.sample(known, min(wanted, len(known)))
         self._context.outlet.found(topic, drawn)
 
@@ -114,21 +76,27 @@ def join(topic: Topic, node: Node, now: float) -> None:
 
 
 def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
-    """Make the communities, super-topics first; the members of the last one are returned."""
-    Everybody.members.clear()
+    """Make the communities, super-topics first; the members of the last one are returned.
+
+    Everybody's topic table is dealt all others, and N is exact: the model's assumption.
+    """
+    Directory.members.clear()
     nodes = list[Node]()
-    backend = Backend("everybody", Everybody, ScampOptions, "directory")
-    settings = Settings(backend, Directory, ScampOptions(), parameters=parameters)
+    settings = Settings(dealt_tables(sizes), Directory, parameters=parameters)
     for topic, size in sizes.items():
         nodes = []
+        members = Directory.members[topic] = []
         for _ in range(size):
             node = net.start(settings)
+            members.append(node.me)
             net.do(node, partial(join, topic))
             nodes.append(node)
-    for node in nodes:
-        participation = node.participation(topic)
-        assert participation is not None
-        participation.membership.peers()  # fills the table
+        for node in nodes:
+            participation = node.participation(topic)
+            assert participation is not None
+            for contact in members:
+                if contact is not node.me:
+                    participation.membership.peers().add(contact)
     net.run(0.5)
     return nodes
 

@@ -18,20 +18,10 @@ from numpy.typing import NDArray
 
 from camcast.models.messages import gossip_messages
 from camcast.parameters import Parameters
-from camcast.reproduction.camcast_paper import (
-    BROADCAST,
-    CAMCAST,
-    CRASHED,
-    PARASITES,
-    PMCAST,
-    ROUNDS,
-    SIZES,
-    TOPOLOGIES,
-    Plan,
-    cells,
-    compute,
-    setting_of,
-)
+from camcast.reproduction.camcast_cells import BROADCAST, CAMCAST, PMCAST, cells
+from camcast.reproduction.camcast_paper import compute
+from camcast.reproduction.camcast_plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
+from camcast.reproduction.camcast_tables import PARASITES, ROUNDS
 from camcast.reproduction.parasites import copies_outside
 from camcast.simulation import population
 from camcast.simulation.setting import Setting, chain

@@ -13,15 +13,12 @@ from typing import Any
 import pytest
 
 from camcast.reproduction import memberships
-from camcast.reproduction.memberships import (
-    COLUMNS,
-    Memberships,
-    Plan,
-    live_cells,
-    together,
-    virtual_cells,
-)
+from camcast.reproduction.memberships import Memberships, together
 from camcast.reproduction.memberships_folder import MembershipsFolder
+from camcast.reproduction.memberships_live import live_cells
+from camcast.reproduction.memberships_plan import COMMUNITIES, VARIANTS, Plan
+from camcast.reproduction.memberships_results import COLUMNS, MEASURES
+from camcast.reproduction.memberships_virtual import virtual_cells
 from camcast.sweeps import JSON, Cell
 
 PLAN = Plan(
@@ -34,7 +31,7 @@ PLAN = Plan(
     virtual_p_sel=(0.1, 1.0),
 )
 LIVE = [f"figure{number}" for number in range(19, 29)]
-VIRTUAL = [f"virtual_{m}_{c}" for m in memberships.MEASURES for c in ("d", "a")]
+VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 POINT = ["backend", "community", "p_sel", "measure", "mean", "low", "high", "model", "runs"]
 TIMEOUT_SECONDS = 30.0
 
@@ -97,7 +94,7 @@ def test_small_live_communities_get_everything_at_p_sel_1(made: tuple[Path, Memb
     upward = {
         (row["backend"], row["p_sel"]): float(row["mean"]) for row in rows(folder / "figure27.csv")
     }
-    for backend in memberships.VARIANTS:
+    for backend in VARIANTS:
         assert upward[backend, "0.2"] < upward[backend, "1.0"]  # the events had a p_sel each
 
 
@@ -154,8 +151,8 @@ def test_a_finished_run_is_not_repeated(
     def fail(_given: object) -> JSON:
         raise AssertionError("this run was finished")
 
-    monkeypatch.setattr(memberships, "_run_live", fail)
-    monkeypatch.setattr(memberships, "_run_virtual", fail)
+    monkeypatch.setattr(memberships, "run_live", fail)
+    monkeypatch.setattr(memberships, "run_virtual", fail)
     MembershipsFolder(folder, PLAN)  # takes it as it is
     assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
     assert (folder / "cells.jsonl").read_bytes() == before
@@ -176,8 +173,8 @@ def test_a_torn_run_continues_with_what_is_missing(
         result: JSON = finished[json.dumps(given)]
         return result
 
-    monkeypatch.setattr(memberships, "_run_live", run)
-    monkeypatch.setattr(memberships, "_run_virtual", run)
+    monkeypatch.setattr(memberships, "run_live", run)
+    monkeypatch.setattr(memberships, "run_virtual", run)
     assert memberships.reproduce(PLAN, torn, 1) == found
     assert len(again) == len(lines) - 2
     assert torn.read_bytes() == (folder / "cells.jsonl").read_bytes()
@@ -198,7 +195,7 @@ def made_up(reception: dict[str, float]) -> Memberships:
                 {"p_sel": value, "community": community, "reliability": mean, "efficiency": mean}
                 | {"reception": mean, "hops": 3.0 / value, "upward": value, "predicted": None}
                 for value in values
-                for community in memberships.COMMUNITIES
+                for community in COMMUNITIES
             ],
             "table_to_law": 1.0,
             "parasites": 0,

@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 import pytest
 
 from camcast.reproduction import camcast_paper, drawing, page_parts
-from camcast.reproduction.camcast_paper import CRASHED, RUNS, Plan, cells
+from camcast.reproduction.camcast_cells import cells
+from camcast.reproduction.camcast_plan import CRASHED, ENGINES, RUNS, Engine, Plan
 from camcast.reproduction.folder import ReproductionFolder
 from camcast.reproduction.plan_folder import FolderError
 
@@ -300,8 +301,8 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
 # -- the engines -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", camcast_paper.ENGINES)
-def test_every_engine_computes_a_cell(engine: camcast_paper.Engine) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_computes_a_cell(engine: Engine) -> None:
     listed = cells(Plan(runs=2, engine=engine))
     cell = next(cell for cell in listed if cell.get("weak"))
     assert cell["engine"] == engine

@@ -141,7 +141,7 @@ def test_frames_are_those_of_the_wire() -> None:
         frames.append((address, frame))
         arrive(address, frame, lives)
 
-    bench.network._arrive = watch  # type: ignore[method-assign]
+    bench.network._arrive = watch  # type: ignore[method-assign] # watched in its place
     event = bench.publish(one, b"goal")
     bench.network.run(1.5)
     crossed, controls = list[tuple[str, PeerId, int]](), 0
@@ -291,7 +291,7 @@ def test_timers_of_a_former_life_do_nothing() -> None:
             woken.append(process)
             wake(token, now)
 
-        process.node.wake = watched  # type: ignore[method-assign]
+        process.node.wake = watched  # type: ignore[method-assign] # watched in its place
     bench.network.run(3.0)
     assert {process.life for process in woken} == {one.life, other.life}
     bench.crash(other)
@@ -361,7 +361,10 @@ def test_every_input_is_a_step() -> None:
 # -- the same again ----------------------------------------------------------------------------
 
 
-def played(sink: Sink | None, seed: int = 1, loss: float = 0.1) -> tuple[object, ...]:
+Played = tuple[list[tuple[float, int, EventId]], tuple[int, ...], int, float]
+
+
+def played(sink: Sink | None, seed: int = 1, loss: float = 0.1) -> Played:
     bench = Bench(Climate(loss=loss, duplication=0.1, reordering=0.2), seed, sink)
     processes = bench.community(8)
     for process in processes:
@@ -385,11 +388,11 @@ def test_a_run_is_the_same_with_a_trace_and_without() -> None:
     crashed = [record for record in listed.records if record.kind == "crash"]
     assert len(crashed) == 1
     delivered = [record for record in listed.records if record.kind == "deliver"]
-    assert len(delivered) == len(plain[0])  # type: ignore[arg-type]
+    assert len(delivered) == len(plain[0])
 
 
 @pytest.mark.parametrize("other", [partial(played, None, seed=2), partial(played, None, loss=0.11)])
-def test_another_seed_or_weather_is_another_run(other: Callable[[], tuple[object, ...]]) -> None:
+def test_another_seed_or_weather_is_another_run(other: Callable[[], Played]) -> None:
     assert other() != played(None)
 
 

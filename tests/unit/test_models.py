@@ -288,8 +288,8 @@ def test_memory_is_what_the_tables_hold() -> None:
 
 
 def test_more_of_anything_never_hurts() -> None:
-    def root(**changes: float) -> float:
-        parameters = Parameters(**({"c": 0.0, "g": 3.0, "a": 1.0, "z": 3} | changes))  # type: ignore[arg-type]
+    def root(c: float = 0.0, g: float = 3.0, a: float = 1.0, z: int = 3) -> float:
+        parameters = Parameters(c=c, g=g, a=a, z=z)
         return predict(Setting(communities=chain((200, 50, 20), parameters)))[2].reliability
 
     assert root() < root(c=1) < root(c=2)

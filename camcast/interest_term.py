@@ -1,0 +1,86 @@
+"""One way of being interested: a topic, and what comparisons leave to attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from camcast.interest_values import ANYTHING, Values
+from camcast.topics import ROOT, Topic
+
+PIECES_MAX: Final = 4096
+"""chosen: so many pieces of a term are looked at, for some 50 ms, before it counts as not
+covered; ten other terms of three attributes leave at most a hundred."""
+
+_Box = dict[str, Values]
+
+
+def _sorted(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+    return tuple(sorted(wanted.items()))
+
+
+@frozen
+class Term:
+    """A conjunction: a topic, which covers its subtopics, and comparisons of attributes."""
+
+    topic: Topic = ROOT
+    wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_sorted)
+    """The values that an attribute may have, by its name; others may have any, or be missing."""
+
+    def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
+        """Say whether an event of this topic with these attributes is of interest."""
+        return self.topic.includes(topic) and all(
+            values.has(attributes.get(name)) for name, values in self.wanted
+        )
+
+    def both(self, other: Term) -> Term | None:
+        """Return the term that matches what both match; None if no event could."""
+        low, high = sorted((self.topic, other.topic), key=lambda topic: topic.level)
+        wanted = dict(self.wanted)
+        for name, values in other.wanted:
+            wanted[name] = wanted.get(name, ANYTHING).both(values)
+        if not low.includes(high) or any(values.empty for values in wanted.values()):
+            return None
+        return Term(high, wanted)
+
+    def covered_by(self, others: Iterable[Term]) -> bool:
+        """Say whether each event that this term matches is matched by one of the others.
+
+        Never wrongly yes. Wrongly no where the numbers left over have no float or integer among
+        them, and where it would take more than `PIECES_MAX` pieces to tell.
+
+        An event of the very topic of this term can be matched only by terms whose topic includes
+        it, which then match those of its subtopics as well. So only these count, and what is
+        left is a question of attributes: whether boxes cover a box.
+        """
+        pieces: list[_Box] = [dict(self.wanted)]
+        for other in others:
+            if other.topic.includes(self.topic):
+                pieces = [left for piece in pieces for left in _minus(piece, other)]
+                if not pieces:
+                    return True
+                if len(pieces) > PIECES_MAX:
+                    return False
+        return False
+
+    def __str__(self) -> str:
+        comparisons = [line for name, values in self.wanted for line in values.comparisons(name)]
+        topic = [] if comparisons and self.topic == ROOT else [self.topic.name]
+        return " and ".join(topic + comparisons)
+
+
+def _minus(piece: _Box, other: Term) -> list[_Box]:
+    """Return what a term's comparisons leave of a box, as boxes that do not overlap."""
+    outside: list[_Box] = []
+    inside = piece
+    for name, wanted in other.wanted:
+        have = inside.get(name, ANYTHING)
+        common, left = have.both(wanted), have.minus(wanted)
+        if common.empty:
+            return [piece]
+        if not left.empty:
+            outside.append(inside | {name: left})
+        inside = inside | {name: common}
+    return outside

@@ -1,0 +1,143 @@
+"""The values that comparisons leave to one attribute: numbers, texts, and whatever else.
+
+A set of numbers is a sorted tuple of *cuts*, at which it begins and ends by turns. A cut is just
+before a number or just after it, so that ends may belong to the set or not: [3, 5) is
+((3, before), (5, before)), and the single number 3 is ((3, before), (3, after)). Numbers are
+taken for dense, and ±∞ for numbers. A set of texts is a list of them, or all but those listed.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final
+
+from attrs import frozen
+
+Number = int | float
+Literal = Number | str
+Cut = tuple[Number, bool]
+"""A number, and whether the cut is just after it."""
+
+_ALL_NUMBERS: Final[tuple[Cut, ...]] = ((-inf, False), (inf, True))
+_EXACT_MAX: Final = 10**16
+"""chosen: repr() writes a float as digits alone up to here, and with an exponent from here on."""
+
+
+@frozen
+class Values:
+    """A set of values of an attribute."""
+
+    numbers: tuple[Cut, ...] = ()
+    texts: tuple[str, ...] = ()
+    but: bool = False
+    """Whether the texts are all but those in `texts`."""
+    rest: bool = False
+    """Whether everything else is there: no attribute, null, true, a list, NaN..."""
+
+    def has(self, value: object) -> bool:
+        """Say whether a value is in the set; None stands for a missing attribute too."""
+        if isinstance(value, str):
+            return (value in self.texts) != self.but
+        if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+            return _inside(self.numbers, (value, False))
+        return self.rest  # NaN, which is not equal to itself, as well
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is in the set."""
+        return not (self.numbers or self.texts or self.but or self.rest)
+
+    def both(self, other: Values) -> Values:
+        """Return the values that are in this set and in the other."""
+        return self._combined(other, lambda mine, theirs: mine and theirs)
+
+    def minus(self, other: Values) -> Values:
+        """Return the values that are in this set and not in the other."""
+        return self._combined(other, lambda mine, theirs: mine and not theirs)
+
+    def _combined(self, other: Values, keep: Callable[[bool, bool], bool]) -> Values:
+        numbers: list[Cut] = []
+        for cut in sorted(dict.fromkeys((*self.numbers, *other.numbers))):
+            inside = keep(_inside(self.numbers, cut), _inside(other.numbers, cut))
+            if inside != bool(len(numbers) % 2):
+                numbers.append(cut)
+        but = keep(self.but, other.but)
+        texts = [
+            text
+            for text in sorted(dict.fromkeys((*self.texts, *other.texts)))
+            if keep((text in self.texts) != self.but, (text in other.texts) != other.but) != but
+        ]
+        return Values(tuple(numbers), tuple(texts), but, keep(self.rest, other.rest))
+
+    def comparisons(self, name: str) -> list[str]:
+        """Write the set as comparisons of an attribute, which hold together.
+
+        For sets that comparisons leave: an interval less some points, or texts.
+        """
+        if self.but:
+            return [f"{name} != {literal_text(text)}" for text in self.texts]
+        listed: list[Literal] = [*self.texts, *_points(self.numbers)]
+        if len(listed) == 1:
+            return [f"{name} == {literal_text(listed[0])}"]
+        if listed:
+            return [f"{name} in ({', '.join(map(literal_text, listed))})"]
+        (low, above), *gaps, (high, upto) = self.numbers
+        lines = [] if low == -inf else [f"{name} {'>' if above else '>='} {literal_text(low)}"]
+        if high != inf:
+            lines.append(f"{name} {'<=' if upto else '<'} {literal_text(high)}")
+        return lines + [f"{name} != {literal_text(point)}" for point, _ in gaps[::2]]
+
+
+ANYTHING: Final = Values(numbers=_ALL_NUMBERS, but=True, rest=True)
+
+
+def compared(operator: str, literal: Literal) -> Values:
+    """Return the values that compare so with a literal; texts know == and != only."""
+    if isinstance(literal, str):
+        return Values(texts=(literal,), but=operator == "!=")
+    (first, last), before, after = _ALL_NUMBERS, (literal, False), (literal, True)
+    cuts = {
+        "==": (before, after),
+        "!=": (first, before, after, last),
+        "<": (first, before),
+        "<=": (first, after),
+        ">": (after, last),
+        ">=": (before, last),
+    }
+    return Values(numbers=cuts[operator])
+
+
+def listed(literals: Sequence[Literal]) -> Values:
+    """Return the values of a list, which are all numbers or all texts."""
+    texts = sorted(dict.fromkeys(one for one in literals if isinstance(one, str)))
+    numbers = sorted(dict.fromkeys(one for one in literals if not isinstance(one, str)))
+    cuts = ((number, after) for number in numbers for after in (False, True))
+    return Values(numbers=tuple(cuts), texts=tuple(texts))
+
+
+def plain(number: Number) -> Number:
+    """Return the one form of a number that is written in several ways: 5, 5.0 and 0.5e1."""
+    if isinstance(number, float):
+        return int(number) if abs(number) < _EXACT_MAX and number.is_integer() else number
+    if abs(number) < _EXACT_MAX:
+        return number
+    return float(number) if float(number) == number else number
+
+
+def literal_text(literal: Literal) -> str:
+    """Write a literal as the grammar reads it."""
+    return json.dumps(literal, ensure_ascii=False) if isinstance(literal, str) else repr(literal)
+
+
+def _inside(cuts: tuple[Cut, ...], place: Cut) -> bool:
+    """Say whether what comes right behind a place is in the set."""
+    return bool(bisect_right(cuts, place) % 2)
+
+
+def _points(cuts: tuple[Cut, ...]) -> list[Number]:
+    """Return the numbers of a set that has single ones only, else none."""
+    pairs = list(zip(cuts[::2], cuts[1::2], strict=True))
+    return [low for (low, _), _ in pairs] if all(b[0] == e[0] for b, e in pairs) else []

@@ -1,0 +1,34 @@
+"""Baseline (a): gossip broadcast (000, 4.2).
+
+One group of everybody. Each event infects the whole system, and whoever is not interested in it
+has received, and forwards, a parasite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from attrs import frozen
+
+from camcast.identity import PeerId
+from camcast.protocols.gossip import Gossip
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import ROOT, Topic
+
+
+@frozen
+class Broadcast(Protocol):
+    """One group for all topics."""
+
+    name: ClassVar[str] = "broadcast"
+    source: ClassVar[str] = "000, 4.2 (a)"
+    parasitic: ClassVar[bool] = True
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the group of everybody."""
+        return (Group(ROOT, Gossip),)
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return the number of all processes."""
+        return float(sum(sizes.values()))

@@ -1,0 +1,33 @@
+"""The protocols there are, by the names that ``--protocol`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from camcast.doors import Backend, UnknownPlugError, build_options, find_backend
+from camcast.protocols.broadcast import Broadcast
+from camcast.protocols.camcast import CamcastProtocol
+from camcast.protocols.hierarchical import Hierarchical
+from camcast.protocols.multicast import Multicast
+from camcast.protocols.protocol import Protocol
+
+PROTOCOLS: Final[Mapping[str, type[Protocol]]] = {
+    protocol.name: protocol for protocol in (CamcastProtocol, Broadcast, Multicast, Hierarchical)
+}
+
+
+def backend_for(protocol: Protocol, membership: str) -> Backend:
+    """Return the backend that a protocol runs on: its own if it has one, or that of the name."""
+    return find_backend(protocol.membership or membership)
+
+
+def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Protocol:
+    """Return the protocol of this name with its options.
+
+    Raises `UnknownPlugError`, which lists those that there are, and `OptionError`.
+    """
+    if name not in PROTOCOLS:
+        raise UnknownPlugError(f"unknown protocol {name!r}; there are: {', '.join(PROTOCOLS)}")
+    protocol: Protocol = build_options(PROTOCOLS[name], options or {}, f"protocol {name!r}")
+    return protocol

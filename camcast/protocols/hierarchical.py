@@ -1,0 +1,98 @@
+"""Baseline (c): hierarchical gossip broadcast (000, 4.2, 4.3, 4.4; Kermarrec et al., 2003).
+
+The processes are dealt to C clusters, whatever they are interested in. Each has a table of its
+cluster, ceil(ln m + c1) of whom it sends an event to, and one of processes of other clusters, of
+which it sends to ceil(ln C + c2). Every process that has the event does both once (Equation 5), so
+that the event reaches all clusters and in each everybody, interested or not.
+
+Readings: c1 = c2 = c of the community's parameters. A process's cluster is a digest of its
+identity, so that everybody knows everybody's cluster; the processes of other clusters are drawn
+from a membership of everybody, in a group that events only pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from attrs import field, frozen, validators
+
+from camcast.events import Event
+from camcast.identity import PeerId
+from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.protocols.gossip import Gossip
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import ROOT, Topic
+
+_NAME: Final = "cluster"
+
+
+def cluster_of(peer: PeerId, clusters: int) -> int:
+    """Return the number of a process's cluster."""
+    return int.from_bytes(peer) % clusters
+
+
+class _Within(Dissemination):
+    """Spreads an event in one's cluster, and sends it to others."""
+
+    def __init__(self, clusters: int, at: Neighbourhood) -> None:
+        self._clusters = clusters
+        self._gossip = Gossip(at)
+        self._at = at
+
+    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+        """See `Dissemination`."""
+        at = self._at
+        at.courier.pass_into(event, ROOT)  # what comes from other clusters is a copy from now on
+        peers, _ = self._gossip.disseminate(event, now)
+        everybody = at.courier.membership(ROOT)
+        if everybody is None:
+            return peers, 0
+        mine = cluster_of(at.me.peer, self._clusters)
+        known = everybody.peers()
+        others = [
+            contact
+            for contact in known.sample(len(known), at.rng)
+            if cluster_of(contact.peer, self._clusters) != mine
+        ][: at.parameters.fan_out(float(self._clusters))]
+        at.courier.send(event, others, ROOT)
+        return peers + len(others), 0
+
+
+class _Across(Dissemination):
+    """Takes what comes from other clusters into one's own."""
+
+    def __init__(self, home: Topic, at: Neighbourhood) -> None:
+        self._home = home
+        self._at = at
+
+    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+        """See `Dissemination`."""
+        self._at.courier.pass_into(event, self._home)
+        return 0, 0
+
+
+@frozen(kw_only=True)
+class Hierarchical(Protocol):
+    """Clusters of processes, whatever their interests."""
+
+    name: ClassVar[str] = "hierarchical"
+    source: ClassVar[str] = "000, 4.2 (c)"
+    one_table: ClassVar[bool] = False
+    parasitic: ClassVar[bool] = True
+
+    clusters: int = field(default=3, validator=validators.ge(1))
+    """C. [CAMCAST 6.1.1] as many as there are communities in the paper's setting"""
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return one's cluster, and the group of everybody."""
+        home = Topic((_NAME, str(cluster_of(me, self.clusters))))
+        return (
+            Group(home, partial(_Within, self.clusters)),
+            Group(ROOT, partial(_Across, home), transit=True),
+        )
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return a cluster's share of all processes."""
+        return sum(sizes.values()) / self.clusters

@@ -1,0 +1,35 @@
+"""Baseline (b): gossip multicast, one group a topic (000, 4.2).
+
+An event spreads in the group of its own topic, and there only. So a process is in the group of
+its topic and of every subtopic of it, which it must know beforehand, and keeps a table for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from attrs import frozen
+
+from camcast.identity import PeerId
+from camcast.protocols.gossip import Gossip
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import Topic
+
+
+@frozen
+class Multicast(Protocol):
+    """A group for each topic, of all who are interested in it or in a super-topic."""
+
+    name: ClassVar[str] = "multicast"
+    source: ClassVar[str] = "000, 4.2 (b)"
+    one_table: ClassVar[bool] = False
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the topic's group, and those of its subtopics."""
+        below = (topic for topic in topics if topic != interest and interest.includes(topic))
+        return tuple(Group(topic, Gossip) for topic in (interest, *below))
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return how many are interested in the topic or in a super-topic."""
+        return float(sum(size for topic, size in sizes.items() if topic.includes(interest)))

@@ -1,0 +1,71 @@
+"""A membership whose topic tables are dealt by one who knows everybody, and never change.
+
+The setting of the paper's simulation (000, 6.1.1: "determined statically [...] and do not
+change"), and what its analysis takes for granted (4): uniform tables, and an exact N_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from camcast.doors import Backend, Membership, MembershipContext
+from camcast.identity import Contact, PeerId
+from camcast.messages import Decoder, Message
+from camcast.peers import PeerTable
+from camcast.topics import Topic
+
+
+@frozen
+class _NoOptions:
+    """Dealt tables have nothing to choose."""
+
+
+class _DealtTable(Membership):
+    """A topic table that is dealt once, through `peers`; the community's size is known."""
+
+    decoder: ClassVar[Decoder[Any]] = Decoder(Message)
+
+    def __init__(self, sizes: Mapping[Topic, int], context: MembershipContext) -> None:
+        self._size = float(sizes[context.topic])
+        self._table = PeerTable()
+        self._joined = False
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        self._joined = True
+
+    def leave(self, now: float) -> None: ...
+    def receive(self, source: Contact, message: Any, now: float) -> None: ...
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None: ...
+    def suspect(self, peer: PeerId, now: float) -> None: ...
+
+    @property
+    def joined(self) -> bool:
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        return self._table
+
+    def size(self) -> float:
+        return self._size
+
+    def expected_view(self, size: float) -> float:
+        return float(len(self._table))
+
+
+def dealt_tables(sizes: Mapping[Topic, int]) -> Backend:
+    """Return the backend whose tables are dealt, by whoever adds to `Membership.peers`.
+
+    `sizes` has all communities that are joined, and how many members each is taken to have.
+    """
+    return Backend(
+        name="static",
+        keeper=lambda context, _options: _DealtTable(sizes, context),
+        options=_NoOptions,
+        discovery="",
+    )
