@@ -383,17 +383,16 @@ class Node:
                     self._trace_duplicate(frame, start, end, participation.subscribed)
             else:
                 # Decoded before it counts as seen: a forged copy must not poison the event.
-                event = wire.decode_event(frame, start, end)
+                event, sender = wire.decode_event(frame, start, end), wire.sender(frame, start)
                 wanted = participation.wants(event.topic)
                 if wanted:
                     counters.events += 1
                 else:
                     counters.parasites += 1
                 if self.trace is not None:
-                    sender = wire.sender(frame, start)
                     kind: TraceKind = "receive" if wanted else "parasite"
                     self.trace_event(kind, event, participation.subscribed, sender)
-                self._take(participation, event)
+                self._take(participation, event, sender)
             start = end
 
     def _refuse_event(self, frame: bytes, start: int, end: int, group: GroupId) -> None:
@@ -415,11 +414,13 @@ class Node:
                 return
             self._links_outlet(event.topic.group).send([stranger], Gone(left.topic.name))
 
-    def _take(self, participation: Participation, event: Event) -> tuple[int, int]:
+    def _take(
+        self, participation: Participation, event: Event, source: PeerId | None = None
+    ) -> tuple[int, int]:
         """Let an event into one of this process's groups, if it is new there."""
         if not participation.seen.first_time(*event.id):
             return 0, 0
-        left_for = participation.dissemination.disseminate(event, self._now)
+        left_for = participation.dissemination.disseminate(event, self._now, source)
         if not participation.transit:
             for topic in participation.interests:
                 if not participation.parasitic or topic.includes(event.topic):

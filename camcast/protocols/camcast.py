@@ -38,7 +38,9 @@ class Camcast(Dissemination):
         self._fan_out = 0
         self._p_sel = 0.0
 
-    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
         """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
         at = self._at
         size = at.membership.size()

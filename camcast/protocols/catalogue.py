@@ -10,10 +10,13 @@ from camcast.protocols.broadcast import Broadcast
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.hierarchical import Hierarchical
 from camcast.protocols.multicast import Multicast
+from camcast.protocols.percolation import Percolation
 from camcast.protocols.protocol import Protocol
+from camcast.protocols.rfpbcast import Rfpbcast
 
 PROTOCOLS: Final[Mapping[str, type[Protocol]]] = {
-    protocol.name: protocol for protocol in (CamcastProtocol, Broadcast, Multicast, Hierarchical)
+    protocol.name: protocol
+    for protocol in (CamcastProtocol, Broadcast, Multicast, Hierarchical, Rfpbcast, Percolation)
 }
 
 

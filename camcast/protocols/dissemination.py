@@ -11,7 +11,7 @@ from attrs import frozen
 
 from camcast.doors import Membership
 from camcast.events import Event
-from camcast.identity import Contact
+from camcast.identity import Contact, PeerId
 from camcast.links import SuperLinks
 from camcast.messages import Decoder
 from camcast.outbox import Outlet
@@ -80,8 +80,10 @@ class Dissemination(ABC):
         raise AssertionError("a protocol that sets no timers is not woken")
 
     @abstractmethod
-    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
-        """Spread an event that was just published here or arrived for the first time.
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
+        """Spread an event that was just published here, or has come from `source` as new.
 
         Returns how many peers of the group and how many super-processes it left for.
         """

@@ -8,6 +8,7 @@ the upward messages.
 from __future__ import annotations
 
 from camcast.events import Event
+from camcast.identity import PeerId
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
 
 
@@ -17,7 +18,9 @@ class Gossip(Dissemination):
     def __init__(self, neighbourhood: Neighbourhood) -> None:
         self._at = neighbourhood
 
-    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
         """See `Dissemination`."""
         at = self._at
         fan_out = at.parameters.fan_out(at.membership.size())

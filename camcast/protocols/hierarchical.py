@@ -41,7 +41,9 @@ class _Within(Dissemination):
         self._gossip = Gossip(at)
         self._at = at
 
-    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
         """See `Dissemination`."""
         at = self._at
         at.courier.pass_into(event, ROOT)  # what comes from other clusters is a copy from now on
@@ -67,7 +69,9 @@ class _Across(Dissemination):
         self._home = home
         self._at = at
 
-    def disseminate(self, event: Event, now: float) -> tuple[int, int]:
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
         """See `Dissemination`."""
         self._at.courier.pass_into(event, self._home)
         return 0, 0

@@ -1,0 +1,133 @@
+"""Subscription-aware percolation gossip on an overlay (003, Algorithms 1 and 2).
+
+Neighbours tell each other what they subscribe to. Who has an event sends it to every neighbour
+whose subscriptions match it, but not back, and to each other neighbour with probability gamma; each
+event once, and for at most `ttl` hops. So an event percolates through the overlay, and more easily
+where subscribers are.
+
+Readings: the overlay is the membership's: a process's neighbours are the peers in its table and,
+if it knows them, those who have it in theirs, so that links have two ends as in the paper.
+Subscriptions are told to a neighbour when it is new and when they change, whole (Algorithm 1 sends
+each change by itself, which a lost message would undo), and again every `ticks_of_a_refresh`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from attrs import field, frozen, validators
+
+from camcast.events import Event
+from camcast.identity import Contact, PeerId
+from camcast.links import read_topic
+from camcast.messages import Decoder, Message
+from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import ROOT, Topic
+
+CACHE_MAX: Final = 1024  # chosen: neighbours whose subscriptions are known; views are far smaller
+TOPICS_MAX: Final = 256  # chosen: subscriptions of one neighbour that are believed
+
+
+class Subscriptions(Message, tag=1, frozen=True):
+    """These are all my subscriptions (Algorithm 1, lines 4 and 10)."""
+
+    topics: tuple[str, ...]
+
+
+class _Percolation(Dissemination):
+    """Both algorithms, for one process."""
+
+    decoder: ClassVar[Decoder[Any] | None] = Decoder(Subscriptions)
+
+    def __init__(self, options: Percolation, at: Neighbourhood) -> None:
+        self._options = options
+        self._at = at
+        self._cache: dict[PeerId, tuple[Topic, ...]] = {}
+        self._told: dict[PeerId, None] = {}
+        self._last_told: tuple[str, ...] = ()
+        self._ticks = 0
+
+    # -- Algorithm 1 -----------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """See `Dissemination`."""
+        self._tell()
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Tell what is new, to whom it is new."""
+        self._tell()
+
+    def receive(self, source: Contact, message: Subscriptions, now: float) -> None:
+        """Note a neighbour's subscriptions (lines 15 to 20)."""
+        if source.peer in self._cache or len(self._cache) < CACHE_MAX:
+            topics = message.topics[:TOPICS_MAX]
+            self._cache[source.peer] = tuple(read_topic(name) for name in topics)
+
+    def _tell(self) -> None:
+        options = self._options
+        subscribed = tuple(topic.name for topic in self._at.interests)
+        self._ticks += 1
+        if subscribed != self._last_told or self._ticks % options.ticks_of_a_refresh == 0:
+            self._last_told = subscribed
+            self._told.clear()
+        neighbours = self._neighbours()
+        new = [contact for peer, contact in neighbours.items() if peer not in self._told]
+        self._told = dict.fromkeys(neighbours)
+        self._cache = {peer: told for peer, told in self._cache.items() if peer in neighbours}
+        self._at.outlet.send(new, Subscriptions(subscribed))
+        self._at.outlet.wake(options.tick_seconds, "tell")
+
+    def _neighbours(self) -> dict[PeerId, Contact]:
+        membership = self._at.membership
+        known = [*membership.peers(), *(membership.holders() or ())]
+        return {contact.peer: contact for contact in known}
+
+    # -- Algorithm 2 -----------------------------------------------------------------------
+
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
+        """See `Dissemination`."""
+        if event.hops >= self._options.ttl:
+            return 0, 0
+        at, gamma = self._at, self._options.gamma
+        chosen = [
+            contact
+            for peer, contact in self._neighbours().items()
+            if peer != source
+            and (
+                any(topic.includes(event.topic) for topic in self._cache.get(peer, ()))
+                or at.rng.random() < gamma
+            )
+        ]
+        at.courier.send(event, chosen)
+        return len(chosen), 0
+
+
+@frozen(kw_only=True)
+class Percolation(Protocol):
+    """One overlay for all topics, in which events follow subscribers and chance."""
+
+    name: ClassVar[str] = "percolation"
+    source: ClassVar[str] = "003"
+    parasitic: ClassVar[bool] = True
+
+    gamma: float = field(default=0.6, validator=[validators.ge(0), validators.le(1)])
+    """[003, Figure 1]: with a tenth subscribed, close to all nodes of a power law are reached"""
+    ttl: int = field(default=32, validator=validators.ge(1))
+    """chosen: several times the diameter of a random graph of a million processes"""
+    tick_seconds: float = field(default=0.5, validator=validators.gt(0))
+    """How soon a new neighbour is told. chosen: half a heartbeat of SCAMP"""
+    ticks_of_a_refresh: int = field(default=20, validator=validators.ge(1))
+    """chosen: ten seconds bound how long a lost message is missed"""
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the group of everybody."""
+        return (Group(ROOT, partial(_Percolation, self)),)
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return the number of all processes."""
+        return float(sum(sizes.values()))
