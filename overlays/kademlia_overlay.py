@@ -253,6 +253,7 @@ class KademliaOverlay:
                 self._own,
                 self._patience,
                 self._on_heard,
+                lambda: self.state == "connected",
             )
 
         try:
@@ -482,7 +483,7 @@ class KademliaOverlay:
             await self._wait(answered)
         return [call.address for call in calls]
 
-    def _on_heard(self, address: Address, started: float, answered: bool) -> bool:
+    def _on_heard(self, address: Address, started: float, answered: bool) -> None:
         if answered:
             was_degraded = self.state == "degraded"
             self._heard_at = asyncio.get_running_loop().time()
@@ -499,7 +500,6 @@ class KademliaOverlay:
             if self._silence == SILENCE_CALLS:
                 log.warning("nobody in the DHT answers")
                 self._hurry()
-        return self.state == "connected"
 
     def _hurry(self) -> None:
         """Do the next upkeep soon."""

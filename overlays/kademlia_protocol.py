@@ -144,11 +144,14 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         limits: Limits,
         own: dict[bytes, Neighbour],
         patience: Patience,
-        heard: Callable[[Address, float, bool], bool],
+        heard: Callable[[Address, float, bool], None],
+        connected: Callable[[], bool],
     ) -> None:
-        """Of every call's end, `heard(address, started, answered)` is told; it says who is gone.
+        """Of calls that ended, `heard(address, started, answered)` is told.
 
-        That is: True if others do answer, so that who does not is gone, rather than we.
+        Not of those that fail to reach who is doubtful already, while others are not: that is no
+        news of us. `connected` says whether others do answer, so that who does not is gone,
+        rather than we.
         """
         node = Neighbour(node_id)
         super().__init__(node, None, NEIGHBOURS)  # no storage
@@ -163,6 +166,7 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
         self._patience = patience
         self._late: dict[bytes, Call] = {}
         self._tell = heard
+        self._connected = connected
         self._outstanding: dict[bytes, Call] = {}
         self._proven: dict[Address, float] = {}
         self._introductions: dict[Address, Call] = {}
@@ -325,8 +329,10 @@ class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is un
 
     def _fail(self, call: Call) -> None:
         self.forget(call)
-        others_answer = self._tell(call.address, call.started, False)
         node = call.target
+        if isinstance(node, tuple) or self.router.is_good(node.id) or not self.router.has_good():
+            self._tell(call.address, call.started, False)
+        others_answer = self._connected()
         if not isinstance(node, tuple):
             self.router.doubt(node, evict=others_answer)
             if others_answer and not self.router.is_good(node.id):

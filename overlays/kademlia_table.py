@@ -138,6 +138,10 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         """Say whether the neighbour has answered last time."""
         return node_id not in self._failures
 
+    def has_good(self) -> bool:
+        """Say whether any neighbour has answered last time."""
+        return any(node.id not in self._failures for node in self.neighbours())
+
     def get_bucket_for(self, node: Neighbour) -> int:
         """Return the index of a node's bucket. Upstream misses by one at a bucket's upper end."""
         return bisect_left(self.buckets, node.long_id, key=lambda bucket: bucket.range[1])

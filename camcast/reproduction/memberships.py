@@ -2,7 +2,8 @@
 
 Live, as the paper did: nodes are started anew for each run, and publish `events` events for each
 p_sel. In the virtual network, which the paper could not do: 1,110 processes, loss and crashes.
-Both are cells of one sweep, whose results are kept line by line in ``cells.jsonl``; figures and
+And what the memberships cost, and how soon they notice (`memberships_upkeep`).
+All are cells of one sweep, whose results are kept line by line in ``cells.jsonl``; figures and
 comparison are put together from the results alone (`reproduce`).
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from attrs import frozen
 
@@ -19,7 +20,13 @@ from camcast.reproduction.memberships_claims import claims, claims_beyond
 from camcast.reproduction.memberships_live import live_cells, run_live
 from camcast.reproduction.memberships_plan import VARIANTS, Plan
 from camcast.reproduction.memberships_results import Figure, Results, Row
-from camcast.reproduction.memberships_virtual import VIRTUAL_BACKENDS, run_virtual, virtual_cells
+from camcast.reproduction.memberships_upkeep import (
+    UpkeepRow,
+    run_upkeep,
+    upkeep_cells,
+    upkeep_rows,
+)
+from camcast.reproduction.memberships_virtual import run_virtual, virtual_cells
 from camcast.sweeps import JSON, Cell, sweep
 
 
@@ -30,13 +37,21 @@ class Memberships:
     plan: Plan
     figures: tuple[Figure, ...]
     comparison: tuple[Row, ...]
+    upkeep: tuple[UpkeepRow, ...]
     claims: tuple[Claim, ...]
 
 
 def compute(cell: Cell) -> JSON:
     """Carry out one run; the task of the sweep."""
     given = cast(Mapping[str, Any], cell)
-    return run_live(given) if given["kind"] == "live" else run_virtual(given)
+    return RUNS[given["kind"]](given)
+
+
+RUNS: Final[Mapping[str, Callable[[Mapping[str, Any]], JSON]]] = {
+    "live": run_live,
+    "virtual": run_virtual,
+    "upkeep": run_upkeep,
+}
 
 
 def reproduce(
@@ -51,7 +66,7 @@ def reproduce(
     ones. Raises `SweepError`; see `camcast.sweeps.sweep`.
     """
     report = on_progress or (lambda _done, _total: None)
-    live, virtual = live_cells(plan), virtual_cells(plan)
+    live, virtual = live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
     total = len(live) + len(virtual)
     of_live = sweep(
         compute,
@@ -79,12 +94,13 @@ def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
         world: Results(world, backends, [run for run in runs if run[0]["kind"] == world], values)
         for world, backends, values in (
             ("live", tuple(VARIANTS), plan.p_sel),
-            ("virtual", VIRTUAL_BACKENDS, plan.virtual_p_sel),
+            ("virtual", tuple(VARIANTS), plan.virtual_p_sel),
         )
     }
     return Memberships(
         plan=plan,
         figures=tuple(f for world in worlds.values() for f in world.figures()),
         comparison=tuple(r for world in worlds.values() for r in world.comparison()),
+        upkeep=upkeep_rows([run for run in runs if run[0]["kind"] == "upkeep"]),
         claims=(*claims(worlds["live"]), *claims_beyond(worlds["virtual"])),
     )

@@ -53,6 +53,12 @@ class MembershipsFolder(PlanFolder):
             {"title": "The memberships side by side"},
             [_flat(row) for row in found.comparison],
         )
+        upkeep = [
+            {"backend": row.backend, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
+            for row in found.upkeep
+            for name, interval in row.measures.items()
+        ]
+        self.write_rows("upkeep", {"title": "What they cost, and how soon they notice"}, upkeep)
         claims = [attrs.asdict(claim) for claim in found.claims]
         self.write_rows("claims", {"title": "What the paper concludes"}, claims)
         self.write("index.html", html(found, drawings, self.command).encode())

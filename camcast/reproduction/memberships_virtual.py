@@ -8,14 +8,11 @@ from typing import Any, Final
 import attrs
 
 from camcast.experiment.workload import Workload
-from camcast.reproduction.memberships_plan import PARAMETERS, Plan
+from camcast.reproduction.memberships_plan import PARAMETERS, VARIANTS, Plan
 from camcast.reproduction.memberships_runs import BOTTOM, rows_of, setting_of, table_to_law
 from camcast.simulation.scenario import Crashes, Links, VirtualScenario
 from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import JSON, Cell
-
-VIRTUAL_BACKENDS: Final = ("scamp", "dht")
-"""V2 keeps V1's tables, and with an ideal directory it is V1."""
 
 VIRTUAL_EVENTS_MAX: Final = 20  # chosen: 13,000 copies each; 10 s a cell in all
 VIRTUAL_RATE: Final = 20.0  # chosen: all are published before anybody misses the crashed
@@ -37,7 +34,7 @@ def virtual_cells(plan: Plan) -> list[Cell]:
             "seed": plan.seed,
             "run": run,
         }
-        for backend in VIRTUAL_BACKENDS
+        for backend in VARIANTS
         for run in range(plan.runs)
         for p_sel in plan.virtual_p_sel
     ]

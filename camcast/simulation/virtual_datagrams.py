@@ -133,6 +133,8 @@ class DatagramNetwork:
         self.weather = weather
         self.sent = 0
         """Datagrams sent so far."""
+        self.sent_bytes = 0
+        """Their contents, without the headers of UDP and IP."""
         self.received = 0
         """Copies that found a socket."""
         self.undeliverable = 0
@@ -216,6 +218,7 @@ class DatagramNetwork:
         if len(data) > DATAGRAM_BYTES_MAX:
             _refuse(errno.EMSGSIZE)
         self.sent += 1
+        self.sent_bytes += len(data)
         if number is None:
             self.undeliverable += 1
             return

