@@ -18,6 +18,7 @@ from camcast.reproduction.memberships_upkeep import (
     EVENTS,
     NEWCOMERS,
     NOTICE_SECONDS_MAX,
+    REPAIR_SECONDS,
     REST_SECONDS,
     UPKEEP,
     VICTIMS,
@@ -121,8 +122,8 @@ def _upkeep(rows: tuple[UpkeepRow, ...]) -> str:
             " datagrams included, headers of TCP, UDP and IP not.",
             f"{NEWCOMERS} newcomers join g one after the other; then {VICTIMS} of g crash at once."
             f" What took longer than {NOTICE_SECONDS_MAX:g} s counts as that.",
-            f"Then the first contact is killed, {EVENTS} events are published in g, and"
-            f" {NEWCOMERS} newcomers join through an arbitrary member.",
+            f"Then the first contact is killed, {REPAIR_SECONDS:g} s later {EVENTS} events are"
+            f" published in g, and {NEWCOMERS} newcomers join through an arbitrary member.",
         )
     )
 

@@ -38,6 +38,7 @@ COUNTED_SECONDS: Final = 60.0  # chosen: a lease, and an upkeep of the overlay's
 NOTICE_SECONDS_MAX: Final = 60.0  # chosen: ten times what a crash takes to be noticed
 NEWCOMERS: Final = 8  # chosen: one in ten of g; a mean over them is known to a third
 VICTIMS: Final = 8  # chosen: likewise
+REPAIR_SECONDS: Final = 30.0  # chosen: tables that have lost half their entries are full again
 EVENTS: Final = 20  # chosen: 1,600 expected receptions in g
 EVENT_SECONDS: Final = 0.25  # chosen: between two events, so that they do not queue
 
@@ -180,6 +181,7 @@ class _Town:
         joined, listed = self._newcomers(NEWCOMERS)
         dropped = self._crash_some()
         self._crash(self._first)
+        self._network.run(REPAIR_SECONDS)
         reception = self._publish_some()
         member = next(iter(self._members(self._bottom)))
         alone = [self._newcomer(member.me.address)[0] for _ in range(NEWCOMERS)]
