@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo test test-slow lint bench peers scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,13 +26,21 @@ lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(VENV)/dev ## Measure live multicast beside a raw PUSH-PULL pair
+bench: $(VENV)/dev ## Measure engine, codec, tables, look-ups, live multicast and simulators (MEMBERSHIP=scamp,dht)
 	$(BIN)/python -m pytest benchmarks --membership $(MEMBERSHIP) --benchmark-json=bench.json
 	$(BIN)/python benchmarks/figures.py bench.json
 
+peers: $(VENV)/core ## Let other systems do the same job, as far as they are installed (docs/benchmarks.md)
+	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --json ../peers.json
+
+scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB of disk)
+	rm -rf build/scale
+	$(BIN)/python benchmarks/trace_generator.py build/scale --records 50000000
+	$(BIN)/python benchmarks/pipeline_at_scale.py build/scale/run*
+
 clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
-	rm -f bench.json
+	rm -f bench.json peers.json
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)

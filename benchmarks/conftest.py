@@ -1,17 +1,22 @@
-"""Options of the benchmark suites."""
+"""What the benchmarks measure: `--membership` and `--protocol`, by default scamp and camcast."""
 
 from __future__ import annotations
 
 import pytest
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--membership", default="scamp", help="backends to measure, separated by commas"
-    )
+from plug_options import chosen, discoveries_of, installed_memberships
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "membership" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--membership").split(",")
-        metafunc.parametrize("membership", names, scope="module")
+    """Measure each chosen backend and protocol, and the discoveries of the chosen backends.
+
+    A discovery is measured by itself, in a second, so without a choice all of them are.
+    """
+    memberships = chosen(metafunc.config, "--membership")
+    values = {
+        "membership": memberships or ["scamp"],
+        "protocol": chosen(metafunc.config, "--protocol") or ["camcast"],
+        "discovery": discoveries_of(memberships or installed_memberships()),
+    }
+    for name, names in values.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, names, scope="module")

@@ -8,11 +8,13 @@ from pathlib import Path
 
 
 def main(path: Path) -> None:
-    """Print one block a benchmark."""
+    """Print one block a benchmark; parameters and options, which are inputs, are left out."""
     for benchmark in json.loads(path.read_text())["benchmarks"]:
         sys.stdout.write(f"{benchmark['name']}\n")
         for name, value in benchmark["extra_info"].items():
-            sys.stdout.write(f"  {name:34}{value:>16,.4g}\n")
+            if value is not None and not name.startswith(("parameter_", "option_")):
+                shown = value if isinstance(value, str) else f"{value:,.4g}"
+                sys.stdout.write(f"  {name:34}{shown:>16}\n")
 
 
 if __name__ == "__main__":

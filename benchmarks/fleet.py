@@ -1,24 +1,52 @@
-"""A fleet for live benchmarks: nodes of one community, spread over OS processes, untraced."""
+"""A fleet for live benchmarks: nodes of one system, spread over OS processes.
+
+The nodes are CAMCAST's (`camcast_members`) or those of a peer (`peers`); which, the workers say.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import multiprocessing
-import resource
+import os
 import time
-from array import array
-from collections.abc import Mapping
-from multiprocessing.connection import Connection
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import frozen
+from fleet_worker import FleetError, memory_bytes
+from members import Share
 
-from camcast import Community, CommunityManager, Parameters, Received, open_pipes
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
-TOPIC = "."  # one community, with no other to link to
-_SPAWN = multiprocessing.get_context("spawn")
+
+class Worker(Protocol):
+    """An OS process that runs nodes and obeys orders (`fleet_worker`)."""
+
+    def send(self, command: str, argument: object = None) -> None:
+        """Give an order."""
+
+    def recv(self) -> Any:
+        """Return the answer; raises `FleetError` if none comes."""
+
+    def close(self) -> None:
+        """End the process."""
+
+
+@frozen
+class Server:
+    """The server of a system that has one: what it costs counts."""
+
+    address: str
+    process: int
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that it has used."""
+        with open(f"/proc/{self.process}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+    def memory_bytes(self) -> int:
+        """Return its resident memory."""
+        return memory_bytes(self.process)
 
 
 @frozen
@@ -27,50 +55,73 @@ class Run:
 
     published: int
     delivered: int
+    """At all nodes, the publisher included."""
     expected: int
     seconds: float
+    """From the first publication to the last delivery."""
     latencies: list[float]
     """Seconds from publish to delivery, in ascending order."""
     cpu_seconds: float
-    copies: int
+    """Of all processes, the server included, until the last delivery."""
+    counts: dict[str, int]
+    """What was sent (`Members.counts`)."""
 
+    @property
+    def deliveries_per_second(self) -> float:
+        """How fast the events arrived."""
+        return self.delivered / self.seconds
 
-@frozen
-class _Config:
-    nodes: int
-    membership: str
-    parameters: Parameters
-    options: Mapping[str, object]
+    @property
+    def cpu_seconds_per_1000(self) -> float:
+        """Processor time for 1,000 deliveries."""
+        return self.cpu_seconds / self.delivered * 1000
+
+    def latency_ms(self, quantile: float) -> float:
+        """Return a quantile of the latencies, in milliseconds."""
+        return self.latencies[int(len(self.latencies) * quantile)] * 1e3
 
 
 class Fleet:
-    """`nodes` nodes in `processes` OS processes; a context manager that starts and stops them."""
+    """`nodes` nodes in several OS processes; a context manager that starts and stops them.
+
+    `hire` starts one worker. Every order raises `FleetError` if a worker fails.
+    """
 
     def __init__(
         self,
         nodes: int,
+        hire: Callable[[], Worker],
         processes: int = 2,
-        membership: str = "scamp",
-        parameters: Parameters | None = None,
-        options: Mapping[str, object] | None = None,
+        seed: int = 1,
+        server: Server | None = None,
     ) -> None:
         self.nodes = nodes
-        share = [nodes // processes + (i < nodes % processes) for i in range(processes)]
-        self._pipes: list[Connection] = []
-        self._workers = []
-        for number in share:
-            ours, theirs = _SPAWN.Pipe()
-            config = _Config(number, membership, parameters or Parameters(), options or {})
-            worker = _SPAWN.Process(target=_work, args=(theirs, config), daemon=True)
-            worker.start()
-            self._pipes.append(ours)
-            self._workers.append(worker)
+        self.processes = processes
+        self.seed = seed
+        self._hire = hire
+        self._server = server
+        self._workers: list[Worker] = []
+        self.memory_mb_per_node = 0.0
+        """What the nodes added to their processes, and the server's: settled, and still idle."""
 
     def __enter__(self) -> Fleet:
-        gateway = self._ask(0, "start", None)
-        for number in range(1, len(self._pipes)):
-            self._ask(number, "start", gateway)
-        self._ask_all("settle", self.nodes)
+        try:
+            self._workers += [self._hire() for _ in range(self.processes)]
+            known = [self._server.address] if self._server else []
+            everybody: list[str] = []
+            first = 0
+            for number, worker in enumerate(self._workers):
+                nodes = self.nodes // self.processes + (number < self.nodes % self.processes)
+                share = Share(nodes, first, self.nodes, self.seed)
+                worker.send("start", (share, known))
+                everybody += worker.recv()
+                known = known if self._server else everybody
+                first += nodes
+            self._ask_all("settle", everybody)
+            self.memory_mb_per_node = self._memory_bytes() / self.nodes / 1e6
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
@@ -79,156 +130,50 @@ class Fleet:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        for pipe in self._pipes:
-            pipe.send(("stop", None))
+        self._close()
+
+    def _close(self) -> None:
         for worker in self._workers:
-            worker.join(10)
+            worker.close()
 
     def publish(self, events: int, size: int, rate: float | None = None) -> Run:
         """Publish from the first node, as fast as possible or at `rate` a second."""
         self._ask_all("reset", events)
+        server_cpu = self._server.cpu_seconds() if self._server else 0.0
         started = time.monotonic()
-        for pipe in self._pipes[1:]:
-            pipe.send(("receive", None))
-        self._pipes[0].send(("publish", (events, size, rate)))
-        answers = [pipe.recv() for pipe in self._pipes]
-        last = max(answer["last"] for answer in answers)
+        for worker in self._workers[1:]:
+            worker.send("receive")
+        self._workers[0].send("publish", (events, size, rate))
+        answers = [worker.recv() for worker in self._workers]
         latencies = [seconds for answer in answers for seconds in answer["latencies"]]
+        if not latencies:
+            raise FleetError("nothing was delivered")
+        counts: dict[str, int] = {}
+        for answer in answers:
+            for name, count in answer["counts"].items():
+                counts[name] = counts.get(name, 0) + count
+        if self._server:
+            server_cpu = self._server.cpu_seconds() - server_cpu
         return Run(
             published=events,
-            delivered=sum(answer["delivered"] for answer in answers),
+            delivered=len(latencies),
             expected=events * self.nodes,
-            seconds=last - min(started, *(a["first"] for a in answers if a["first"])),
+            seconds=max(answer["last"] for answer in answers) - started,
             latencies=sorted(latencies),
-            cpu_seconds=sum(answer["cpu"] for answer in answers),
-            copies=sum(answer["copies"] for answer in answers),
+            cpu_seconds=sum(answer["cpu"] for answer in answers) + server_cpu,
+            counts=counts,
         )
 
-    def facts(self) -> list[dict[str, Any]]:
-        """Return each worker's view sizes, memory and nodes."""
-        return self._ask_all("facts", None)
+    def facts(self) -> dict[str, float]:
+        """Return what the workers have to say (`Members.facts`): the mean over the processes."""
+        answers = [fact["facts"] for fact in self._ask_all("facts")]
+        return {name: sum(a[name] for a in answers) / len(answers) for name in answers[0]}
 
-    def _ask(self, number: int, command: str, argument: object) -> Any:
-        self._pipes[number].send((command, argument))
-        return self._pipes[number].recv()
+    def _memory_bytes(self) -> int:
+        memory: int = sum(fact["memory"] for fact in self._ask_all("facts"))
+        return memory + (self._server.memory_bytes() if self._server else 0)
 
-    def _ask_all(self, command: str, argument: object) -> list[Any]:
-        for pipe in self._pipes:
-            pipe.send((command, argument))
-        return [pipe.recv() for pipe in self._pipes]
-
-
-def _work(pipe: Connection, config: _Config) -> None:
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asyncio.run(_Worker(pipe, config).run())
-
-
-class _Worker:
-    def __init__(self, pipe: Connection, config: _Config) -> None:
-        self._pipe = pipe
-        self._config = config
-        self._managers: list[CommunityManager] = []
-        self._communities: list[Community] = []
-        self._delivered = 0
-        self._first = self._last = 0.0
-        self._latencies = array("d")  # 8 bytes each: the nodes are measured, not this list
-        self._cpu = 0.0
-        self._copies = 0
-        self._idle_memory = 0
-
-    async def run(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._idle_memory = _memory_bytes()
-        pipes = open_pipes()
-        while True:
-            command, argument = await loop.run_in_executor(None, self._pipe.recv)
-            if command == "stop":
-                break
-            answer = await getattr(self, f"_{command}")(argument, pipes)
-            self._pipe.send(answer)
-        await asyncio.gather(*(manager.close() for manager in self._managers))
-        pipes.close()
-
-    async def _start(self, gateway: str | None, pipes: Any) -> str:
-        for _ in range(self._config.nodes):
-            manager = CommunityManager(
-                self._config.membership,
-                gateways=[] if gateway is None else [gateway],
-                parameters=self._config.parameters,
-                options=self._config.options,
-                pipes=pipes,
-            )
-            await manager.start()
-            gateway = gateway or manager.address
-            self._managers.append(manager)
-            community = await manager.join(TOPIC)
-            community.subscribe(self._on_event)
-            self._communities.append(community)
-        return gateway or ""
-
-    async def _settle(self, nodes: int, _pipes: Any) -> None:
-        """Wait until the size estimates agree, which takes some heartbeats."""
-        async with asyncio.timeout(60):
-            while not all(abs(c.size - nodes) <= nodes / 4 for c in self._communities):
-                await asyncio.sleep(0.2)
-        await asyncio.sleep(3)  # three heartbeats: arcs get their weights, processes their sponsors
-        gc.collect()
-        gc.freeze()
-
-    async def _on_event(self, event: Received) -> None:
-        now = time.monotonic()
-        self._first = self._first or now
-        self._last = now
-        self._delivered += 1
-        self._latencies.append(now - float(event.payload[:20]))
-
-    async def _reset(self, events: int, _pipes: Any) -> None:
-        self._delivered = 0
-        self._first = self._last = 0.0
-        self._latencies = array("d")
-        self._cpu = time.process_time()
-        self._copies = sum(m.counters.event_copies_sent for m in self._managers)
-
-    async def _publish(self, argument: tuple[int, int, float | None], pipes: Any) -> Any:
-        events, size, rate = argument
-        community = self._communities[0]
-        started = time.monotonic()
-        for number in range(events):
-            if rate is not None:
-                await asyncio.sleep(max(0.0, started + number / rate - time.monotonic()))
-            payload = f"{time.monotonic():020.9f}".encode().ljust(size, b".")
-            await community.publish(payload)
-        return await self._receive(None, pipes)
-
-    async def _receive(self, _argument: None, _pipes: Any) -> Any:
-        quiet_since = time.monotonic()
-        delivered = -1
-        while time.monotonic() - quiet_since < 2.0:
-            if self._delivered != delivered:
-                delivered, quiet_since = self._delivered, time.monotonic()
-            await asyncio.sleep(0.1)
-        return {
-            "delivered": self._delivered,
-            "first": self._first,
-            "last": self._last,
-            "latencies": self._latencies,
-            "cpu": time.process_time() - self._cpu,
-            "copies": sum(m.counters.event_copies_sent for m in self._managers) - self._copies,
-        }
-
-    async def _facts(self, _argument: None, pipes: Any) -> dict[str, Any]:
-        return {
-            "nodes": len(self._managers),
-            "views": [len(community.peers) for community in self._communities],
-            "sizes": [community.size for community in self._communities],
-            "memory": _memory_bytes() - self._idle_memory,
-            "dropped": pipes.counters.records_dropped,
-            "pipes": len(pipes),
-            "malformed": sum(m.counters.malformed for m in self._managers),
-        }
-
-
-def _memory_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
+    def _ask_all(self, command: str, argument: object = None) -> list[Any]:
+        for worker in self._workers:
+            worker.send(command, argument)
+        return [worker.recv() for worker in self._workers]

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from camcast.parameters import Parameters
 from camcast.simulation import count_chain, population
 from camcast.simulation.setting import Setting, chain
 from camcast.simulation.spread import Spread
@@ -26,6 +27,8 @@ HUGE = 10**12
 EON_PROCESSES = 10**5  # chosen: its graph takes 1 GB; the time per process grows with the size
 SMALL_RUNS = 1000
 ROUNDS = 3  # chosen: the best of three; a noisy neighbour only ever adds time
+
+pytestmark = pytest.mark.benchmark(group="population")
 
 SIZES = [10**6, 10**7, pytest.param(10**8, marks=pytest.mark.slow)]
 
@@ -76,15 +79,26 @@ def test_population(benchmark: BenchmarkFixture, size: int) -> None:
     )
     seconds = _seconds(benchmark)
     peak, floor = _peak_bytes(size), _peak_bytes(1000)
+    messages, deliveries = int(spreads[-1].messages.sum()), int(spreads[-1].received.sum())
     benchmark.extra_info.update(
-        processes=size,
+        protocol="camcast",
+        seed=len(spreads) - 1,
+        nodes=size,
+        events=1,
+        deliveries=deliveries,
+        messages=messages,
+        redundancy=messages / (deliveries - 1),
+        cpu_seconds_per_1000_deliveries=seconds / deliveries * 1000,
+        memory_mb_per_node=(peak - floor) / size / 1e6,
+        parameter_c=Parameters().c,
+        success=SUCCESS,
         seconds=seconds,
         processes_per_second=size / seconds,
-        ns_per_copy=seconds / float(spreads[-1].messages.sum()) * 1e9,
+        ns_per_copy=seconds / messages * 1e9,
         peak_memory_mb=peak / 1e6,
         of_which_numba_and_python_mb=floor / 1e6,
         bits_per_process=(peak - floor) * 8 / size,
-        reception=float(spreads[-1].received.sum()) / size,
+        reception=deliveries / size,
     )
     assert peak < 2e9
 

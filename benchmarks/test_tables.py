@@ -1,0 +1,125 @@
+"""Tables and those who keep them: the table's own operations, and a community that joins.
+
+The table holds 15 contacts, the mean of SCAMP at c = 2 and N = 150. The joins are real nodes on
+virtual time, with first contacts for nothing (`small_world`): what is measured is the membership.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from random import Random
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from small_world import JOIN_GAP_SECONDS, SmallWorld
+
+from camcast.identity import Contact, new_peer_id
+from camcast.parameters import Parameters
+from camcast.peers import PeerTable
+from camcast.streams import stream
+
+VIEW = 15
+FAN_OUT = 7  # ceil(ln 150 + 2)
+NODES = 100  # chosen: some seconds for the slowest backend
+SEED = 1
+ROUNDS = 3  # chosen: the median of three stands against a noisy neighbour
+
+in_tables = pytest.mark.benchmark(group="table")
+in_memberships = pytest.mark.benchmark(group="membership", timer=time.process_time)
+
+
+@pytest.fixture
+def dice() -> Random:
+    return stream(SEED, "workload", "tables")
+
+
+@pytest.fixture
+def table(dice: Random) -> PeerTable:
+    table = PeerTable()
+    for number in range(VIEW):
+        table.add(Contact(new_peer_id(dice.randbytes), f"tcp://127.0.0.1:{7001 + number}"))
+    return table
+
+
+def _note(benchmark: BenchmarkFixture) -> None:
+    assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
+    nanoseconds = benchmark.stats.stats.median * 1e9
+    benchmark.extra_info.update(nanoseconds=nanoseconds, view=VIEW, seed=SEED)
+
+
+@in_tables
+def test_sample(benchmark: BenchmarkFixture, table: PeerTable, dice: Random) -> None:
+    sample = benchmark(table.sample, FAN_OUT, dice)
+    assert len({contact.peer for contact in sample}) == FAN_OUT
+    _note(benchmark)
+
+
+@in_tables
+def test_fan_out_with_a_pinned_peer(
+    benchmark: BenchmarkFixture, table: PeerTable, dice: Random
+) -> None:
+    pinned = next(iter(table))
+    table.pin(pinned.peer, pinned=True)
+    chosen = benchmark(table.fan_out, FAN_OUT, dice)
+    assert len(chosen) == FAN_OUT
+    assert pinned in chosen
+    _note(benchmark)
+
+
+@in_tables
+def test_add_and_discard(benchmark: BenchmarkFixture, table: PeerTable, dice: Random) -> None:
+    newcomer = Contact(new_peer_id(dice.randbytes), "tcp://127.0.0.1:7000")
+
+    def come_and_go() -> None:
+        table.add(newcomer)
+        table.discard(newcomer.peer)
+
+    benchmark(come_and_go)
+    assert len(table) == VIEW
+    _note(benchmark)
+
+
+@in_memberships
+def test_a_hundred_join(benchmark: BenchmarkFixture, membership: str) -> None:
+    """With everything that the members before do meanwhile, as heartbeats."""
+    worlds: list[SmallWorld] = []
+    benchmark.pedantic(
+        lambda: worlds.append(SmallWorld(membership, NODES, Parameters(), SEED)), rounds=ROUNDS
+    )
+    assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
+    seconds, world = benchmark.stats.stats.median, worlds[-1]
+    benchmark.extra_info.update(
+        membership=membership,
+        seed=SEED,
+        nodes=NODES,
+        virtual_seconds=NODES * JOIN_GAP_SECONDS,
+        messages=world.network.messages,
+        bytes=world.bytes,
+        milliseconds_per_join=seconds / NODES * 1e3,
+        microseconds_per_message=seconds / world.network.messages * 1e6,
+        view_mean=statistics.mean(world.views()),
+    )
+    assert len({(each.network.messages, each.network.checksum) for each in worlds}) == 1
+
+
+@in_memberships
+def test_a_minute_of_upkeep(benchmark: BenchmarkFixture, membership: str) -> None:
+    """Heartbeats, leases and refreshes of a settled community, while nothing happens."""
+    world = SmallWorld(membership, NODES, Parameters(), SEED)
+    world.settle()
+    messages, sent_bytes = world.network.messages, world.bytes
+    benchmark.pedantic(lambda: world.network.run(60.0), rounds=1)
+    assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
+    messages, sent_bytes = world.network.messages - messages, world.bytes - sent_bytes
+    benchmark.extra_info.update(
+        membership=membership,
+        seed=SEED,
+        nodes=NODES,
+        virtual_seconds=60.0,
+        messages=messages,
+        bytes=sent_bytes,
+        control_bytes_per_node_and_second=sent_bytes / NODES / 60,
+        cpu_share_per_node=benchmark.stats.stats.min / NODES / 60,
+        view_mean=statistics.mean(world.views()),
+    )

@@ -1,0 +1,3 @@
+"""What the tests and the benchmarks share."""
+
+pytest_plugins = ["plug_options"]
