@@ -32,6 +32,7 @@ from camcast import subscription as queues
 from camcast.community import JOIN_SECONDS, CommunityError, State, TopicLike
 from camcast.events import Receipt
 from camcast.identity import Contact
+from camcast.interests import Interest
 from camcast.node import NodeCounters
 from camcast.parameters import Parameters
 from camcast.subscription import (
@@ -264,11 +265,16 @@ class Community:
         on_lagged: LaggedCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
         overflow: Overflow = Overflow.DROP_OLDEST,
+        where: str | Interest | None = None,
     ) -> Subscription:
         """See `camcast.Community.subscribe`; without a callback, iterate with ``for``."""
         subscription = self._manager._call(
             lambda: self._community.subscribe(
-                callback, on_lagged=on_lagged, queue_length=queue_length, overflow=overflow
+                callback,
+                on_lagged=on_lagged,
+                queue_length=queue_length,
+                overflow=overflow,
+                where=where,
             )
         )
         return Subscription(self._manager, subscription)

@@ -69,7 +69,7 @@ class Finding(NamedTuple):
 class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
-    __slots__ = ("deliveries", "findings", "seeks", "sends", "wakes")
+    __slots__ = ("control_bytes", "deliveries", "findings", "seeks", "sends", "wakes")
 
     def __init__(self) -> None:
         self.sends: list[Send] = []
@@ -77,6 +77,8 @@ class Outbox:
         self.deliveries: list[Deliver] = []
         self.seeks: list[Seek] = []
         self.findings: list[Finding] = []
+        self.control_bytes: dict[GroupId, int] | None = None
+        """For a trace: the bytes of all control copies so far, by the group that sent them."""
 
 
 class Outlet:
@@ -123,6 +125,8 @@ class Outlet:
                     self._head = head
             record = encode_control(head, messages.encode(message))
             self._outbox.sends.append(Send(addresses, record, True))
+            if (sent := self._outbox.control_bytes) is not None:
+                sent[self._group] = sent.get(self._group, 0) + len(addresses) * len(record)
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
         """Ask to be woken with `name` after a delay; there is no way to take it back."""

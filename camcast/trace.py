@@ -29,12 +29,16 @@ TraceKind = Literal[
     "seek",
     "found",
     "upward",
+    "control",
 ]
 """`send` and `upward` are one record a copy of an event, `receive` the first copy to arrive
 in a community, `duplicate` every later one, `parasite` a copy of a community that the process
-is not part of; `learn` and `forget` are changes of the topic table."""
+is not part of; `learn` and `forget` are changes of the topic table. `control` is the traffic
+that is not events: the bytes that the node has sent for a community since its last such record,
+each copy counted; without a community, what it sent for no community of its own."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 1 had no `control`, and numbered a node that came back as itself from 1 again."""
 
 
 class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,7 +47,7 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     `when` is in seconds of the driver's clock (monotonic, shared by the processes of one
     machine), `sequence` orders the records of a node, `node` and `peer` are identities in
     hexadecimal, `community` is the group's topic or identifier, `topic` the event's topic,
-    `event` its identifier, `size` the payload in bytes.
+    `event` its identifier, `size` the payload in bytes, or the traffic of a `control`.
     """
 
     when: float

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from camcast.cli.compare import compare
+from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
 from camcast.cli.model import model
@@ -17,6 +19,8 @@ from camcast.cli.reproduce import reproduce
 from camcast.cli.run import run
 from camcast.cli.simulate import simulate
 from camcast.cli.subscribe import subscribe
+from camcast.cli.sweep import sweep
+from camcast.cli.watch import watch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -55,10 +59,18 @@ def camcast(
 
 app.command(epilog="Example: camcast demo --json")(demo)
 app.command(epilog="Example: camcast run --scenario paper")(run)
-app.command(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")(simulate)
+app.add_typer(simulate, name="simulate")
 app.command(epilog="Example: camcast model --sizes 1000,100,10 --crash 0.1")(model)
 app.command(epilog="Example: camcast plan --sizes 1000,100,10 --reliability 0.95 --check")(plan)
 app.command(epilog="Example: camcast reproduce memberships --runs 2 --output section62")(reproduce)
+app.command(epilog="Example: camcast compare runs/scamp-* runs/dht-* bench.json --output report")(
+    compare
+)
+app.command(epilog="Example: camcast compare-protocols --workload departures --events 30")(
+    compare_protocols
+)
+app.command(epilog="Example: camcast watch runs/paper-20260801-120000")(watch)
+app.command(epilog="Example: camcast sweep town.toml --grid links.loss=0,0.1 --output lossy")(sweep)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(
     publish

@@ -42,7 +42,7 @@ def demo(
         scenario = attrs.evolve(
             departures(seed=seed, processes=processes),
             membership=membership,
-            options=options.membership_options(settings),
+            options=options.named_values(settings),
         )
     with clear_failures(*FAILURES):
         folder = output or Path(mkdtemp(prefix="camcast-demo-"))

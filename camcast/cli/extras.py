@@ -8,7 +8,8 @@ from typing import Final
 
 from camcast.cli.failure import CommandError
 
-_PACKAGES: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
+_SPARK: Final = ("pyarrow", "pyspark", "py4j")
+_PACKAGES: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert", *_SPARK)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -17,10 +17,11 @@ from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:
     from camcast.reproduction.camcast_paper import Reproduction
+    from camcast.reproduction.claim import Claim
     from camcast.reproduction.memberships import Memberships
     from camcast.simulation.spread import Interval
 
-PAPERS: Final = ("camcast", "memberships")
+PAPERS: Final = ("camcast", "memberships", "percolation", "hpmcast")
 EXTRAS: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
 _WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
@@ -32,7 +33,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="PAPER", help="camcast (its section 6.1) or memberships (its section 6.2)."
+            metavar="PAPER",
+            help="camcast (section 6.1), memberships (its section 6.2), percolation, hpmcast.",
         ),
     ],
     output: Annotated[
@@ -44,12 +46,17 @@ def reproduce(
         typer.Option(
             "--runs",
             help="Experiments a point; default: 4,000 of camcast (the paper: 100),"
-            " 3 of memberships (the paper: 10 and 5).",
+            " 3 of memberships (the paper: 10 and 5), 20 networks of percolation, as the paper,"
+            " 100 of hpmcast.",
         ),
     ] = None,
     events: Annotated[
         int | None,
-        typer.Option("--events", help="Of memberships: events a run and p_sel; default: 100."),
+        typer.Option(
+            "--events",
+            help="Of memberships: events a run and p_sel; default: 100. Of percolation: events on"
+            " a network; default: 400, as the paper.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
     workers: Annotated[
@@ -69,9 +76,11 @@ def reproduce(
     """Compute the tables and figures of a paper again, beside the published and the model's.
 
     `camcast` simulates section 6.1. `memberships` measures section 6.2, the three memberships
-    side by side: live, for some minutes, and in the virtual network. The output folder gets
-    index.html, which needs no network, and everything in it as CSV, JSON, SVG and PNG. A run
-    that was stopped continues with the same command. Needs the extras camcast[sim,report].
+    side by side: live, for some minutes, and in the virtual network. `percolation` simulates
+    section V of its paper, percolation gossip, and `hpmcast` section 5, multicast in a
+    hierarchy. The output folder gets index.html, which needs no network, and everything in it as
+    CSV, JSON, SVG and PNG. A run that was stopped continues with the same command. Needs the
+    extras camcast[sim,report].
 
     Example: camcast reproduce camcast --runs 100 --output section6
     """
@@ -83,6 +92,10 @@ def reproduce(
         given = {name: value for name, value in given.items() if value is not None}
         if what == "camcast":
             _reproduce_camcast(path, given, workers, json)
+        elif what == "percolation":
+            _reproduce_percolation(path, given, workers, json)
+        elif what == "hpmcast":
+            _reproduce_hpmcast(path, given, workers, json)
         else:
             _reproduce_memberships(path, given, workers, json)
 
@@ -91,7 +104,7 @@ def _reproduce_camcast(path: Path, given: dict[str, Any], workers: int | None, j
     if "events" in given:
         raise ValueError("--events is for memberships; camcast publishes one event a run")
     with extras_named("sim,report"):
-        from camcast.reproduction.camcast_paper import ENGINES, Plan
+        from camcast.reproduction.camcast_plan import ENGINES, Plan
         from camcast.reproduction.folder import ReproductionFolder
         from camcast.simulation.simulators import find_simulator
 
@@ -112,14 +125,46 @@ def _reproduce_memberships(
     if "engine" in given:
         raise ValueError("--engine is for camcast; memberships runs live and virtual nodes")
     with extras_named("sim,report"):
-        from camcast.reproduction.memberships import Plan
         from camcast.reproduction.memberships_folder import MembershipsFolder
+        from camcast.reproduction.memberships_plan import Plan
     folder = MembershipsFolder(path, Plan(**given))
     found = _with_bar("memberships", path, lambda show: folder.reproduce(workers, show))
     if json:
         print_json(folder.as_json(found) | {"output": str(path)})
     else:
         _print_memberships(found)
+        typer.echo(f"output: {path / 'index.html'}")
+
+
+def _reproduce_percolation(
+    path: Path, given: dict[str, Any], workers: int | None, json: bool
+) -> None:
+    if "engine" in given:
+        raise ValueError("--engine is for camcast; percolation has a simulator of its own")
+    with extras_named("sim,report"):
+        from camcast.reproduction.percolation_folder import PercolationFolder
+        from camcast.reproduction.percolation_plan import Plan
+    folder = PercolationFolder(path, Plan(**given))
+    found = _with_bar("percolation", path, lambda show: folder.reproduce(workers, show))
+    if json:
+        print_json(folder.as_json(found) | {"output": str(path)})
+    else:
+        _print_claims(found.claims)
+        typer.echo(f"output: {path / 'index.html'}")
+
+
+def _reproduce_hpmcast(path: Path, given: dict[str, Any], workers: int | None, json: bool) -> None:
+    if "engine" in given or "events" in given:
+        raise ValueError("--engine and --events are not for hpmcast: one event a run, all alike")
+    with extras_named("sim,report"):
+        from camcast.reproduction.hpmcast_folder import HpmcastFolder
+        from camcast.reproduction.hpmcast_plan import Plan
+    folder = HpmcastFolder(path, Plan(**given))
+    found = _with_bar("hpmcast", path, lambda show: folder.reproduce(workers, show))
+    if json:
+        print_json(folder.as_json(found) | {"output": str(path)})
+    else:
+        _print_claims(found.claims)
         typer.echo(f"output: {path / 'index.html'}")
 
 
@@ -144,7 +189,8 @@ def _with_bar(what: str, path: Path, run: Callable[[Callable[[int, int], None]],
 
 
 def _print_memberships(found: Memberships) -> None:
-    from camcast.reproduction.memberships import COLUMNS
+    from camcast.reproduction.memberships_results import COLUMNS
+    from camcast.reproduction.memberships_upkeep import UPKEEP
 
     console = wide_console(_WIDTH)
     grid = Grid(title="The memberships side by side", title_justify="left", box=None)
@@ -156,12 +202,25 @@ def _print_memberships(found: Memberships) -> None:
     grid.add_row("parasites", *(str(row.parasites) for row in found.comparison))
     console.print(grid, highlight=False)
     console.print()
-    claims = Grid(title="What the paper concludes", title_justify="left", box=None)
+    grid = Grid(title="What they cost", title_justify="left", box=None)
+    grid.add_column("")
+    for cost in found.upkeep:
+        grid.add_column(f"{cost.variant} {cost.backend}", justify="right", no_wrap=True)
+    for name, heading in UPKEEP.items():
+        grid.add_row(heading, *(_interval(cost.measures[name]) for cost in found.upkeep))
+    console.print(grid, highlight=False)
+    console.print()
+    _print_claims(found.claims)
+
+
+def _print_claims(claims: Sequence[Claim]) -> None:
+    console = wide_console(_WIDTH)
+    grid = Grid(title="What the paper concludes", title_justify="left", box=None)
     for heading in ("claim", "holds", "here"):
-        claims.add_column(heading, overflow="fold")
-    for claim in found.claims:
-        claims.add_row(claim.quote, claim.holds, claim.found)
-    console.print(claims, highlight=False)
+        grid.add_column(heading, overflow="fold")
+    for claim in claims:
+        grid.add_row(claim.quote, claim.holds, claim.found)
+    console.print(grid, highlight=False)
     console.print()
 
 

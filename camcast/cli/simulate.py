@@ -1,236 +1,45 @@
-"""``camcast simulate``: one setting on three simulators, or a scenario in the virtual network."""
+"""``camcast simulate``: a command for each simulator."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Any
 
-import attrs
 import typer
-from rich.table import Table
+from typer.core import TyperGroup
 
-from camcast.cli import options
-from camcast.cli.experiment import table_width
-from camcast.cli.extras import extras_named
-from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
-from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
-from camcast.experiment.table import summary_table
-from camcast.sweeps import ProgressBar, SweepError, sweep
-from camcast.trace import JsonLinesSink
-
-if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.setting import Setting
-    from camcast.simulation.spread import Interval, Spread
-
-# chosen: of the paper's 1,110 processes, some seconds on two cores
-RUNS: Final = {"population": 1000, "chain": 1000, "virtual": 20}
-
-# chosen: processes in a cell of the sweep, seconds of work, so that a kill loses little
-CELL_PROCESSES: Final = {"population": 100_000_000, "chain": 1_000_000, "virtual": 20_000}
-CELL_RUNS_MAX: Final = 5_000  # chosen: about 1 MB of results
-_TABLE_WIDTH: Final = 140  # chosen: the columns of a population of 10^12; a pipe has no width
+from camcast.cli.simulate_hpmcast import hpmcast
+from camcast.cli.simulate_percolation import percolation
+from camcast.cli.simulate_setting import EXAMPLES, setting_command
 
 
-class Simulator(StrEnum):
-    """How a setting is simulated."""
+class _OptionsFirst(TyperGroup):
+    """Takes a simulator's options before its name, too: ``simulate --sizes 10 chain``."""
 
-    POPULATION = "population"
-    CHAIN = "chain"
-    VIRTUAL = "virtual"
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move the first simulator's name to the front, where a command stands."""
+        if args and args[0].startswith("-"):
+            named = next((at for at, arg in enumerate(args) if arg in self.commands), 0)
+            args = [args[named], *args[:named], *args[named + 1 :]]
+        return super().parse_args(ctx, args)
 
 
-def simulate(
-    simulator: Annotated[
-        Simulator,
-        typer.Argument(
-            help="population: every process, up to 4 billion. chain: only how many have the"
-            " event, any size. virtual: the code that ships, up to 20,000."
-        ),
-    ],
-    scenario: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[SCENARIO.toml]",
-            help="For virtual, instead of --sizes: processes that join, crash and return,"
-            " latencies, partitions (docs/simulation.md).",
-        ),
-    ] = None,
-    sizes: Sizes = None,
-    c: options.C = None,
-    g: options.G = None,
-    a: options.A = None,
-    z: options.Z = None,
-    p_sel: options.PSel = None,
-    success: Success = 0.85,  # [CAMCAST 6.1.1]
-    crash: Crash = 0.0,
-    weak: Weak = False,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            "--runs", min=1, help="Events, each on tables of its own; default: 1000, virtual 20."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
-    ] = None,
-    workers: Workers = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            "--results",
-            metavar="FILE.jsonl",
-            help="Keep what is done there; continue a killed run.",
-        ),
-    ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option("--trace", metavar="FILE.jsonl", help="Of a scenario: write its trace."),
-    ] = None,
-    json: options.Json = False,
-) -> None:
-    """Simulate the spread of events in a chain of communities, with 95 % intervals.
+simulate = typer.Typer(cls=_OptionsFirst, no_args_is_help=True, rich_markup_mode=None)
 
-    The event is published in the first community of --sizes and climbs to the last. Tables are
-    static and uniform, as in section 6.1.1 of the paper; the rounds are counted until nobody
-    has anything left to send. A scenario file determines a run of the virtual network
-    completely: the same file gives the same digest.
 
-    Example: camcast simulate population --sizes 1000,100,10 --crash 0.3 --runs 1000
+@simulate.callback(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")
+def _simulate() -> None:
+    """Simulate the spread of events, of CAMCAST and of other systems, with 95 % intervals.
+
+    `population`, `chain` and `virtual` simulate CAMCAST; `virtual` runs scenario files, too.
+    `percolation` is percolation gossip on an overlay, `hpmcast` multicast in a hierarchy.
     """
-    with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
-        if scenario is not None:
-            if simulator is not Simulator.VIRTUAL or sizes is not None:
-                raise CommandError("a scenario file goes with `simulate virtual` and no --sizes")
-            _run_scenario(scenario, seed, trace, json=json)
-            return
-        if trace is not None:
-            raise CommandError("--trace goes with a scenario file")
-        chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
-        spread = simulated(
-            simulator,
-            chosen,
-            runs or RUNS[simulator],
-            1 if seed is None else seed,
-            workers,
-            results,
-        )
-        if json:
-            print_json(_as_json(simulator, chosen, spread))
-        else:
-            _print(chosen, spread)
 
 
-def simulated(
-    simulator: str,
-    chosen: Setting,
-    runs: int,
-    seed: int,
-    workers: int | None,
-    results: Path | None = None,
-) -> Spread:
-    """Simulate on several cores, with a bar on the terminal; raises `SweepError`."""
-    from camcast.simulation.simulators import cell, find_simulator, simulate_cell, spread_of
-    from camcast.simulation.spread import join
-
-    find_simulator(simulator)(chosen, 0, seed, 0)  # what is wrong with the setting is said here
-    size = max(1, min(CELL_RUNS_MAX, CELL_PROCESSES[simulator] // chosen.processes))
-    cells = [
-        cell(simulator, chosen, min(size, runs - first), seed, first)
-        for first in range(0, runs, size)
-    ]
-    here = len(cells) == 1  # not worth a second process, which would compile first
-    with ProgressBar(f"{runs:,} runs") as bar:
-        done = sweep(
-            simulate_cell,
-            cells,
-            results=results,
-            workers=1 if here else workers,
-            on_progress=bar.update,
-        )
-    return join([spread_of(result) for result in done])  # type: ignore[arg-type]  # as we wrote it
-
-
-def _as_json(simulator: str, chosen: Setting, spread: Spread) -> dict[str, Any]:
-    return {
-        "simulator": simulator,
-        "setting": attrs.asdict(chosen),
-        "runs": spread.runs,
-        "communities": [community.as_json() for community in spread.communities],
-        "rounds": spread.rounds_to_reach_all.as_json(),
-    }
-
-
-def _print(chosen: Setting, spread: Spread) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in ("processes", "reception", "reliability", "rounds", "messages", "upward"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for community in spread.communities:
-        table.add_row(
-            f"{community.size:,}",
-            shown(community.reception, ".2%"),
-            shown(community.reliability, ".1%"),
-            shown(community.rounds, ".2f"),
-            shown(community.messages, ",.0f"),
-            shown(community.upward_messages, ",.2f"),
-        )
-    console = wide_console(_TABLE_WIDTH)
-    console.print(table)
-    crashed = "no crashes"
-    if chosen.crash:
-        crashed = f"{chosen.crash:.0%} crashed" + (" for one copy" if chosen.weak else "")
-    console.print(
-        f"{spread.runs:,} runs, success {chosen.success:g}, {crashed}; mean [95 % interval]."
-        f" All rounds: {shown(spread.rounds_to_reach_all, '.2f')}",
-        highlight=False,
-    )
-
-
-def shown(interval: Interval, form: str) -> str:
-    """Write an interval for people."""
-    if interval.mean is None:
-        return "-"
-    text = format(interval.mean, form)
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
-
-
-def _run_scenario(path: Path, seed: int | None, trace: Path | None, *, json: bool) -> None:
-    from camcast.simulation.invariants import InvariantError
-    from camcast.simulation.scenario_file import read_virtual_scenario
-    from camcast.simulation.scenario_run import run_scenario
-
-    scenario = read_virtual_scenario(path)
-    if seed is not None:
-        scenario = attrs.evolve(scenario, seed=seed)
-    with ExitStack() as stack:
-        sink = None if trace is None else stack.enter_context(JsonLinesSink(trace))
-        bar = stack.enter_context(ProgressBar("virtual seconds"))
-        try:
-            outcome = run_scenario(
-                scenario, sink, lambda now, end: bar.update(round(now), round(end))
-            )
-        except InvariantError as error:
-            raise CommandError(f"an invariant does not hold: {error}") from error
-    if json:
-        print_json(outcome.as_json() | {"scenario": scenario.as_json()})
-    else:
-        console = wide_console(table_width(outcome.summary))
-        console.print(summary_table(outcome.summary))
-        summary = outcome.summary
-        console.print(
-            f"{outcome.virtual_seconds:,.0f} virtual seconds, {outcome.joined:,} joined,"
-            f" {summary.crashed:,} crashed; {outcome.messages:,} messages,"
-            f" {outcome.lost_copies:,} lost on the way, {outcome.undeliverable:,} found nobody",
-            f"{summary.events:,} events, {summary.deliveries:,} deliveries, {summary.lost:,} lost,"
-            f" {summary.parasites} parasite, {outcome.unpublished} with nobody to publish them",
-            f"digest {outcome.digest}",
-            sep="\n",
-            highlight=False,
-            soft_wrap=True,
-        )
-    if outcome.summary.parasites:
-        raise typer.Exit(EXIT_FAILED)
+for _simulator, _example in EXAMPLES.items():
+    simulate.command(_simulator, epilog=f"Example: {_example}")(setting_command(_simulator))
+simulate.command(
+    epilog="Example: camcast simulate percolation --degrees powerlaw:6,1 --sigma 0.1 --gamma 0.6"
+)(percolation)
+simulate.command(
+    epilog="Example: camcast simulate hpmcast --arity 22 --depth 3 --redundancy 3 --fanout 2"
+)(hpmcast)

@@ -6,7 +6,7 @@ The three take the same options, so that a word more or less compares them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,14 +21,15 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
+from camcast.cli.simulate_baseline import simulate_baseline
 from camcast.experiment.output import OutputFolder
 from camcast.experiment.table import summary_table
 from camcast.protocols.catalogue import find_protocol
+from camcast.simulation.baselines_setting import PROTOCOLS as BASELINES
 from camcast.sweeps import ProgressBar, SweepError, sweep
-from camcast.trace import JsonLinesSink
+from camcast.trace import JsonLinesSink, Sink
 
-if TYPE_CHECKING:  # numpy and pyarrow are extras
-    from camcast.pipeline.trace_parquet import ParquetSink
+if TYPE_CHECKING:  # numpy is an extra
     from camcast.simulation.setting import Setting
     from camcast.simulation.spread import Interval, Spread
 
@@ -142,15 +143,27 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 }
                 _run_scenario(scenario, changed, output, form, json=json)
                 return
-            for name, given in (
-                ("--output", output),
-                ("--trace-format", trace_format),
-                ("--protocol", protocol),
-                ("--protocol-set", protocol_settings),
-            ):
+            for name, given in (("--output", output), ("--trace-format", trace_format)):
                 if given is not None:
                     raise CommandError(f"{name} goes with a scenario file")
             chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+            if simulator == "population" and protocol in BASELINES:
+                simulate_baseline(
+                    protocol,
+                    chosen,
+                    options.named_values(protocol_settings, "--protocol-set"),
+                    runs or RUNS[simulator],
+                    1 if seed is None else seed,
+                    workers,
+                    results,
+                    json=json,
+                )
+                return
+            if protocol is not None or protocol_settings is not None:
+                raise CommandError(
+                    "--protocol and --protocol-set go with a scenario file, or with `simulate"
+                    f" population` and --protocol {', '.join(BASELINES)}"
+                )
             spread = simulated(
                 simulator,
                 chosen,
@@ -260,7 +273,7 @@ def _run_scenario(
     scenario = attrs.evolve(scenario, **given)
     folder = None if output is None else OutputFolder(output)
     with ExitStack() as stack:
-        sink = None
+        sink: Sink | None = None
         if folder is not None:
             folder.write_scenario(scenario, "virtual")
             sink = stack.enter_context(_trace_sink(folder, form))
@@ -296,7 +309,7 @@ def _run_scenario(
         raise typer.Exit(EXIT_FAILED)
 
 
-def _trace_sink(folder: OutputFolder, form: TraceFormat) -> JsonLinesSink | ParquetSink:
+def _trace_sink(folder: OutputFolder, form: TraceFormat) -> AbstractContextManager[Sink]:
     path = folder.trace(0, form.value)
     if form is TraceFormat.JSONL:
         return JsonLinesSink(path)

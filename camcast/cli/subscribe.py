@@ -14,6 +14,7 @@ from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
+from camcast.interests import Interest, InterestError
 from camcast.subscription import Lagged, Received
 from camcast.topics import Topic
 
@@ -25,6 +26,14 @@ def subscribe(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer; '.' is the root.")],
     count: Annotated[
         int | None, typer.Option("--count", "-n", min=1, help="Stop after so many events.")
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="INTEREST",
+            help="Only events that match, e.g. 'mag >= 5', by their payload's JSON object.",
+        ),
     ] = None,
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
@@ -46,7 +55,7 @@ def subscribe(
     or payload_base64 where that is not UTF-8. Who names no gateway founds the community, and
     serves the others as one at the address that it prints.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS):
+    with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
         work = _subscribe(
             options.manager(
                 membership,
@@ -59,6 +68,7 @@ def subscribe(
             ),
             Topic.parse(topic),
             count,
+            None if where is None else Interest.parse(where),
             retry=retry,
             json=json,
         )
@@ -66,7 +76,13 @@ def subscribe(
 
 
 async def _subscribe(
-    manager: CommunityManager, topic: Topic, count: int | None, *, retry: bool, json: bool
+    manager: CommunityManager,
+    topic: Topic,
+    count: int | None,
+    where: Interest | None,
+    *,
+    retry: bool,
+    json: bool,
 ) -> None:
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
@@ -104,7 +120,7 @@ async def _subscribe(
         if json:
             show({"joined": topic.name, "address": manager.address})
         complain(f"joined {topic} at {manager.address}")
-        community.subscribe(on_event, on_lagged=on_lagged, queue_length=_QUEUE_LENGTH)
+        community.subscribe(on_event, on_lagged=on_lagged, queue_length=_QUEUE_LENGTH, where=where)
         await done.wait()
 
 

@@ -1,8 +1,9 @@
-"""The output folder of a run: the scenario, the traces, the summary.
+"""The output folder of a run, live or virtual: the scenario, the traces, the summary.
 
 * ``scenario.json``: all that determines the run, and the software and machine it ran on;
-* ``trace-<worker>.jsonl``: `camcast.trace.TraceRecord` by line; ``trace-conductor.jsonl`` has
-  the crashes;
+* ``trace-<worker>.jsonl``: `camcast.trace.TraceRecord` by line; of a live run
+  ``trace-conductor.jsonl`` has the crashes; a virtual run has one trace, and may have it as
+  ``trace-0.parquet``;
 * ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
 """
 
@@ -13,13 +14,29 @@ import platform
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from camcast.experiment.scenario import Scenario
 from camcast.experiment.workload import digest
 from camcast.live.pipes import library_versions
 from camcast.trace import SCHEMA_VERSION
+from camcast.workloads import Publication
+
+SCENARIO_FILE: Final = "scenario.json"
+SUMMARY_FILE: Final = "summary.json"
+
+World = Literal["live", "virtual"]
+
+
+class Described(Protocol):
+    """What the folder says of a scenario, live or virtual."""
+
+    def publications(self) -> list[Publication]:
+        """Return what is published."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scenario as JSON takes it."""
 
 
 class OutputError(OSError):
@@ -44,24 +61,25 @@ class OutputFolder:
                 f"the output folder {path} is not empty; name a new one, or empty it first"
             )
 
-    def trace(self, worker: int | str) -> Path:
-        """Return the path of a worker's trace."""
-        return self.path / f"trace-{worker}.jsonl"
+    def trace(self, worker: int | str, form: str = "jsonl") -> Path:
+        """Return the path of a worker's trace, in JSON lines or another form."""
+        return self.path / f"trace-{worker}.{form}"
 
     def log(self, worker: int) -> Path:
         """Return the path of what a worker says on standard error."""
         return self.path / f"worker-{worker}.log"
 
     def traces(self) -> list[Path]:
-        """Return all traces that are there."""
+        """Return all traces in JSON lines that are there."""
         return sorted(self.path.glob("trace-*.jsonl"))
 
-    def write_scenario(self, scenario: Scenario) -> None:
+    def write_scenario(self, scenario: Described, world: World) -> None:
         """Write down what determines the run, before it begins."""
         publications = scenario.publications()
         self._write(
-            "scenario.json",
+            SCENARIO_FILE,
             {
+                "world": world,
                 "scenario": scenario.as_json(),
                 "workload": {
                     "events": sum(len(p.topics) for p in publications),
@@ -85,7 +103,7 @@ class OutputFolder:
 
     def write_summary(self, summary: dict[str, object]) -> None:
         """Write down what was measured."""
-        self._write("summary.json", summary)
+        self._write(SUMMARY_FILE, summary)
 
     def _write(self, name: str, content: object) -> None:
         encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)

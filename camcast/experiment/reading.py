@@ -32,6 +32,8 @@ class Published:
     node: str
     when: float
     topic: str
+    unwanted_by: frozenset[str] = frozenset()
+    """Members of its communities whose constraints on attributes it does not meet."""
 
 
 @frozen

@@ -163,8 +163,8 @@ def summarise(
                 reliability=_ratio(tally.complete, tally.events),
                 efficiency=_ratio(useful, useful + duplicates),
                 hops_mean=_ratio(tally.hops, tally.received),
-                latency_ms_p50=_quantile(latencies, 0.5),
-                latency_ms_p99=_quantile(latencies, 0.99),
+                latency_ms_p50=quantile(latencies, 0.5),
+                latency_ms_p99=quantile(latencies, 0.99),
                 upward_messages=reading.upward[name],
                 duplicates=duplicates,
                 parasites=parasites[name],
@@ -222,7 +222,11 @@ def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str
             expected = received = 0
             tally = tallies[topic]
             for member in here[: bisect_right(joined, publish.when)]:
-                if member.node == publish.node or member.left <= publish.when:
+                if (
+                    member.node == publish.node
+                    or member.left <= publish.when
+                    or member.node in publish.unwanted_by
+                ):
                     continue
                 expected += 1
                 delivery = delivered.get(member.node)
@@ -285,7 +289,7 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float | None:
+def quantile(ordered: Sequence[float], share: float) -> float | None:
     """Return the nearest-rank quantile of a sorted sequence."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 

@@ -97,7 +97,9 @@ def hierarchical_latency(
     """Return R_C + R_m: (c), through the C clusters and then through the last of m (4.6.2).
 
     The paper says O(R_Nmax), for which C must be a constant and m <= N_max. A C of 1 has nothing
-    to pass.
+    to pass. If every process sends to other clusters (Equation 5) both happen at once, and it is
+    about R_n: 5.0 rounds for 33 clusters of 33 or 34, where one group of all takes 5.3, both with
+    15 % lost and c = 5.
     """
     C, m = numbers(clusters, 1, "clusters"), numbers(cluster_size, 1, "cluster_size")
     between = np.where(C > 1, rounds(C, constant), 0.0)

@@ -116,7 +116,9 @@ def multicast_messages(sizes: ArrayLike, c: ArrayLike) -> Values:
     """Return Equation 4: (b) gossip multicast, the sum of N (ln N + c) over all communities.
 
     It is Equation 1 without the upward messages: the publisher itself gossips the event in each
-    community, for which it needs a table of each. Sums over the last axis.
+    community, for which it needs a table of each. In one group of all of them, which is how
+    `camcast.protocols.multicast` does it, it is `gossip_messages` of their sum, and more. Sums over
+    the last axis.
     """
     sizes, c = levels(sizes, c)
     return np.asarray(gossip_messages(sizes, c).sum(axis=-1))

@@ -186,6 +186,8 @@ def multicast_reliability(c: ArrayLike) -> Values:
 def hierarchical_reliability(clusters: ArrayLike, c1: ArrayLike, c2: ArrayLike) -> Values:
     """Return (c): e^(-C e^-c1 - e^-c2), for C clusters (4.5.2, [24] there).
 
+    That is if a *cluster* sends ln C + c2 copies to others. If every process does, as Equation 5
+    counts, it is `camcast.models.baselines.both_tables_reliability`, which is much larger.
     Raises `ValueError` for C below 1.
     """
     inner = numbers(clusters, 1, "clusters") * np.exp(-np.asarray(c1, dtype=np.float64))

@@ -9,20 +9,25 @@ from camcast.doors import Backend, UnknownPlugError, build_options, find_backend
 from camcast.protocols.broadcast import Broadcast
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.hierarchical import Hierarchical
+from camcast.protocols.hpmcast import Hpmcast
 from camcast.protocols.multicast import Multicast
 from camcast.protocols.percolation import Percolation
+from camcast.protocols.pmcast import Pmcast
 from camcast.protocols.protocol import Protocol
 from camcast.protocols.rfpbcast import Rfpbcast
 
 PROTOCOLS: Final[Mapping[str, type[Protocol]]] = {
     protocol.name: protocol
-    for protocol in (CamcastProtocol, Broadcast, Multicast, Hierarchical, Rfpbcast, Percolation)
+    for protocol in (
+        *(CamcastProtocol, Broadcast, Multicast, Hierarchical),
+        *(Rfpbcast, Pmcast, Hpmcast, Percolation),
+    )
 }
 
 
 def backend_for(protocol: Protocol, membership: str) -> Backend:
     """Return the backend that a protocol runs on: its own if it has one, or that of the name."""
-    return find_backend(protocol.membership or membership)
+    return protocol.adapt(find_backend(protocol.membership or membership))
 
 
 def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Protocol:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
+from camcast.doors import Backend
 from camcast.identity import PeerId
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
 from camcast.topics import Topic
@@ -44,6 +45,10 @@ class Protocol(ABC):
     parasitic: ClassVar[bool] = False
     """Whether events reach processes that are not interested: they are counted, and dropped
     instead of delivered."""
+
+    def adapt(self, backend: Backend) -> Backend:
+        """Return a backend as this protocol needs it; most take it as it is."""
+        return backend
 
     @abstractmethod
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

@@ -66,11 +66,12 @@ def render(chart: dict[str, Any]) -> Drawing:
     """Make the pictures of a chart, a Vega-Lite specification without a ``config``."""
     spec = {"$schema": _SCHEMA, **chart, "config": CONFIG}
     on_white = {**spec, "config": {**CONFIG, "background": "white"}, "padding": 12}
+    svg_file = vlc.vegalite_to_svg(on_white, vl_version=_VEGA_LITE)
     return Drawing(
         spec=spec,
         svg=vlc.vegalite_to_svg(spec, vl_version=_VEGA_LITE),
-        svg_file=vlc.vegalite_to_svg(on_white, vl_version=_VEGA_LITE),
-        png=vlc.vegalite_to_png(on_white, vl_version=_VEGA_LITE, scale=_PNG_SCALE),
+        svg_file=svg_file,
+        png=vlc.svg_to_png(svg_file, scale=_PNG_SCALE),
     )
 
 

@@ -86,6 +86,7 @@ class VirtualNetwork:
         self.on_delivery: Callable[[Process, Deliver], None] | None = None
         self.on_step: Callable[[Process], None] | None = None
         self._sink = sink
+        self._traces: dict[PeerId, Trace] = {}
         self._numbers: dict[str, int] = {}
         self._next_host = 0
         self._lives = 0
@@ -109,7 +110,9 @@ class VirtualNetwork:
         self._numbers.setdefault(address, number)
         self._lives += 1
         me = Contact(peer or new_peer_id(self.protocol.randbytes), address)
-        trace = None if self._sink is None else Trace(me.peer, self._sink)
+        trace = None
+        if self._sink is not None:  # who comes back as itself goes on numbering its records
+            trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
         # Epochs rise with every start, as the start times of live processes do.
         process = Process(
             number, self._lives, me, Node(me, settings, self.protocol, self._lives, trace)
@@ -124,6 +127,7 @@ class VirtualNetwork:
         process.alive = False
         del self.processes[process.me.address]
         if process.node.trace is not None:
+            process.node.trace_control(self.now)
             process.node.trace.record(self.now, "crash")
 
     def __iter__(self) -> Iterator[Process]:

@@ -22,6 +22,7 @@ from camcast.experiment.communities import (
     unchanging,
 )
 from camcast.experiment.workload import Workload
+from camcast.interests import Interest
 from camcast.parameters import Parameters
 from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
@@ -184,6 +185,9 @@ class VirtualScenario:
     )
     """``gateways`` and ``kademlia``: as live, from one process that belongs to no community, the
     gateway or bootstrap node; ``census``: an ideal directory."""
+    constraints: tuple[str, ...] = ()
+    """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
+    everything (`camcast.interests`). Events that do not match are received, but not delivered."""
     join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
     """Between two joins, the root community first. chosen: 50 a second."""
     settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)
@@ -206,6 +210,8 @@ class VirtualScenario:
     def __attrs_post_init__(self) -> None:
         protocol = find_protocol(self.protocol, self.protocol_options)
         backend_for(protocol, self.membership).parse_options(self.options)
+        for constraint in filter(None, self.constraints):
+            Interest.parse(constraint)
         if (self.workload.events or 0) > EVENTS_MAX:
             raise ScenarioError(
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"

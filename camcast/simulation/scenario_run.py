@@ -19,8 +19,9 @@ from attrs import frozen
 from camcast.doors import find_discovery
 from camcast.events import EventId
 from camcast.experiment.reading import Delivery, Member, Published, Reading
-from camcast.experiment.summary import Summary, summarise
+from camcast.experiment.summary import Summary, quantile, summarise
 from camcast.identity import PeerId
+from camcast.interests import Interest, attributes_of
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver
 from camcast.protocols.catalogue import backend_for, find_protocol
@@ -62,6 +63,15 @@ class VirtualOutcome:
     """Copies that found nobody alive."""
     unpublished: int
     """Events that nobody was there to publish."""
+    event_copies: int
+    """Copies of events sent, upward messages included."""
+    table_entries: float
+    """Peers in the tables of a process that lives at the end, in all its groups and links."""
+    filtered: int
+    """Events that came to members of their communities whose constraints they do not meet."""
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    """Of all deliveries but the publishers' own."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as JSON takes it."""
@@ -115,6 +125,10 @@ class _Run:
         if scenario.discovery == "kademlia":  # asyncio inside
             datagrams = DatagramNetwork(self._network.queue, self._network.weather)
             self._loop = VirtualLoop(datagrams)
+        self._constraints = [c and Interest.parse(c) for c in scenario.constraints]
+        self._unwanted: dict[EventId, frozenset[str]] = {}
+        self._filtered = 0
+        self._event_copies = 0
         self._settings = self._make_settings()
         self._changes: tuple[Change, ...] = ()
         self._community_of: dict[str, Topic] = {}
@@ -124,6 +138,8 @@ class _Run:
         self._lives: dict[int, Process] = {}
         """The last life of each host."""
         self._names: dict[EventId, str] = {}
+        self._hosts: dict[str, int] = {}
+        """The number of the host of every life."""
         self._keys: dict[PeerId, str] = {}
         """The name of the last life of everybody who ever was."""
 
@@ -231,6 +247,7 @@ class _Run:
         self._topics[process.number] = topic
         self._lives[process.number] = process
         self._keys[process.me.peer] = _key(process)
+        self._hosts[_key(process)] = process.number
         self._joining[process.life] = topic
         self._open(process, topic)
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
@@ -314,10 +331,23 @@ class _Run:
                 self._unpublished += 1
                 continue
 
-            published = Published(_key(process), self._network.now, topic.name)
+            unwanted = self._unwanted_by(topic, publication.payload)
             publish = partial(_publish, topic, publication.payload)
+            self._now_unwanted = unwanted
+            published = Published(_key(process), self._network.now, topic.name, unwanted)
             event = self._network.do(process, publish)
+            self._unwanted[event] = unwanted
             self._reading.published[self._name(event)] = published
+
+    def _unwanted_by(self, topic: Topic, payload: bytes) -> frozenset[str]:
+        """Return the lives whose constraints an event does not meet."""
+        if not self._constraints:
+            return frozenset()
+        attributes = attributes_of(payload)
+        met = [not wanted or wanted.matches(topic, attributes) for wanted in self._constraints]
+        return frozenset(
+            key for key, number in self._hosts.items() if not met[number % len(self._constraints)]
+        )
 
     def _publisher(self, name: str | None, topic: Topic) -> Process | None:
         """Choose a member to publish: for a name always the same, as long as it lives."""
@@ -349,6 +379,9 @@ class _Run:
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
         event, key, now = delivery.event, self._keys[process.me.peer], self._network.now
+        if key in self._unwanted.get(event.id, ()):
+            self._filtered += 1
+            return
         name = self._name(event.id)
         self._reading.deliveries[name][key] = Delivery(now, event.hops)
         self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
@@ -367,22 +400,27 @@ class _Run:
         reading.useful[topic] += counters.events
         reading.duplicates[topic] += counters.duplicates
         reading.upward[topic] += counters.upward_sent
+        self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[_key(process)] += counters.parasites
 
     def _outcome(self) -> VirtualOutcome:
         network, reading = self._network, self._reading
         state = hashlib.sha256(self._deliveries.digest())
+        entries = members = 0
         for process in network:
             process.node.trace_control(network.now)
             if process.number not in self._topics:
                 continue  # a gateway
             self._count(process)
+            members += 1
             for participation in process.node.participations:
+                entries += len(participation.membership.peers()) + participation.live_links()
                 for contact in participation.membership.peers():
                     state.update(process.me.peer + contact.peer)
                     change = (network.now, _key(process), self._keys[contact.peer], True)
                     reading.table_changes.append(change)
             state.update(repr(process.node.counters).encode())
+        latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
         if self._loop is not None:
@@ -396,6 +434,20 @@ class _Run:
             lost_copies=network.weather.lost,
             undeliverable=network.undeliverable,
             unpublished=self._unpublished,
+            event_copies=self._event_copies,
+            table_entries=entries / max(1, members),
+            filtered=self._filtered,
+            latency_ms_p50=quantile(latencies, 0.5),
+            latency_ms_p99=quantile(latencies, 0.99),
+        )
+
+    def _latencies(self) -> list[float]:
+        """Return how long every delivery took that was not the publisher's own, in ms, sorted."""
+        return sorted(
+            1000 * (delivery.when - published.when)
+            for event, published in self._reading.published.items()
+            for key, delivery in self._reading.deliveries[event].items()
+            if key != published.node
         )
 
 

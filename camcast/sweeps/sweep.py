@@ -47,6 +47,7 @@ def sweep(
     *,
     results: Path | None = None,
     workers: int | None = None,
+    engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[JSON]:
     """Compute `task` for every cell, and return the results in the order of `cells`.
@@ -57,7 +58,8 @@ def sweep(
     it was read from a file. Cells that are equal are computed once.
 
     `workers` processes compute, by default one for each core this process may use; 1 is this
-    process itself. A script that sweeps needs the usual ``if __name__ == "__main__":``.
+    process itself. A script that sweeps needs the usual ``if __name__ == "__main__":``. An
+    `engine` computes in their place (`camcast.pipeline.sweep_on_spark`).
 
     Every finished cell goes to the file `results` at once, and cells that are there are not
     computed again: a sweep that was stopped or killed continues, and one with more cells
@@ -87,11 +89,14 @@ def sweep(
         report = on_progress or (lambda _done, _total: None)
         report(len(done), len(different))
         pending = sorted(job for key, job in different.items() if key not in done)
-        # a single cell goes to a worker, too: what it does to its process is not done to this one
-        here = workers == 1 or not pending
-        compute = _here(task, pending) if here else _in_workers(task, pending, workers)
-        with closing(compute):  # which stops the workers now, not when the garbage is collected
-            for job, outcome in compute:
+        if engine is not None and pending:
+            outcomes = engine(task, pending)
+        elif workers == 1 or not pending:
+            outcomes = _here(task, pending)
+        else:  # a single cell, too: what it does to its process is not done to this one
+            outcomes = _in_workers(task, pending, workers)
+        with closing(outcomes):  # which stops the workers now, not when the garbage is collected
+            for job, outcome in outcomes:
                 if outcome.result is None:
                     failed = SweepError(f"{job}: {outcome.error}{file.kept}")
                     failed.add_note(outcome.traceback)
@@ -102,8 +107,11 @@ def sweep(
     return [done[job.key] for job in jobs]
 
 
-class _Job(NamedTuple):
+class Job(NamedTuple):
+    """A cell that is to be computed."""
+
     number: int
+    """Its place among the cells."""
     key: str
     cell: str
     """As canonical JSON."""
@@ -112,13 +120,19 @@ class _Job(NamedTuple):
         return f"cell {self.number}, {shorten(self.cell, QUOTE_WIDTH, placeholder=' …')}"
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What became of a cell, in text: an exception of somebody else may not survive pickling."""
 
     result: str | None
     """As JSON; None when it failed."""
     error: str = ""
     traceback: str = ""
+
+
+Outcomes: TypeAlias = Generator[tuple[Job, Outcome], None, None]
+"""The jobs as they are finished, in any order; closed when no more are wanted."""
+Engine: TypeAlias = Callable[[Task, Sequence[Job]], Outcomes]
+"""Where the cells are computed, by `compute`, if not in processes of this machine."""
 
 
 # --- one cell ----------------------------------------------------------------------------
@@ -138,7 +152,7 @@ def _name(task: Task) -> str:
     return f"{module}:{name}"
 
 
-def _job(label: str, index: int, cell: Cell) -> _Job:
+def _job(label: str, index: int, cell: Cell) -> Job:
     try:
         # written twice, because keys that are numbers are sorted as such only the first time
         canonical = _json(json.loads(_json(dict(cell))))
@@ -146,7 +160,7 @@ def _job(label: str, index: int, cell: Cell) -> _Job:
         raise SweepError(
             f"cell {index} is not JSON: {error}; give plain numbers, strings, lists, dicts"
         ) from None
-    return _Job(index, _key(label, canonical), canonical)
+    return Job(index, _key(label, canonical), canonical)
 
 
 def _key(label: str, cell: str) -> str:
@@ -158,15 +172,16 @@ def _json(value: JSON, *, sort_keys: bool = True) -> str:
     return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
 
 
-def _compute(task: Task, cell: str) -> _Outcome:
+def compute(task: Task, cell: str) -> Outcome:
+    """Compute a cell that is given as JSON; whatever it raises is told in the outcome."""
     try:
         result = task(cast(Cell, json.loads(cell)))
     except (Exception, SystemExit) as error:
-        return _Outcome(None, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return Outcome(None, f"{type(error).__name__}: {error}", traceback.format_exc())
     try:
-        return _Outcome(_json(result, sort_keys=False))
+        return Outcome(_json(result, sort_keys=False))
     except (TypeError, ValueError) as error:
-        return _Outcome(None, f"its result is not JSON: {error}", traceback.format_exc())
+        return Outcome(None, f"its result is not JSON: {error}", traceback.format_exc())
 
 
 # --- the processes -----------------------------------------------------------------------
@@ -177,18 +192,16 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _here(task: Task, jobs: Sequence[_Job]) -> Generator[tuple[_Job, _Outcome], None, None]:
+def _here(task: Task, jobs: Sequence[Job]) -> Outcomes:
     for job in jobs:
-        yield job, _compute(task, job.cell)
+        yield job, compute(task, job.cell)
 
 
-def _in_workers(
-    task: Task, jobs: Sequence[_Job], workers: int
-) -> Generator[tuple[_Job, _Outcome], None, None]:
+def _in_workers(task: Task, jobs: Sequence[Job], workers: int) -> Outcomes:
     executor = ProcessPoolExecutor(
         min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=_prepare_worker
     )
-    waiting, running = iter(jobs), dict[Future[_Outcome], _Job]()
+    waiting, running = iter(jobs), dict[Future[Outcome], Job]()
     died = False
     try:
         while True:
@@ -196,7 +209,7 @@ def _in_workers(
             for job in islice(waiting, workers - len(running)):
                 try:
                     with _signals_held():
-                        running[executor.submit(_compute, task, job.cell)] = job
+                        running[executor.submit(compute, task, job.cell)] = job
                 except BrokenProcessPool:
                     died = True
                     break
@@ -320,7 +333,7 @@ class _ResultsFile:
                 ) from None
             raise
 
-    def append(self, job: _Job, result: str) -> None:
+    def append(self, job: Job, result: str) -> None:
         """Add a finished cell; `result` is JSON."""
         if self._file is not None:
             self._file.write(

@@ -112,7 +112,7 @@ def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path, trace = tmp_path / "lossy.toml", tmp_path / "trace.jsonl"
+    path, folder = tmp_path / "lossy.toml", tmp_path / "out"
     path.write_text(SCENARIO)
     assert camcast("simulate", "virtual", path, "--json") == 0
     first = output(capfd)
@@ -120,10 +120,16 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert [c["topic"] for c in first["summary"]["communities"]] == [".", ".d"]
     assert first["summary"]["events"] == 5
     assert first["summary"]["parasites"] == 0
-    assert camcast("simulate", "virtual", path, "--json", "--trace", trace) == 0
+    assert camcast("simulate", "virtual", path, "--json", "--output", folder) == 0
     assert output(capfd)["digest"] == first["digest"]
-    kinds = {json.loads(line)["kind"] for line in trace.read_text().splitlines()}
-    assert {"publish", "send", "deliver", "join", "learn"} <= kinds
+    records = [json.loads(line) for line in (folder / "trace-0.jsonl").read_text().splitlines()]
+    kinds = {record["kind"] for record in records}
+    assert {"publish", "send", "deliver", "join", "learn", "control"} <= kinds
+    determined = json.loads((folder / "scenario.json").read_text())
+    assert determined["world"] == "virtual"
+    assert determined["scenario"]["communities"] == {".": 5, ".d": 20}
+    assert determined["versions"]["trace"] == 2
+    assert json.loads((folder / "summary.json").read_text())["digest"] == first["digest"]
     assert camcast("simulate", "virtual", path, "--seed", 4, "--json") == 0
     assert output(capfd)["digest"] != first["digest"]
     assert camcast("simulate", "virtual", path) == 0
@@ -148,7 +154,9 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
         (["population", "x.toml"], "scenario file"),
         (["virtual", "x.toml", "--sizes", "10"], "scenario file"),
         (["virtual", "x.toml"], "x.toml"),
-        (["virtual", "--sizes", "10", "--trace", "t.jsonl"], "--trace"),
+        (["virtual", "--sizes", "10", "--output", "out"], "--output"),
+        (["virtual", "--sizes", "10", "--trace-format", "parquet"], "--trace-format"),
+        (["virtual", "x.toml", "--trace-format", "parquet"], "--output"),
     ],
 )
 def test_what_is_wrong_is_named(

@@ -1,4 +1,4 @@
-"""Traces: numbering, sinks, the schema of version 1."""
+"""Traces: numbering, sinks, the schema of version 2."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def write_some(sink: Sink, count: int = 3) -> None:
         )
 
 
-def test_the_schema_of_version_1() -> None:
+def test_the_schema_of_version_2() -> None:
     """The pipeline reads these names; a change raises SCHEMA_VERSION."""
-    assert SCHEMA_VERSION == 1
+    assert SCHEMA_VERSION == 2
     assert TraceRecord.__struct_fields__ == (
         *("when", "sequence", "kind", "node", "community", "peer", "topic", "event", "hops"),
         "size",

@@ -1,0 +1,172 @@
+"""``camcast compare``: backends and protocols, compared from runs and benchmarks."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.experiment.output import dated_folder
+from camcast.sweeps import ProgressBar
+
+if TYPE_CHECKING:
+    from camcast.pipeline.compare import Question
+    from camcast.pipeline.findings import Findings
+
+EXIT_REGRESSED: Final = 3
+"""Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
+_WIDTH: Final = 130  # chosen: three backends with intervals; a pipe has no width itself
+_PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
+_REGRESSIONS_MAX: Final = 20  # chosen: likewise
+_STEPS: Final = 4  # reading, comparing, writing the tables, drawing
+
+
+def compare(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN|BENCH.json…",
+            help="Output folders of runs, folders of such, files of pytest --benchmark-json.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Where the report goes; default: runs/compare-<date>; with --json: nowhere.",
+        ),
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="VERSION|PATH",
+            help="The baseline: a version among what is given, or runs and files. Repeatable.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", min=0, help="A regression is worse by more than this share."),
+    ] = 0.05,
+    master: Master = None,
+    conf: Conf = None,
+    json: options.Json = False,
+) -> None:
+    """Compare backends and protocols over any number of runs and benchmark files, with Spark.
+
+    Means with 95 % intervals, differences with their effect size and significance, and with
+    --against what became worse since. The output folder gets index.html, which needs no network,
+    and everything in it as CSV, Parquet, SVG and PNG. What cannot be read is named, and the rest
+    is compared. Exit code 0: all is well; 1: it failed, e.g. no Spark there; 2: wrong input, of
+    which part may have been compared; 3: something regressed. Needs the extras
+    camcast[spark,report,sim]; Java is found, or comes with them.
+
+    Example: camcast compare runs/scamp-* runs/dht-* bench.json --output report
+    """
+    with clear_failures(ValueError, RuntimeError, OSError):
+        settings = conf_of(conf)
+        with extras_named("spark,report,sim"):
+            from camcast.pipeline.compare import Question
+        question = Question(
+            paths=tuple(paths),
+            against=tuple(against or ()),
+            threshold=threshold,
+            command=shlex.join(["camcast", *sys.argv[1:]]),
+        )
+        place = None if json and output is None else output or dated_folder("compare")
+        findings = _carry_out(question, place, master, settings)
+        if json:
+            print_json([row.as_json() for row in findings.rows])
+        else:
+            _print(findings)
+            typer.echo(f"output: {place / 'index.html' if place else '-'}")
+    _say(findings.problems, _PROBLEMS_MAX)
+    if findings.regressions:
+        complain(f"{len(findings.regressions)} regressed against {findings.baseline}")
+        raise typer.Exit(EXIT_REGRESSED)
+    if findings.problems:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _carry_out(
+    question: Question, place: Path | None, master: str | None, conf: dict[str, str]
+) -> Findings:
+    """Compare, and write the report to `place`, if it is anywhere."""
+    from camcast.pipeline.compare import compare as compare_runs
+    from camcast.pipeline.spark_session import open_spark
+
+    folder = None
+    if place is not None:
+        with extras_named("spark,report,sim"):
+            from camcast.pipeline.report_folder import ReportFolder
+        folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
+    with ProgressBar("compare") as bar:
+        bar.update(0, _STEPS)
+        with open_spark("camcast compare", master=master, conf=conf) as spark:
+            bar.update(1, _STEPS)
+            compared = compare_runs(spark, question)
+            bar.update(2, _STEPS)
+            if folder is not None:
+                folder.write_frames(compared.measures, compared.quarantine)
+        bar.update(3, _STEPS)
+        if folder is not None:
+            folder.write_tables(compared.findings)
+            folder.write_report(compared.findings)
+        bar.update(_STEPS, _STEPS)
+    return compared.findings
+
+
+def _say(problems: Sequence[str], most: int) -> None:
+    for problem in problems[:most]:
+        complain(problem)
+    if len(problems) > most:
+        complain(f"and {len(problems) - most} more problems")
+
+
+def _print(findings: Findings) -> None:
+    from camcast.pipeline.findings import names_of
+    from camcast.pipeline.report_words import (
+        at_a_glance,
+        change_in_words,
+        differences_in_words,
+        interval,
+        line_of_benchmark,
+        line_of_run,
+        pivot,
+    )
+
+    console = wide_console(_WIDTH)
+    names = names_of(findings.variants)
+    of_runs, of_benchmarks = at_a_glance(findings.rows)
+    for rows, line in ((of_runs, line_of_run), (of_benchmarks, line_of_benchmark)):
+        present = {row.variant for row in rows}
+        variants = [variant for variant in names if variant in present]
+        grid = Grid(box=None, pad_edge=False)
+        grid.add_column("")
+        grid.add_column("", overflow="fold")
+        for variant in variants:
+            grid.add_column(Text(names[variant]), justify="right", no_wrap=True)
+        for (first, second), cells in pivot(rows, variants, line, interval):
+            grid.add_row(*map(Text, (first, second, *cells)))
+        if rows:
+            console.print(grid, "", highlight=False)
+    lines = []
+    for title, told in differences_in_words(findings.pairs, names).items():
+        lines += ["", title, *(f"  {sentence}" for sentence in told)]
+    if findings.changes is not None:
+        worse = findings.regressions
+        lines += ["", f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
+        lines += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
+    console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,152 @@
+"""``camcast compare-protocols``: all protocols on one workload, equally reliable."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import attrs
+import typer
+from rich.table import Table
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.setting_options import Workers
+from camcast.experiment.communities import ScenarioError
+from camcast.experiment.workload import KINDS, Workload
+from camcast.sweeps import ProgressBar, SweepError
+
+if TYPE_CHECKING:  # numpy is an extra
+    from camcast.reproduction.protocol_comparison import Cost
+
+_WIDTH: Final = 150  # chosen: all columns; a pipe has no width
+_COLUMNS: Final = {
+    "protocol": "",
+    "effort": "",
+    "processes": ",d",
+    "reception": ".2%",
+    "deliveries": ",d",
+    "parasites": ",d",
+    "filtered": ",d",
+    "event_copies": ",d",
+    "redundancy": ".1f",
+    "control_copies": ",d",
+    "table_entries": ".1f",
+    "latency_ms_p50": ".0f",
+    "latency_ms_p99": ".0f",
+}
+
+
+def compare_protocols(
+    workload: Annotated[
+        str,
+        typer.Option(
+            "--workload",
+            metavar="KIND[:FILE]",
+            help="departures (shipped), usenet:FILE or earthquakes:FILE.",
+        ),
+    ] = "departures",
+    events: Annotated[
+        int | None, typer.Option("--events", min=1, help="Publish the first so many; default: 100.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="CONSTRAINT",
+            help='What processes want of attributes, in turn: "mag >= 5", or "". Repeatable.',
+        ),
+    ] = None,
+    reliability: Annotated[
+        float | None,
+        typer.Option("--reliability", help="Share of expected deliveries to reach; default: 0.99."),
+    ] = None,
+    protocols: Annotated[
+        str | None, typer.Option("--protocols", metavar="A,B,...", help="Default: all.")
+    ] = None,
+    membership: Annotated[
+        str | None,
+        typer.Option("--membership", "-m", help="Of those that have none of their own."),
+    ] = None,
+    loss: Annotated[
+        float | None, typer.Option("--loss", help="Share of copies that get lost; default: 0.05.")
+    ] = None,
+    members_max: Annotated[
+        int | None, typer.Option("--members-max", help="Processes of one community; default: 6.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
+    ] = None,
+    workers: Workers = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE.csv", help="Write the table there as well."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results", metavar="FILE.jsonl", help="Keep what is done there; continue from it."
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Compare all protocols on a workload: copies, parasites, state and latency.
+
+    Each runs in the virtual network, on the same communities, loss and events, with the least
+    effort that delivers the share asked for. Exit code 1: some protocol did not reach it.
+
+    Example: camcast compare-protocols --workload departures --events 30
+    """
+    with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
+        from camcast.reproduction.protocol_comparison import EVENTS, Comparison, compare, evenly
+
+        kind, colon, file = workload.partition(":")
+        if kind not in KINDS or kind == "synthetic":
+            known = ", ".join(name for name in KINDS if name != "synthetic")
+            raise ScenarioError(f"unknown workload {kind!r}; known: {known}")
+        chosen = Workload(kind=kind, file=Path(file) if colon else None, events=events or EVENTS)
+        given: dict[str, Any] = {
+            "target": reliability,
+            "constraints": None if where is None else tuple(where),
+            "protocols": None if protocols is None else tuple(protocols.split(",")),
+            "membership": membership,
+            "loss": loss,
+            "members_max": members_max,
+            "seed": seed,
+        }
+        comparison = Comparison(
+            workload=evenly(chosen),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        with ProgressBar("compare protocols") as bar:
+            costs = compare(comparison, results, workers, bar.update)
+        if output is not None:
+            _write(output, costs)
+    if json:
+        print_json([attrs.asdict(cost) for cost in costs])
+    else:
+        _print(costs)
+    if not all(cost.reached for cost in costs):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _write(path: Path, costs: list[Cost]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(attrs.asdict(costs[0])))
+        writer.writeheader()
+        writer.writerows(attrs.asdict(cost) for cost in costs)
+
+
+def _print(costs: list[Cost]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name, form in _COLUMNS.items():
+        table.add_column(
+            name.replace("_", " "), justify="right" if form else "left", no_wrap=not form
+        )
+    for cost in costs:
+        values = [(getattr(cost, name), form) for name, form in _COLUMNS.items()]
+        table.add_row(*("-" if value is None else format(value, form) for value, form in values))
+    wide_console(_WIDTH).print(table)

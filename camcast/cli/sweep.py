@@ -1,0 +1,197 @@
+"""``camcast sweep``: a grid of parameters over the simulators, here or on Spark's executors."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import CommandError, clear_failures, complain
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.setting_options import Workers
+from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.sweeps import JSON, ProgressBar
+from camcast.sweeps import sweep as sweep_cells
+
+if TYPE_CHECKING:
+    from camcast.sweeps import Engine
+    from camcast.sweeps.simulation_sweep import GridPoint
+
+_WIDTH: Final = 120  # chosen: three keys and the measures; a pipe has no width itself
+_CELLS: Final = "cells.jsonl"
+_RESULTS: Final = "results"
+_METRICS: Final = ("reception", "reliability")  # of the table; the dataset has all
+
+
+class EngineName(StrEnum):
+    """Where the cells are computed."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+def sweep(
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCENARIO.toml",
+            help="A scenario of the virtual network, or a setting of sizes (docs/sweeps.md).",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Where the results go; a sweep that was killed continues from there.",
+        ),
+    ],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grid",
+            metavar="KEY=VALUE,VALUE,...",
+            help="A key of the file, and its values; with several, every combination.",
+        ),
+    ] = None,
+    engine: Annotated[
+        EngineName,
+        typer.Option("--engine", help="Processes of this machine, or Spark's executors."),
+    ] = EngineName.LOCAL,
+    workers: Workers = None,
+    master: Master = None,
+    conf: Conf = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=1, help="Runs of every point of the grid.")
+    ] = 10,  # chosen: as many as the comparisons of backends have
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="In place of the file's seed, of the first run.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Simulate every combination of some parameters, and write one Parquet dataset.
+
+    A cell depends on itself alone: both engines find the same, to the bit, and a sweep that is
+    started again computes only what is missing. Needs the extra camcast[spark], for Parquet and
+    for --engine spark, and camcast[sim] for settings of sizes. Spark brings its Java along.
+
+    Example: camcast sweep town.toml --grid links.loss=0,0.05 --grid membership=scamp,dht
+    --engine spark --output town-sweep
+    """
+    with clear_failures(ValueError, LookupError, RuntimeError, OSError):
+        with extras_named("spark"):
+            from camcast.pipeline.sweep_dataset import write_sweep
+        with extras_named("sim"):
+            from camcast.sweeps.grid import read_axis
+            from camcast.sweeps.simulation_sweep import read_sweep
+
+            axes = [read_axis(text) for text in grid or []]
+            chosen = _engine(engine, workers, master, conf)
+            points = read_sweep(scenario, axes, repetitions, seed)
+        _make(output)
+        results = _computed(points, output / _CELLS, chosen, workers)
+        rows = write_sweep(output / _RESULTS, points, results)
+        if json:
+            print_json(_as_json(points, output, rows))
+        else:
+            _print(points, results)
+            typer.echo(f"output: {output / _RESULTS} ({rows:,} rows)")
+
+
+def _engine(
+    name: EngineName, workers: int | None, master: str | None, conf: list[str] | None
+) -> Engine | None:
+    if name is EngineName.LOCAL:
+        if master is not None or conf:
+            raise CommandError("--master and --conf go with --engine spark")
+        return None
+    if workers is not None:
+        raise CommandError("--workers goes with --engine local; for Spark, give --master local[N]")
+    settings = conf_of(conf)
+    from camcast.pipeline.sweep_on_spark import spark_engine
+
+    return spark_engine(master=master, conf=settings)
+
+
+def _make(output: Path) -> None:
+    try:
+        (output / _RESULTS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(
+            f"--output {output}: {error.strerror}; give a folder that can be written"
+        ) from None
+
+
+def _computed(
+    points: list[GridPoint], kept: Path, engine: Engine | None, workers: int | None
+) -> list[list[JSON]]:
+    """Compute the cells, with a bar on the terminal, and return the results point by point."""
+    from camcast.sweeps.simulation_sweep import simulate_sweep_cell
+
+    cells = [cell for point in points for cell in point.cells]
+    begun = False
+
+    def show(done: int, total: int) -> None:
+        nonlocal begun
+        if not begun and done:
+            complain(f"{done} of {total} cells are done already, in {kept}")
+        begun = True
+        bar.update(done, total)
+
+    with ProgressBar("cells") as bar:
+        found = iter(
+            sweep_cells(
+                simulate_sweep_cell,
+                cells,
+                results=kept,
+                workers=workers,
+                engine=engine,
+                on_progress=show,
+            )
+        )
+    return [[next(found) for _ in point.cells] for point in points]
+
+
+def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]:
+    return {
+        "output": str(output / _RESULTS),
+        "rows": rows,
+        "points": [
+            {
+                "grid": dict(point.values),
+                "simulator": point.simulator,
+                "membership": point.membership,
+                "cells": len(point.cells),
+            }
+            for point in points
+        ],
+    }
+
+
+def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
+    keys = list(points[0].values)
+    table = Table(box=None, pad_edge=False)
+    for key in (*keys, "simulator", "membership", "community"):
+        table.add_column(key, overflow="fold")
+    for metric in _METRICS:
+        table.add_column(metric, justify="right", no_wrap=True)
+    for point, found in zip(points, results, strict=True):
+        values: dict[str, dict[str, list[float]]] = {}
+        for row in point.rows(found):
+            if row.community is not None:
+                of_community = values.setdefault(row.community, {})
+                of_community.setdefault(row.metric, []).append(row.value)
+        given = [str(point.values[key]) for key in keys]
+        for community, measured in values.items():
+            means = [
+                f"{fmean(measured[metric]):.2%}" if metric in measured else "-"
+                for metric in _METRICS
+            ]
+            table.add_row(*given, point.simulator, point.membership, community, *means)
+    wide_console(_WIDTH).print(table)

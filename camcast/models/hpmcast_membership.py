@@ -1,0 +1,134 @@
+"""What a process of hpmcast knows, and who knows it (002, Equations 12 to 18 and 29 to 36).
+
+Every function takes a *regular* hierarchy where it says so: a subsystems in each, l levels, so
+n = a^l processes (Equations 15, 16), and R <= a delegates of each subsystem.
+
+Where the print is wrong:
+
+* Equation 14's exponent, the number of subtrees, should be Equation 13's number of participants;
+  Equation 19, a^(i-1), has it right, and shifted by one level: an entity *of* level i is a
+  subsystem of level i - 1.
+* Equation 30 leaves the 1 of R(l-1) + 1 = Rl - (R-1) out of the derivative: it is R n^(1/l)
+  (1 - ln n / l + (R-1)/R · ln n / l²). So the view is smallest not at l = ln n, but at
+  l = (ln n + sqrt(ln² n - 4 ln n (R-1)/R)) / 2, somewhat before: for n = 22^3 and R = 3 at 8.55
+  instead of 9.27. The conclusion, smaller with each level up to there, holds from l = 2 on
+  (not from 1 to 2 where R is as large as n^(1/2)).
+* Equation 35 is exact.
+* Equation 36 takes R(a-1)a^(l-i) for the number of processes of level 1, too, which is a^(l-1)
+  (a-R), and so counts nearly all R times: in Figure 7's hierarchy its sum is 3.14, the integral
+  in its place 1.28 and the average level 1.14. `average_level` is exact; it does grow with l, as
+  the paper says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+
+
+def _hierarchy(arity: float, depth: int, redundancy: float) -> None:
+    if arity < 1 or depth < 1 or not 1 <= redundancy <= arity:
+        raise ValueError(
+            f"a hierarchy of arity {arity}, depth {depth} and redundancy {redundancy}; give 1 or"
+            " more of each, and no more delegates than the arity"
+        )
+
+
+def known_processes(subtrees: Sequence[int], redundancy: int) -> int:
+    """Return how many processes one knows, of any hierarchy, with repetitions (Equation 12).
+
+    `subtrees` are |x(l-1). … .x(i)| for i = 1 to l: the numbers of lines of its tables.
+    """
+    return subtrees[0] + redundancy * sum(subtrees[1:])
+
+
+def represented(groups: Sequence[int]) -> int:
+    """Return how many processes a delegate represents, of `groups` of level 1 (Equation 13)."""
+    return sum(groups)
+
+
+def interest_share(interested: float, processes: float) -> float:
+    """Return 1 - (1 - p_1)^N: a delegate of N processes is interested for them (Equation 14).
+
+    With N = a^(i-1), p_i of Equation 19. Raises `ValueError` for p_1 outside [0, 1].
+    """
+    if not 0.0 <= interested <= 1.0:
+        raise ValueError(f"interested is {interested}; give a probability")
+    return float(1 - (1 - interested) ** processes)
+
+
+def level_view(arity: int, redundancy: int, level: int) -> int:
+    """Return m_i: Ra, or a for level 1 (Equation 17)."""
+    return arity if level == 1 else redundancy * arity
+
+
+def view_size(arity: float, depth: int, redundancy: float) -> float:
+    """Return m = Ra(l-1) + a (Equation 18). Raises `ValueError` for numbers below 1."""
+    _hierarchy(arity, depth, redundancy)
+    return redundancy * arity * (depth - 1) + arity
+
+
+def view_slope(processes: float, depth: float, redundancy: float) -> float:
+    """Return dm/dl of m = R n^(1/l) (l-1) + n^(1/l) for fixed n (Equation 30, corrected)."""
+    root, logarithm = float(processes ** (1 / depth)), log(processes)
+    return redundancy * root - (redundancy * (depth - 1) + 1) * root * logarithm / depth**2
+
+
+def best_depth(processes: float, redundancy: float) -> float:
+    """Return the l that makes the view smallest, a real number (see the module's text).
+
+    1 where the view does not shrink with l at all. Raises `ValueError` for numbers below 1.
+    """
+    if processes < 1 or redundancy < 1:
+        raise ValueError(f"{processes} processes, redundancy {redundancy}; give 1 or more")
+    logarithm = log(processes)
+    square = logarithm**2 - 4 * logarithm * (redundancy - 1) / redundancy
+    return max(1.0, (logarithm + sqrt(square)) / 2) if square > 0 else 1.0
+
+
+def processes_of_level(arity: int, depth: int, redundancy: int, level: int) -> int:
+    """Return d_i: how many processes appear in views of level i and of none above (Equation 33).
+
+    Raises `ValueError` for a level that there is not.
+    """
+    _hierarchy(arity, depth, redundancy)
+    if not 1 <= level <= depth:
+        raise ValueError(f"level {level} of {depth}")
+
+    def at_least(lowest: int) -> int:
+        if lowest > depth:
+            return 0
+        return int(arity**depth if lowest == 1 else redundancy * arity ** (depth - lowest + 1))
+
+    return at_least(level) - at_least(level + 1)
+
+
+def informed_of(arity: int, level: int) -> int:
+    """Return u_i = a^i - 1: who must learn of the failure of a process of level i (Equation 34)."""
+    return int(arity**level - 1)
+
+
+def average_informed(arity: int, depth: int, redundancy: int) -> float:
+    """Return u_upd = (a-1)(R(l-1) + 1): who must learn of a failure, on average (Equation 35)."""
+    _hierarchy(arity, depth, redundancy)
+    return (arity - 1) * (redundancy * (depth - 1) + 1)
+
+
+def average_level(arity: float, depth: int, redundancy: float) -> float:
+    """Return l_upd, the average level of a process (Equation 36), exactly.
+
+    1 + R Σ a^(1-i) over i = 2 to l: R a^(l-i+1) processes appear at level i or above.
+    """
+    _hierarchy(arity, depth, redundancy)
+    return 1 + sum(redundancy * float(arity) ** (1 - i) for i in range(2, depth + 1))
+
+
+def average_level_printed(processes: float, depth: float, redundancy: float) -> float:
+    """Return Equation 36's last line, an integral in the place of its sum.
+
+    (lR/ln n)(1 + l/ln n) - (l² R n^(1/l) / (n ln n))(1 + 1/ln n).
+    """
+    logarithm = log(processes)
+    first = depth * redundancy / logarithm * (1 + depth / logarithm)
+    rest = depth**2 * redundancy * float(processes ** (1 / depth)) / (processes * logarithm)
+    return first - rest * (1 + 1 / logarithm)

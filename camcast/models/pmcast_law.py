@@ -1,0 +1,119 @@
+"""The exact chain of rfpbcast and pmcast: a sender's choices are distinct (002, Figures 1, 2).
+
+A sender chooses F distinct of its `others`, of whom s are susceptible: uninfected, alive and, with
+pmcast, interested. How many of these it chooses is hypergeometric, and each copy arrives with the
+same probability, independently. The senders of a round choose one after the other; whom an earlier
+one has reached is not susceptible any more for a later one. That is a law of counts alone, as all
+the susceptible are alike.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+from typing import Final
+
+import numpy as np
+
+from camcast.models.messages import numbers
+from camcast.models.rfpbcast import Law
+
+SUSCEPTIBLE_MAX: Final = 200  # chosen: powers of 80 MB
+_STEP: Final = 32  # chosen: sizes between two multiples share their powers
+
+
+def reached_by_one(others: int, susceptible: int, fan_out: int, arrival: float) -> Law:
+    """Return the matrix of P(one sender leaves k of s susceptible), s and k from 0 up."""
+    chosen = min(fan_out, others)
+    matrix = np.zeros((susceptible + 1, susceptible + 1))
+    for s in range(susceptible + 1):
+        for met in range(min(chosen, s) + 1):
+            meets = comb(s, met) * comb(others - s, chosen - met) / comb(others, chosen)
+            for new in range(met + 1):
+                takes = comb(met, new) * arrival**new * (1 - arrival) ** (met - new)
+                matrix[s, s - new] += meets * takes
+    return matrix
+
+
+def round_transitions(
+    others: int, susceptible: int, fan_out: int, arrival: float = 1.0, infected: int = 1
+) -> Law:
+    """Return the matrix of P(a round leaves k of s susceptible), s and k from 0 up.
+
+    `infected` have the event when all of the susceptible have not; whoever has it sends. Raises
+    `ValueError` for more than `SUSCEPTIBLE_MAX`, for fewer others than it takes, or a probability
+    outside [0, 1].
+    """
+    if not 0 <= susceptible <= SUSCEPTIBLE_MAX:
+        raise ValueError(f"{susceptible} susceptible processes; give 0 to {SUSCEPTIBLE_MAX}")
+    if others < susceptible:
+        raise ValueError(f"{others} others, but {susceptible} of them susceptible")
+    numbers(arrival, 0, "arrival", 1)
+    most = min(others, _rounded(susceptible))
+    powers = _powers(others, most, _rounded(infected + susceptible), fan_out, arrival)
+    left = np.arange(susceptible + 1)  # with s of them left, infected + susceptible - s send
+    matrix: Law = powers[infected + susceptible - left, left, : susceptible + 1]
+    return matrix
+
+
+@lru_cache(maxsize=4)
+def _powers(others: int, susceptible: int, senders: int, fan_out: int, arrival: float) -> Law:
+    """Return what 0, 1, … senders after one another do, as `reached_by_one` for one."""
+    one = reached_by_one(others, susceptible, fan_out, arrival)
+    powers = np.empty((senders + 1, *one.shape))
+    powers[0] = np.eye(susceptible + 1)
+    for sender in range(senders):  # of the product with `one` only a band is not 0
+        before, after = powers[sender], powers[sender + 1]
+        after[:] = before * np.diag(one)
+        for new in range(1, min(fan_out, susceptible) + 1):
+            after[:, :-new] += before[:, new:] * np.diag(one, -new)
+    powers.flags.writeable = False
+    return powers
+
+
+def _rounded(number: int) -> int:
+    return -(-number // _STEP) * _STEP
+
+
+@lru_cache(maxsize=4096)
+def new_infected_law(
+    others: int,
+    susceptible: int,
+    fan_out: int,
+    rounds: int,
+    arrival: float = 1.0,
+    infected: int = 1,
+) -> Law:
+    """Return P(k of the susceptible have the event after so many rounds), k from 0 up.
+
+    rfpbcast among n: `others` n - 1, `susceptible` n - 1. pmcast with n_1 interested: n - 1 and
+    n_1 - 1. Some dead: fewer susceptible. Raises `ValueError` as `round_transitions`.
+    """
+    numbers(rounds, 0, "rounds")
+    matrix = round_transitions(others, susceptible, fan_out, arrival, infected)
+    law = np.zeros(susceptible + 1)
+    law[susceptible] = 1.0
+    for _ in range(rounds):
+        law = law @ matrix
+    reached = law[::-1].copy()
+    reached.flags.writeable = False  # it is kept
+    return reached
+
+
+def completion_rounds(
+    others: int, susceptible: int, fan_out: int, arrival: float = 1.0, infected: int = 1
+) -> float:
+    """Return the expected round after which all of the susceptible have the event.
+
+    Infinite if copies never arrive. Raises `ValueError` as `round_transitions`.
+    """
+    if not susceptible:
+        return 0.0
+    if not fan_out * arrival:
+        return float("inf")
+    matrix = round_transitions(others, susceptible, fan_out, arrival, infected)
+    # expected rounds with s left: one, and what is expected of where it leads
+    expected = np.zeros(susceptible + 1)
+    for s in range(1, susceptible + 1):
+        expected[s] = (1 + matrix[s, :s] @ expected[:s]) / (1 - matrix[s, s])
+    return float(expected[susceptible])

@@ -1,0 +1,1 @@
+"""The pipeline: runs and benchmarks compared, and sweeps fanned out, with Spark."""

@@ -1,0 +1,146 @@
+"""What a run's folder says of the run: which traces there are, and what made them.
+
+The folder is `camcast.experiment.output.OutputFolder`'s, of a live run or a virtual one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from attrs import frozen
+
+from camcast.experiment.output import SCENARIO_FILE
+from camcast.trace import SCHEMA_VERSION
+
+FORMS: Final = ("jsonl", "parquet")
+KNOWN_VERSIONS: Final = (1, SCHEMA_VERSION)
+"""Version 1 is version 2 without `control` (`camcast.trace`)."""
+
+
+class RunFolderError(ValueError):
+    """A run's folder cannot be read; the message names it, and says why."""
+
+
+class NoTraceError(RunFolderError):
+    """A folder holds no trace."""
+
+
+class ScenarioFileError(RunFolderError):
+    """A folder's ``scenario.json`` is absent, or is none."""
+
+
+class SchemaVersionError(RunFolderError):
+    """A trace is of a schema version that this camcast does not know."""
+
+
+class _Scenario(msgspec.Struct, frozen=True):
+    name: str
+    communities: dict[str, int]
+    membership: str
+    parameters: dict[str, Any]
+    seed: int
+    protocol: str = "camcast"  # the only one when it was not yet written down
+    protocol_options: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    upward_probabilities: list[float] = []
+
+
+class _Versions(msgspec.Struct, frozen=True):
+    camcast: str
+    trace: int
+
+
+class _Determined(msgspec.Struct, frozen=True):
+    """What ``scenario.json`` says; the defaults are for the folders of version 1."""
+
+    scenario: _Scenario
+    versions: _Versions
+    world: str = "live"
+    started: str = ""
+
+
+@frozen
+class RunFolder:
+    """One run.
+
+    `traces` are its files by form; `parameters` are written as text, among them the options of
+    the membership and of the protocol, as ``membership.<name>``, ``protocol.<name>``.
+    """
+
+    run: str
+    """The folder, as it was named."""
+    path: Path
+    traces: dict[str, list[Path]]
+    name: str
+    world: str
+    backend: str
+    protocol: str
+    p_sel: float | None
+    """None: p_sel = g/N_t, or a value for each event."""
+    parameters: dict[str, str]
+    communities: dict[str, int]
+    version: str
+    trace_version: int
+    seed: int
+    started: str
+
+
+def read_run_folder(path: Path) -> RunFolder:
+    """Read what a folder says of its run; raises `RunFolderError`."""
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is no folder; name the output folder of a run")
+    traces = {form: sorted(path.glob(f"trace-*.{form}")) for form in FORMS}
+    file = path / SCENARIO_FILE
+    try:
+        determined = msgspec.json.decode(file.read_bytes(), type=_Determined)
+    except OSError as error:
+        if not any(traces.values()):
+            raise NoTraceError(f"{path} has no trace; is it the output folder of a run?") from None
+        raise ScenarioFileError(
+            f"cannot read {file}, which says what was run: {error.strerror}"
+        ) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ScenarioFileError(f"{file} does not say what was run: {error}") from None
+    version = determined.versions.trace
+    if version not in KNOWN_VERSIONS:
+        known = " and ".join(map(str, KNOWN_VERSIONS))
+        raise SchemaVersionError(
+            f"the traces of {path} are of schema version {version}; this camcast reads {known}"
+        )
+    if not any(traces.values()):
+        raise NoTraceError(f"{path} has no trace (trace-*.jsonl or trace-*.parquet)")
+    scenario = determined.scenario
+    parameters = {**scenario.parameters}
+    for plug, options in (
+        ("membership", scenario.options),
+        ("protocol", scenario.protocol_options),
+    ):
+        parameters |= {f"{plug}.{name}": value for name, value in options.items()}
+    if scenario.upward_probabilities:
+        parameters["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
+    p_sel = scenario.parameters.get("p_sel")
+    return RunFolder(
+        run=str(path),
+        path=path,
+        traces=traces,
+        name=scenario.name,
+        world=determined.world,
+        backend=scenario.membership,
+        protocol=scenario.protocol,
+        p_sel=None if p_sel is None or scenario.upward_probabilities else float(p_sel),
+        parameters={name: _text(v) for name, v in sorted(parameters.items()) if v is not None},
+        communities=scenario.communities,
+        version=determined.versions.camcast,
+        trace_version=version,
+        seed=scenario.seed,
+        started=determined.started,
+    )
+
+
+def _text(value: object) -> str:
+    """Write a parameter: a whole number without a fraction, whichever type it had."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,135 @@
+"""Follows a running experiment: the measures of what its traces say so far, again and again.
+
+Spark's Structured Streaming brings what is new in the traces; it is kept as Parquet, and after each
+batch all metrics are computed from everything so far, by the same code as for a run that is over.
+So the last table is that of ``camcast compare``, and an early one says what is known by then: an
+event that is still under way counts as lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import attrs
+from attrs import define, frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from camcast.experiment.output import SUMMARY_FILE
+from camcast.pipeline.ingest import RUNS_SCHEMA, Runs, judged, row_of
+from camcast.pipeline.measures import measures
+from camcast.pipeline.records import COLUMNS, SCHEMA
+from camcast.pipeline.run_folder import NoTraceError, RunFolder, read_run_folder
+from camcast.pipeline.trace_tail import NAME, TraceTail, options
+
+_LOOK_SECONDS: Final = 1  # chosen: how late the end of a run is noticed
+
+
+@frozen
+class Update:
+    """What is known of a run by now."""
+
+    run: str
+    records: int
+    quarantined: int
+    finished: bool
+    """Whether the run is over, and this is the last word."""
+    communities: dict[str, dict[str, float | None]]
+    """Metrics by community; "" is the whole run."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the update as JSON takes it."""
+        return {
+            "run": self.run,
+            "records": self.records,
+            "quarantined": self.quarantined,
+            "finished": self.finished,
+            "communities": [
+                {"community": name, **metrics} for name, metrics in self.communities.items()
+            ],
+        }
+
+
+def watch(
+    spark: SparkSession, path: Path, show: Callable[[Update], None], *, once: bool = False
+) -> None:
+    """Follow a run until it is over; `once` takes what is there, and ends.
+
+    Raises `RunFolderError` for a folder that is none, or whose trace grows in no JSON lines.
+    """
+    run = read_run_folder(path)
+    if not run.traces["jsonl"]:
+        raise NoTraceError(
+            f"the trace of {path} is Parquet, which can be read when it is complete, and not"
+            " followed; use camcast compare"
+        )
+    spark.dataSource.register(TraceTail)
+    with TemporaryDirectory(prefix="camcast-watch-", ignore_cleanup_errors=True) as place:
+        _Watcher(spark, run, show, Path(place)).follow(once=once)
+
+
+@define
+class _Watcher:
+    spark: SparkSession
+    run: RunFolder
+    show: Callable[[Update], None]
+    place: Path
+    records: int = 0
+    quarantined: int = 0
+    last: Update | None = None
+
+    def follow(self, *, once: bool) -> None:
+        query = (
+            self.spark.readStream.format(NAME)
+            .options(**options(self.run.path))
+            .load()
+            .writeStream.option("checkpointLocation", str(self.place / "offsets"))
+            .foreachBatch(self._take)
+            .start()
+        )
+        try:
+            while not (finished := (self.run.path / SUMMARY_FILE).exists()) and not once:
+                query.awaitTermination(_LOOK_SECONDS)
+            query.processAllAvailable()  # what was written before the summary was
+        finally:
+            query.stop()
+        if self.last is None:
+            self._tell()
+        assert self.last is not None
+        if finished:
+            self.show(attrs.evolve(self.last, finished=True))
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        """Keep a batch, and tell what is known with it."""
+        lines = judged(batch.select(F.col("line").cast("string").alias("value")))
+        lines = lines.withColumn("wrong", F.col("reason").isNotNull()).persist()
+        for row in lines.groupBy("wrong").count().collect():
+            if row["wrong"]:
+                self.quarantined += row["count"]
+            else:
+                self.records += row["count"]
+        # A batch that Spark repeats after a failure writes over what it wrote.
+        where = str(self.place / "records" / f"batch={number}")
+        lines.where(~F.col("wrong")).select(*COLUMNS).write.mode("overwrite").parquet(where)
+        lines.unpersist()
+        self._tell()
+
+    def _tell(self) -> None:
+        records = self.spark.createDataFrame([], SCHEMA)
+        if (self.place / "records").exists():
+            records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
+        rows = [row_of(self.run, self.records, self.quarantined)]
+        runs = Runs(
+            records=records.select(F.lit(self.run.run).alias("run"), *COLUMNS),
+            runs=self.spark.createDataFrame(rows, RUNS_SCHEMA),
+            quarantine=self.spark.createDataFrame([], "run string"),
+            problems=(),
+        )
+        communities: dict[str, dict[str, float | None]] = {}
+        for row in measures(runs).collect():
+            communities.setdefault(row["community"], {})[row["metric"]] = row["value"]
+        self.last = Update(self.run.run, self.records, self.quarantined, False, communities)
+        self.show(self.last)

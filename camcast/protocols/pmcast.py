@@ -1,0 +1,51 @@
+"""pmcast: gossip in a full view, filtered before sending (002, 2.2; Figure 2, Equation 9).
+
+It is hpmcast in a hierarchy of one level, where a line is a process: everybody knows everybody and
+what interests it. With R = 1 the rounds of Figure 6 are T(n p_1, F p_1) of Equation 9, which
+Figure 2 leaves to be computed ("By fixing either F or T, the other value can be computed"): the
+publisher measures p_1, and sends it along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from attrs import field, frozen, validators
+
+from camcast.doors import Backend
+from camcast.identity import PeerId
+from camcast.protocols.hpmcast import LevelWise, arranged
+from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.protocols.protocol import Group, Protocol
+from camcast.topics import ROOT, Topic
+
+_FLAT: Final = Hierarchy(depth=1, redundancy=1)
+
+
+@frozen(kw_only=True)
+class Pmcast(Protocol):
+    """One group of everybody, of which each knows all."""
+
+    name: ClassVar[str] = "pmcast"
+    source: ClassVar[str] = "002, 2.2"
+    membership: ClassVar[str | None] = "hpmcast"
+    parasitic: ClassVar[bool] = True  # while others believe in an interest that has ended
+
+    fan_out: int = field(default=3, validator=validators.ge(1))
+    """F: processes chosen in a period, of whom the interested get a copy. chosen: as hpmcast's"""
+    period_seconds: float = field(default=0.1, validator=validators.gt(0))
+    """Seconds between two rounds. chosen: as hpmcast's"""
+
+    def adapt(self, backend: Backend) -> Backend:
+        """Return the backend with one level."""
+        return arranged(backend, _FLAT)
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the group of everybody."""
+        return (Group(ROOT, partial(LevelWise, self.fan_out, 0, self.period_seconds)),)
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return the number of all processes."""
+        return float(sum(sizes.values()))

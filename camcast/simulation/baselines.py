@@ -1,0 +1,236 @@
+"""The population simulator of the three baselines: every process of a group by itself (000, 4.2).
+
+Theory of operation
+-------------------
+The rules are those of `camcast.simulation.population`: infect and die in synchronous rounds, each
+process on uniform tables of its own that are drawn when it sends: one of its cluster, as CAMCAST's
+of a community, and one of distinct processes of all other clusters.
+
+Whether a process is alive, and whether it is interested, is drawn when the first copy arrives at
+it: of u processes that no copy has reached, w are interested, so the next one is with probability
+w/u. All the same to the result, since neither matters before; and a run needs 9 bytes a process.
+
+Counted are, for a run:
+
+* messages: copies sent, and of these those between clusters, whatever becomes of them;
+* parasites: copies that arrive at a living process that is not interested, the first and all later
+  ones, as Table 2 does ("the average number of parasite events sent in the system");
+* rounds: the last round in which a process sends, counted from the publisher's round 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from attrs import frozen
+from numba import njit
+from numpy.random import PCG64, Generator
+from numpy.typing import NDArray
+
+from camcast.simulation.baselines_setting import Baseline
+from camcast.simulation.setting import SettingError
+from camcast.simulation.spread import Counts, Interval, mean_interval, share_interval
+from camcast.simulation.xoshiro import State, inlined, next_bits, seeded, uniform
+from camcast.streams import stream
+
+PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
+
+# Numba takes an expression of a signed and an unsigned integer for a float.
+_1, _32, _LOW = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
+
+_TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
+"""Bits of what is known of a process."""
+
+# The columns of a run's counts.
+_DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES = range(5)
+_COUNTED: Final = ("alive", "delivered", "rounds", "messages", "between", "parasites")
+
+
+@frozen(eq=False)
+class BaselineSpread:
+    """Counts by run."""
+
+    alive: Counts
+    """The living of the interested, the publisher included."""
+    delivered: Counts
+    """How many of these have the event in the end."""
+    rounds: Counts
+    messages: Counts
+    between: Counts
+    """Those of the messages that were sent to other clusters."""
+    parasites: Counts
+
+    @property
+    def runs(self) -> int:
+        """How many runs were made."""
+        return len(self.alive)
+
+    @property
+    def reception(self) -> Interval:
+        """The share of the living interested that have the event."""
+        return mean_interval(self.delivered / self.alive, 0.0, 1.0)
+
+    @property
+    def reliability(self) -> Interval:
+        """The share of runs in which all living interested have it."""
+        return share_interval(int(np.count_nonzero(self.delivered == self.alive)), self.runs)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the measures as JSON takes them: means with their 95 % intervals."""
+        counted = {name: mean_interval(getattr(self, name), 0.0).as_json() for name in _COUNTED}
+        shares = {"reception": self.reception, "reliability": self.reliability}
+        return counted | {name: share.as_json() for name, share in shares.items()}
+
+
+def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> BaselineSpread:
+    """Simulate the runs `first_run` and following; each is the same however they are split.
+
+    Raises `SettingError` for more than `PROCESSES_MAX` processes.
+    """
+    if setting.processes > PROCESSES_MAX:
+        raise SettingError(
+            f"{setting.processes:,} processes are too many to simulate one by one (at most"
+            f" {PROCESSES_MAX:,})"
+        )
+    m = setting.cluster_size
+    counts = np.zeros((runs, 5), np.int64)
+    alive = np.zeros(runs, np.int64)
+    for run in range(runs):
+        weather = stream(seed, "protocol", "baselines", setting.protocol, first_run + run)
+        unknown = _spread(
+            seeded(weather), setting.processes, setting.interested, setting.clusters,
+            (setting.fan_out(m), setting.fan_out(m + 1), setting.fan_out_between),
+            (float(setting.between), float(setting.arrival), float(setting.stillborn)),
+            counts[run],
+        )  # fmt: skip
+        rng = Generator(PCG64(weather.getrandbits(128)))
+        alive[run] = counts[run, _DELIVERED] + rng.binomial(unknown, 1 - setting.stillborn)
+    columns = (_DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES)
+    return BaselineSpread(alive, *(counts[:, column] for column in columns))
+
+
+@inlined
+def _below(state: State, bound: int) -> tuple[np.int64, State]:
+    """Return a number from 0 to `bound` - 1, all alike (Lemire 2019)."""
+    limit = np.uint64(bound)
+    bits, state = next_bits(state)
+    product = (bits & _LOW) * limit
+    if (product & _LOW) < limit:
+        biased = (_LOW - limit + _1) % limit  # 2^32 mod bound
+        while (product & _LOW) < biased:
+            bits, state = next_bits(state)
+            product = (bits & _LOW) * limit
+    return np.int64(product >> _32), state
+
+
+@inlined
+def _choose(state: State, targets: NDArray[np.int64], count: int, among: int) -> State:
+    """Fill in `count` distinct uniform numbers below `among` (R. Floyd)."""
+    for chosen in range(count):
+        bound = among - count + chosen
+        target, state = _below(state, bound + 1)
+        for earlier in range(chosen):
+            if targets[earlier] == target:
+                target = np.int64(bound)  # is new, since no number was as large
+                break
+        targets[chosen] = target
+    return state
+
+
+@inlined
+def _succeeds(state: State, chance: float) -> tuple[bool, State]:
+    """Say whether what has this chance happens."""
+    drawn, state = uniform(state)
+    return drawn < chance, state
+
+
+@njit(cache=True, nogil=True)
+def _spread(
+    state: State,
+    processes: int,
+    interested: int,
+    clusters: int,
+    fan_outs: tuple[int, int, int],
+    chances: tuple[float, float, float],
+    counts: NDArray[np.int64],
+) -> int:
+    """Publish one event and count; return how many interested no copy has reached.
+
+    The clusters stand one behind the other, the larger ones first.
+    """
+    fan_out, fan_out_larger, fan_out_between = fan_outs
+    between, arrival, stillborn = chances
+    m, larger = processes // clusters, processes % clusters
+    known = np.zeros(processes, np.uint8)
+    order = np.empty(processes, np.int64)  # those that have it, as they got it
+    targets = np.empty(max(fan_out, fan_out_larger, fan_out_between), np.int64)
+    copies = np.empty(2 * len(targets), np.int64)
+    publisher, state = _below(state, processes)  # any: it need not be in a larger cluster
+    known[publisher] = _TOUCHED | _ALIVE | _INTERESTED
+    order[0] = publisher
+    untouched, wanting = processes - 1, interested - 1
+    counts[_DELIVERED] = 1
+    begin, end = 0, 1
+    while begin < end:
+        counts[_ROUNDS] += 1
+        reached = end
+        for index in range(begin, end):
+            sender = order[index]
+            if sender < larger * (m + 1):
+                first, size, count = sender - sender % (m + 1), m + 1, fan_out_larger
+            else:
+                first, size, count = sender - (sender - larger) % m, m, fan_out
+            counts[_MESSAGES] += count
+            state = _choose(state, targets, count, size - 1)
+            arriving = 0
+            for target in targets[:count]:
+                arrives, state = _succeeds(state, arrival)
+                if arrives:
+                    copies[arriving] = first + target + (first + target >= sender)
+                    arriving += 1
+            state = _choose(state, targets, fan_out_between, processes - size)
+            for target in targets[:fan_out_between]:
+                sends, state = _succeeds(state, between)
+                if not sends:
+                    continue
+                counts[_MESSAGES] += 1
+                counts[_BETWEEN] += 1
+                arrives, state = _succeeds(state, arrival)
+                if arrives:
+                    copies[arriving] = target + (target >= first) * size
+                    arriving += 1
+            for target in copies[:arriving]:
+                if not known[target]:
+                    known[target] = _TOUCHED
+                    drawn, state = _below(state, untouched)
+                    untouched -= 1
+                    if drawn < wanting:
+                        known[target] |= _INTERESTED
+                        wanting -= 1
+                    dead, state = _succeeds(state, stillborn)
+                    if not dead:
+                        known[target] |= _ALIVE
+                        order[reached] = target
+                        reached += 1
+                        counts[_DELIVERED] += known[target] & _INTERESTED > 0
+                counts[_PARASITES] += known[target] & (_ALIVE | _INTERESTED) == _ALIVE
+        begin, end = end, reached
+    return wanting
+
+
+def simulate_cell(given: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Simulate some runs; the task of a sweep, whose results `join` puts together.
+
+    A cell is the fields of a `Baseline` under "setting", and the other arguments of `simulate`.
+    """
+    setting = Baseline(**given["setting"])
+    spread = simulate(setting, given["runs"], given["seed"], given["first_run"])
+    return {name: getattr(spread, name).tolist() for name in _COUNTED}
+
+
+def join(results: Sequence[Mapping[str, Any]]) -> BaselineSpread:
+    """Put the results of cells together, in the order given."""
+    counts = ([count for result in results for count in result[name]] for name in _COUNTED)
+    return BaselineSpread(*(np.array(column, np.int64) for column in counts))

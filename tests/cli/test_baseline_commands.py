@@ -1,0 +1,91 @@
+"""`camcast simulate population --protocol` as a user meets it: figures, model, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.cli.app import app
+
+MEASURES = ("reception", "reliability", "rounds", "messages", "between", "parasites")
+
+
+def camcast(*arguments: object) -> int:
+    """Run the command in this process; return its exit code."""
+    try:
+        code = app([str(argument) for argument in arguments], prog_name="camcast")
+    except SystemExit as exit:
+        code = exit.code
+    return int(code or 0)
+
+
+def simulated(capfd: pytest.CaptureFixture[str], protocol: str, *settings: object) -> Any:
+    options = ["--sizes", "100,20", "--runs", 30, "--seed", 1, "--json", "--protocol", protocol]
+    given = [part for setting in settings for part in ("--protocol-set", setting)]
+    assert camcast("simulate", "population", *options, *given) == 0
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("protocol", ["broadcast", "multicast", "hierarchical"])
+def test_figures_stand_beside_their_model(protocol: str, capfd: pytest.CaptureFixture[str]) -> None:
+    printed = simulated(capfd, protocol, "published_in=1")
+    assert printed["setting"]["protocol"] == protocol
+    assert printed["setting"]["interested"] == 20
+    assert printed["runs"] == 30
+    for measure in MEASURES:
+        assert printed[measure]["low"] <= printed[measure]["mean"] <= printed[measure]["high"]
+    assert printed["model"]["messages"] == pytest.approx(printed["messages"]["mean"], rel=0.02)
+    assert (printed["parasites"]["mean"] > 0) == (protocol != "multicast")
+
+
+def test_the_protocol_takes_its_parameters(capfd: pytest.CaptureFixture[str]) -> None:
+    printed = simulated(capfd, "hierarchical", "clusters=6", "c2=1", "between=0.5")
+    given = {name: printed["setting"][name] for name in ("clusters", "c2", "between")}
+    assert given == {"clusters": 6, "c2": 1.0, "between": 0.5}
+    assert printed["model"]["rounds"] is None
+
+
+def test_a_table_is_printed_for_people(capfd: pytest.CaptureFixture[str]) -> None:
+    options = ["--sizes", "100,20", "--runs", 20, "--protocol", "hierarchical"]
+    assert camcast("simulate", "population", *options) == 0
+    printed = capfd.readouterr().out
+    for word in (*MEASURES, "model", "120 processes take part in 11 clusters", "20 runs"):
+        assert word in printed
+
+
+def test_runs_in_several_cells_are_those_in_one(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = simulated(capfd, "broadcast")
+    monkeypatch.setattr("camcast.cli.simulate_baseline.CELL_PROCESSES", 120 * 12)
+    options = ["--sizes", "100,20", "--runs", 30, "--seed", 1, "--json", "--protocol", "broadcast"]
+    results = ["--workers", 1, "--results", tmp_path / "kept.jsonl"]
+    assert camcast("simulate", "population", *options, *results) == 0
+    assert json.loads(capfd.readouterr().out) == whole
+    assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--protocol", "broadcast", "--protocol-set", "clusters=2"], 2, "are for hierarchical"),
+        (["--protocol", "hierarchical", "--protocol-set", "clusters=x"], 2, "a whole number"),
+        (["--protocol", "hierarchical", "--protocol-set", "clusters=500"], 2, "do not fill 500"),
+        (["--protocol", "hierarchical", "--protocol-set", "gamma=1"], 2, "no option 'gamma'"),
+        (["--protocol", "multicast", "--protocol-set", "published_in=2"], 2, "community 2; there"),
+        (["--protocol", "pmcast"], 1, "--protocol broadcast, multicast, hierarchical"),
+        (["--protocol-set", "clusters=2"], 1, "--protocol broadcast, multicast, hierarchical"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    arguments: list[str], code: int, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", "population", "--sizes", "100,20", *arguments) == code
+    printed, error = capfd.readouterr()
+    assert printed == ""
+    assert error.startswith("camcast: ")
+    assert told in error
+    assert len(error.splitlines()) == 1

@@ -1,0 +1,169 @@
+"""`camcast simulate percolation` as a user meets it, and `simulate` as a family of commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.cli.app import app
+
+SMALL = ["--degrees", "poisson:4,300", "--sigma", 0.2, "--gamma", 0.3]
+
+
+def camcast(*arguments: object) -> int:
+    """Run the command in this process; return its exit code."""
+    try:
+        code = app([str(argument) for argument in arguments], prog_name="camcast")
+    except SystemExit as exit:
+        code = exit.code
+    return int(code or 0)
+
+
+def percolation(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert camcast("simulate", "percolation", *arguments, "--json") == 0
+    return json.loads(capfd.readouterr().out)
+
+
+def test_it_prints_what_the_documentation_says(capfd: pytest.CaptureFixture[str]) -> None:
+    """(003, V-B2) 2,482 nodes. Of 120 events 7 % end at once: ±100 in the mean, twice that here."""
+    given = ["--degrees", "powerlaw:6,1", "--sigma", 0.1, "--gamma", 0.6]
+    printed = percolation(capfd, *given, "--networks", 3, "--events", 40, "--seed", 1)
+    assert printed["nodes"] == 2482
+    for measure in ("receivers", "subscribers", "messages", "missed", "duplicates", "parasites"):
+        figure = printed[measure]
+        assert list(figure) == ["mean", "low", "high"]
+        assert figure["low"] <= figure["mean"] <= figure["high"]
+    assert printed["receivers"]["mean"] == pytest.approx(2127, abs=200)
+    assert printed["model"]["receivers"] == pytest.approx(2127, abs=1)
+    assert printed["model"]["receivers_infinite"] is None
+    assert printed["model"]["percolates"] == pytest.approx(0.927, abs=0.001)
+    assert printed["setting"]["networks"] == 3
+
+
+def test_below_the_threshold_the_model_is_equation_17(capfd: pytest.CaptureFixture[str]) -> None:
+    given = ["--degrees", "poisson:5,2000", "--sigma", 0.05, "--gamma", 0.05]
+    printed = percolation(capfd, *given, "--networks", 20, "--events", 50)
+    model = printed["model"]
+    assert model["receivers"] == model["receivers_infinite"] == pytest.approx(1 + 0.4875 / 0.5125)
+    assert model["subscribers_of_the_paper"] == pytest.approx(0.05 * model["receivers"])
+    assert printed["receivers"]["low"] <= model["receivers"] <= printed["receivers"]["high"]
+
+
+def test_an_overlay_from_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ring.txt"
+    path.write_text("# a ring\n" + "".join(f"{n} {(n + 1) % 30}\n" for n in range(30)))
+    given = ["--degrees", f"file:{path}", "--sigma", 0, "--gamma", 1]
+    printed = percolation(capfd, *given, "--networks", 2, "--events", 5)
+    assert printed["nodes"] == 30
+    assert printed["receivers"] == {"mean": 30, "low": 30, "high": 30}
+    assert printed["hops"]["mean"] == 15
+    near = percolation(capfd, *given, "--networks", 2, "--events", 5, "--ttl", 3)
+    assert near["receivers"]["mean"] == 7
+
+
+def test_the_seed_determines_everything_however_it_is_split(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = [*SMALL, "--networks", 4, "--events", 10]
+    once = percolation(capfd, *shape, "--seed", 3)
+    monkeypatch.setattr("camcast.cli.simulate_percolation._HERE_MAX", 0)
+    assert percolation(capfd, *shape, "--seed", 3, "--workers", 2) == once
+    assert percolation(capfd, *shape, "--seed", 4) != once
+
+
+def test_a_person_is_told_in_words(capfd: pytest.CaptureFixture[str]) -> None:
+    few = ["--networks", 2, "--events", 5]
+    for sigma, said in ((0.01, "so that Equation 17 holds"), (0.5, "so that Equation 17 diverges")):
+        given = ["--degrees", "poisson:4,300", "--sigma", sigma, "--gamma", 0]
+        assert camcast("simulate", "percolation", *given, *few) == 0
+        assert said in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--degrees", "ring:5", "--sigma", 0, "--gamma", 0], "'ring:5'"),
+        (["--degrees", "powerlaw:6", "--sigma", 0, "--gamma", 0], "powerlaw:A,B"),
+        (["--degrees", "powerlaw:99,1", "--sigma", 0, "--gamma", 0], "smaller a"),
+        (["--degrees", "poisson:5,1e3", "--sigma", 0, "--gamma", 0], "poisson:MEAN,NODES"),
+        (["--degrees", "poisson:5,3", "--sigma", 0, "--gamma", 0], "mean degree of 5"),
+        (["--degrees", "file:", "--sigma", 0, "--gamma", 0], "file:EDGES"),
+        (["--degrees", "file:/absent", "--sigma", 0, "--gamma", 0], "/absent: cannot be read"),
+        (["--degrees", "poisson:5,10", "--sigma", 1.5, "--gamma", 0], "--sigma"),
+        (["--degrees", "poisson:5,10", "--sigma", 0, "--gamma", -0.1], "--gamma"),
+        (["--degrees", "poisson:5,10", "--sigma", "nan", "--gamma", 0], "--sigma"),
+        (["--degrees", "poisson:5,10", "--sigma", 0, "--gamma", 0, "--ttl", 2**31], "ttl"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    arguments: list[object], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", "percolation", *arguments) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("camcast: ")
+    assert named in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_bad_row_is_named_by_file_and_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "overlay.txt"
+    path.write_text("# from to\n1 2\n2 three\n")
+    given = ["--degrees", f"file:{path}", "--sigma", 0.1, "--gamma", 0.1]
+    assert camcast("simulate", "percolation", *given) == 2
+    assert f"{path}:3: 'three' is not the id of a node" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--networks", "--events"])
+def test_a_wrong_number_is_a_usage_error(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("simulate", "percolation", *SMALL, option, 0) == 2
+    assert option in capfd.readouterr().err
+
+
+# -- the family ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("simulator", ["population", "chain", "virtual", "percolation"])
+def test_each_simulator_has_its_help_and_an_example(
+    simulator: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", simulator, "--help") == 0
+    assert f"Example: camcast simulate {simulator} " in capfd.readouterr().out
+
+
+def test_the_options_may_come_before_the_simulator(capfd: pytest.CaptureFixture[str]) -> None:
+    """As they could when there was one command with the simulator as its argument."""
+    printed = []
+    for line in (
+        ["--sizes", "50,10", "--runs", 5, "chain", "--json"],
+        ["chain", "--sizes", "50,10", "--runs", 5, "--json"],
+    ):
+        assert camcast("simulate", *line) == 0
+        printed.append(json.loads(capfd.readouterr().out))
+    assert printed[0] == printed[1]
+
+
+def test_help_needs_no_extra_and_a_missing_one_is_named(tmp_path: Path) -> None:
+    for package in ("numpy", "numba"):
+        (tmp_path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
+    done = [
+        subprocess.run(
+            [sys.executable, "-m", "camcast", "simulate", "percolation", *map(str, rest)],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for rest in (["--help"], SMALL)
+    ]
+    assert [one.returncode for one in done] == [0, 1], done
+    assert "pip install 'camcast[sim]'" in done[1].stderr
+    assert "Traceback" not in done[1].stderr

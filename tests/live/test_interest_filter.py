@@ -1,0 +1,128 @@
+"""A subscriber's local filter, over real sockets: typed events, JSON payloads, and bad texts."""
+
+import asyncio
+import functools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast import CommunityManager, Received, Subscription, blocking
+from camcast.interests import Interest, InterestError
+
+TIMEOUT_SECONDS = 30.0  # of a whole test; hardly one takes a tenth of it
+
+
+@attrs.frozen(slots=False)
+class Quake:
+    mag: float
+    place: str
+
+
+def live(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @functools.wraps(test)
+    def timed() -> None:
+        async def main() -> None:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await test()
+
+        asyncio.run(main())
+
+    return timed
+
+
+async def rest(subscription: Subscription) -> list[Any]:
+    """Close a subscription, and return the values that it still has."""
+    subscription.close()
+    return [item.value async for item in subscription if isinstance(item, Received)]
+
+
+@live
+async def test_each_subscription_has_a_filter_of_its_own() -> None:
+    async with CommunityManager() as manager:
+        quakes = await manager.join(Quake)
+        everything = quakes.subscribe()
+        strong = quakes.subscribe(where="mag >= 5")
+        there = quakes.subscribe(where=Interest.parse('place == "Gorkha" and mag < 5'))
+        events = [Quake(7.8, "Gorkha"), Quake(4.0, "Gorkha"), Quake(5.0, "Lamjung")]
+        for event in events:
+            await quakes.publish(event)
+        await quakes.publish(b"no attributes")
+        assert await rest(everything) == [*events, b"no attributes"]
+        assert await rest(strong) == [events[0], events[2]]
+        assert await rest(there) == [events[1]]
+
+
+@live
+async def test_a_filter_may_name_a_subtopic_and_works_at_the_other_end() -> None:
+    async with CommunityManager() as near, CommunityManager(gateways=[near.address]) as far:
+        nepal = await near.join(".earthquake.nepal")
+        subscription = (await far.join(".earthquake.nepal")).subscribe(
+            where=".earthquake.nepal and mag > 5 or .earthquake.chile"
+        )
+        await nepal.ready()
+        for mag in (5.0, 5.1, None, 7.8):
+            await nepal.publish(json.dumps({"mag": mag}).encode())
+        values = []
+        async for item in subscription:
+            assert isinstance(item, Received)
+            values.append(json.loads(item.payload)["mag"])
+            if len(values) == 2:
+                break
+        assert values == [5.1, 7.8]
+
+
+@live
+async def test_a_text_that_is_no_interest_joins_nothing() -> None:
+    async with CommunityManager() as manager:
+        community = manager.community(".earthquake")
+        with pytest.raises(InterestError, match="column 5: ") as caught:
+            community.subscribe(where="mag = 5")
+        assert caught.value.column == 5
+        assert community.state == "new"
+
+
+def test_the_blocking_face_filters_too() -> None:
+    with blocking.CommunityManager() as manager:
+        community = manager.join(".earthquake")
+        with pytest.raises(InterestError, match="column 1: "):
+            community.subscribe(where="not mag")
+        subscription = community.subscribe(where="mag >= 5")
+        community.publish(b'{"mag": 4}')
+        community.publish(b'{"mag": 6}')
+        item = next(subscription)
+        assert isinstance(item, Received)
+        assert item.payload == b'{"mag": 6}'
+
+
+def test_the_command_points_at_the_column() -> None:
+    command = [sys.executable, "-m", "camcast", "subscribe", ".earthquake", "--where", "mag => 5"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    said, line, caret = ended.stderr.splitlines()
+    assert said.startswith("camcast: column 5: expected a comparison")
+    assert line[caret.index("^") :] == "=> 5"
+
+
+def test_the_command_prints_what_matches() -> None:
+    """Of the events that it is sent, it prints and counts the first that matches."""
+    arguments = [".earthquake", "--where", "mag >= 5", "--count", "1", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "camcast", "subscribe", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stdout is not None
+        address = json.loads(command.stdout.readline())["address"]
+        with blocking.CommunityManager(gateways=[address]) as manager:
+            community = manager.join(".earthquake")
+            community.ready()
+            for mag in (4, 6):
+                community.publish(json.dumps({"mag": mag}).encode())
+            line = json.loads(command.stdout.readline())
+        assert json.loads(line["payload"]) == {"mag": 6}
+        assert command.wait(TIMEOUT_SECONDS) == 0

@@ -1,0 +1,153 @@
+"""`camcast reproduce hpmcast`: cells, figures, claims; the whole folder as a slow test."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from camcast.models.pmcast_law import completion_rounds
+from camcast.reproduction.hpmcast_cells import (
+    cells,
+    compute,
+    deep,
+    flat_cell,
+    hierarchy_cell,
+    scaled,
+)
+from camcast.reproduction.hpmcast_figures import draw
+from camcast.reproduction.hpmcast_plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
+from camcast.reproduction.hpmcast_points import Figure, Point
+from camcast.simulation.hpmcast import simulate
+from camcast.simulation.hpmcast_setting import HpmcastSetting
+
+FIGURES = [
+    *("figure7", "figure8", "figure9", "figure10", "figure10_rounds", "figure11", "figure12"),
+    *("figure13", "parasites", "depth"),
+]
+COLUMNS = ["series", "x", "mean", "low", "high", "model", "runs"]
+TIMEOUT_SECONDS = 900.0
+
+
+def reproduce(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", "hpmcast"]
+    return subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+
+
+def test_a_plan_needs_runs_for_an_interval() -> None:
+    with pytest.raises(ValueError, match="runs is 1"):
+        Plan(runs=1)
+    assert Plan().runs == RUNS
+
+
+def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
+    listed = cells(Plan(runs=2))
+    assert len({json.dumps(cell, sort_keys=True) for cell in listed}) > 100
+    assert {cell["kind"] for cell in listed} == {"hierarchy", "flat"}
+    assert all(deep(depth)["arity"] ** depth == DEPTH_PROCESSES for depth in DEPTHS)
+    figure11 = {"arity": 10, "depth": 3, "redundancy": 4, "fan_out": 3, "interested": 0.5}
+    assert scaled(10, 0.5) == figure11
+
+
+def test_a_cell_is_what_the_simulator_says() -> None:
+    found = compute(hierarchy_cell(Plan(runs=5, seed=3), interested=0.01))
+    assert isinstance(found, dict)
+    spread = simulate(HpmcastSetting(interested=0.01), 5, 3)
+    expected = {name: interval.as_json() for name, interval in spread.figures().items()}
+    assert {name: found[name] for name in expected} == expected
+    assert found["model"]["rounds"] == found["rounds"]["mean"]
+
+
+def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
+    found = compute(flat_cell(Plan(runs=200), 20))
+    assert isinstance(found, dict)
+    assert found["model"] == completion_rounds(FLAT_PROCESSES - 1, 19, 2)
+    assert found["completion"]["low"] < found["model"] < found["completion"]["high"]
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_a_figure_is_drawn(logarithmic: bool) -> None:
+    points = [
+        Point(series="one", x=x, mean=x, low=x - 0.01, high=x + 0.01, model=x, runs=3)
+        for x in (0.01, 0.1, 1.0)
+    ]
+    points.append(Point(series="formula", x=0.5, mean=0.5))
+    drawing = draw(
+        Figure(
+            *(),
+            name="figure7",
+            title="Title",
+            x="abscissa",
+            y="ordinate",
+            notes="",
+            points=tuple(points),
+            logarithmic=logarithmic,
+        )
+    )
+    assert drawing.png.startswith(b"\x89PNG\r\n\x1a\n")
+    for text in ("Figure 7. Title", "abscissa", "ordinate", "one", "formula"):
+        assert text in drawing.svg
+
+
+@pytest.mark.parametrize("option", [["--engine", "chain"], ["--events", "5"], ["--runs", "1"]])
+def test_options_that_are_not_for_it(option: list[str], tmp_path: Path) -> None:
+    done = reproduce("--output", tmp_path / "out", *option)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+class Page(HTMLParser):
+    """What a browser would load, and the identifiers there are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
+                self.loads.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+
+
+@pytest.mark.slow
+def test_the_folder_has_everything_and_is_made_again_from_its_cells(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = reproduce("--output", out, "--runs", 5, "--json")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert [figure["name"] for figure in printed["figures"]] == FIGURES
+    assert len(printed["claims"]) == 10
+    expected = {"plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"}
+    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
+    expected |= {f"{name}{end}" for name in FIGURES for end in ends}
+    assert {path.name for path in out.iterdir()} == expected
+    for name in FIGURES:
+        with (out / f"{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert list(rows[0]) == COLUMNS
+        measured = [row for row in rows if row["runs"]]
+        assert measured
+        for row in measured:
+            assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
+        assert ElementTree.parse(out / f"{name}.svg").getroot().tag.endswith("svg")
+    page = Page((out / "index.html").read_text())
+    assert page.loads == []
+    assert [name for name in page.ids if name in FIGURES] == FIGURES
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    lines = before["cells.jsonl"].splitlines(keepends=True)
+    (out / "cells.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:30])  # as after a kill
+    assert reproduce("--output", out, "--runs", 5).returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
