@@ -1,4 +1,4 @@
-"""Measures ingest and measures over run folders: seconds, and the most memory at any time.
+"""Measures ingest and measures over run folders: seconds, CPU, and the most memory at any time.
 
 Example: python benchmarks/pipeline_at_scale.py traces/*
 """
@@ -56,8 +56,14 @@ def main() -> None:
         lap("read_runs")
         rows = measures(runs).collect()
         lap("measures")
+    times = os.times()  # the JVM is over
     figures = {row["metric"]: row["value"] for row in rows if row["community"] == ""}
-    result = {"records": records, "seconds": laps, "peak_gb": round(peak.bytes / 1e9, 2)}
+    result = {
+        "records": records,
+        "seconds": laps,
+        "cpu_seconds": round(sum(times[:4]), 1),
+        "peak_gb": round(peak.bytes / 1e9, 2),
+    }
     print(json.dumps(result | {"problems": runs.problems, "last_run": figures}, indent=2))
 
 

@@ -88,6 +88,7 @@ class _World:
         self._numbers = np.zeros(nodes, dtype=np.int64)
         self._alive = np.ones(nodes, dtype=bool)
         self._publishers: list[str] = []
+        self._tables: list[Ints] = []
         self._schema = arrow_schema().with_metadata({VERSION_KEY: str(SCHEMA_VERSION)})
         self._writer = pq.ParquetWriter(path, self._schema, write_page_checksum=True)
         self.records = 0
@@ -119,6 +120,7 @@ class _World:
             when = 5 * self._random.random(len(nodes))
             yield _rows("join", when, nodes, community)
             peers = self._others(nodes, community, min(TABLE, len(nodes) - 1))
+            self._tables.append(peers)
             told = np.repeat(when, peers.shape[1]) + 2 * self._random.random(peers.size)
             yield _rows(
                 "learn", told, np.repeat(nodes, peers.shape[1]), community, peer=peers.ravel()
@@ -130,10 +132,10 @@ class _World:
             dead = nodes[self._random.random(len(nodes)) < CRASHED]
             self._alive[dead] = False
             yield _rows("crash", np.full(len(dead), now), dead, community)
-            owners = self._others(dead, community, min(TABLE, len(nodes) - 1))
-            when = now + FORGOTTEN_SECONDS * self._random.random(owners.size)
-            peers = np.repeat(dead, owners.shape[1])
-            yield _rows("forget", when, owners.ravel(), community, peer=peers)
+            peers = self._tables[community]
+            rows, places = np.nonzero(np.isin(peers, dead) & self._alive[nodes][:, None])
+            when = now + FORGOTTEN_SECONDS * self._random.random(len(rows))
+            yield _rows("forget", when, nodes[rows], community, peer=peers[rows, places])
 
     def _controls(self, now: float) -> Iterator[_Rows]:
         for community in range(len(self._sizes)):

@@ -39,7 +39,6 @@ the delegates, and whoever notices that nobody did.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from math import comb
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
@@ -51,6 +50,7 @@ from camcast.peers import PeerTable
 from camcast.protocols.hpmcast_address import Address, branch
 from camcast.protocols.hpmcast_hierarchy import Hierarchy, Topics, regroup
 from camcast.protocols.hpmcast_view import Line, process_line
+from membership.hpmcast_law import known_on_average
 from membership.hpmcast_messages import (
     DECODER,
     Ask,
@@ -155,17 +155,8 @@ class HpmcastMembership(Membership):
         return float(max(counted, len(self._peers) + 1))
 
     def expected_view(self, size: float) -> float:
-        """Return how many a process knows on average, if addresses are uniform (Equation 12).
-
-        Each once: those of its group of level 1, and of each of the a - 1 other subsystems of
-        every level above R delegates, or all if there are fewer.
-        """
-        a, depth, others = self.hierarchy.arity, self.hierarchy.depth, max(0.0, size - 1)
-        known = others / a ** (depth - 1)
-        for level in range(2, depth + 1):
-            share = 1 / a ** (depth - level + 1)
-            known += (a - 1) * _mean_of_at_most(self.hierarchy.redundancy, others, share)
-        return min(known, others)
+        """See `Membership` and `membership.hpmcast_law`."""
+        return known_on_average(self.hierarchy, size)
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
@@ -483,15 +474,6 @@ class HpmcastMembership(Membership):
         for contact in known.values():
             if self._peers.get(contact.peer) != contact:
                 self._peers.add(contact)
-
-
-def _mean_of_at_most(most: int, trials: float, share: float) -> float:
-    """Return the mean of min(most, X) for binomial X, of a whole number of trials or between."""
-    below = [
-        comb(int(trials), k) * share**k * (1 - share) ** (int(trials) - k)
-        for k in range(min(most, int(trials) + 1))
-    ]
-    return sum(1 - sum(below[:k]) for k in range(1, min(most, int(trials)) + 1))
 
 
 BACKEND = Backend(

@@ -45,7 +45,7 @@ nav { margin: 1rem 0; font-size: .95rem; }
 nav a { margin-right: 1.1rem; white-space: nowrap; }
 a { color: LinkText; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
-details { margin: .8rem 0; }
+details { margin: .35rem 0; }
 summary { cursor: pointer; color: var(--quiet); }
 summary:hover { color: CanvasText; }
 td:first-child { white-space: nowrap; }

@@ -42,6 +42,7 @@ from camcast.topics import ROOT, Topic
 
 HERALDS_MAX: Final = 4096  # chosen: of events that have not come; bounds what peers can fill (G5)
 BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; likewise
+AUDIENCES_MAX: Final = 1024  # chosen: of different topics, as peers publish them; likewise
 
 _DEFAULT: Final = Hierarchy()
 
@@ -66,7 +67,12 @@ class LevelWise(Dissemination):
     decoder: ClassVar[Decoder[Message] | None] = Decoder(Herald)
 
     def __init__(
-        self, fan_out: int, threshold: int, period_seconds: float, at: Neighbourhood
+        self,
+        fan_out: int,
+        period_seconds: float,
+        at: Neighbourhood,
+        threshold: int = 0,
+        constant: float = 0.0,
     ) -> None:
         self._views = hierarchical(at.membership)
         self._at = at
@@ -76,7 +82,13 @@ class LevelWise(Dissemination):
         self._address = hierarchy.address_of(at.me.peer)
         self._levels = hierarchy.depth
         self._gossip: LevelGossip[EventId, Address] = LevelGossip(
-            self._address, self._levels, hierarchy.redundancy, fan_out, self._audience, at.rng
+            me=self._address,
+            levels=self._levels,
+            redundancy=hierarchy.redundancy,
+            fan_out=fan_out,
+            audience=self._audience,
+            rng=at.rng,
+            constant=constant,
         )
         self._events: dict[EventId, Event] = {}
         """Those that are gossiped, or wait for their heralds."""
@@ -168,7 +180,7 @@ class LevelWise(Dissemination):
     def _audience(self, level: int, event: EventId) -> Audience[Address]:
         """Match an event with a table, anew when the table or the topic is another (5.1.2)."""
         views = self._views
-        if views.version != self._version:
+        if views.version != self._version or len(self._audiences) >= AUDIENCES_MAX:
             self._version = views.version
             self._audiences.clear()
         topic = self._events[event].topic
@@ -246,7 +258,7 @@ class Hpmcast(Protocol):
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
-        spread = partial(LevelWise, self.fan_out, self.threshold, self.period_seconds)
+        spread = partial(LevelWise, self.fan_out, self.period_seconds, threshold=self.threshold)
         return (Group(ROOT, spread),)
 
     def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:

@@ -113,7 +113,7 @@ class LevelGossip(Generic[E, P]):
     """Figure 6 for one process: buffers for levels 1 to `levels`, and what to send from them.
 
     `audience` gives the view of a level for an event. Events are known by whatever identifies
-    them.
+    them. `constant` is the c + O(1) of Equation 9, in rounds, which Figure 6 leaves out.
     """
 
     def __init__(
@@ -124,8 +124,10 @@ class LevelGossip(Generic[E, P]):
         fan_out: int,
         audience: Callable[[int, E], Audience[P]],
         rng: Random,
+        constant: float = 0.0,
     ) -> None:
         self._me = me
+        self._constant = constant
         self._redundancy = redundancy
         self._fan_out = fan_out
         self._audience = audience
@@ -196,7 +198,8 @@ class LevelGossip(Generic[E, P]):
     def _period(self, event: E, level: int) -> list[Copy[E, P]]:
         buffered, at = self._gossips[level][event], self._audience(level, event)
         size = at.lines * self._redundancy
-        if buffered.rounds >= ceil(rounds(size, buffered.share, self._fan_out)):
+        expected = rounds(size, buffered.share, self._fan_out)
+        if not expected or buffered.rounds >= ceil(expected + self._constant):
             del self._gossips[level][event]
             if level > 1:
                 self._buffer(event, level - 1)

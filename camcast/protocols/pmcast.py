@@ -36,7 +36,10 @@ class Pmcast(Protocol):
     fan_out: int = field(default=3, validator=validators.ge(1))
     """F: processes chosen in a period, of whom the interested get a copy. chosen: as hpmcast's"""
     period_seconds: float = field(default=0.1, validator=validators.gt(0))
-    """Seconds between two rounds. chosen: as hpmcast's"""
+    """P. chosen: as hpmcast's"""
+    constant: float = field(default=2.0, validator=validators.ge(0))
+    """c + O(1) of Equation 9. chosen: as rfpbcast's; 40 of 100 processes miss 3.8 % of
+    the events without it (T = 8), and 0.5 % with it [camcast.simulation.pmcast, 4,000 runs]"""
 
     def adapt(self, backend: Backend) -> Backend:
         """Return the backend with one level."""
@@ -44,7 +47,8 @@ class Pmcast(Protocol):
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
-        return (Group(ROOT, partial(LevelWise, self.fan_out, 0, self.period_seconds)),)
+        spread = partial(LevelWise, self.fan_out, self.period_seconds, constant=self.constant)
+        return (Group(ROOT, spread),)
 
     def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
         """Return the number of all processes."""

@@ -22,9 +22,22 @@ from camcast.trace import JsonLinesSink, TraceKind, TraceRecord
 
 TOPICS = (".", ".a", ".a.b", ".c")
 ODD_KINDS: Mapping[TraceKind, int] = {
-    **{"join": 4, "learn": 6, "deliver": 6, "publish": 2, "leave": 1, "forget": 2, "crash": 1},
-    **{"send": 2, "receive": 1, "duplicate": 1, "upward": 1, "parasite": 1, "control": 1},
-    **{"drop": 1, "seek": 1, "found": 1},
+    "join": 4,
+    "learn": 6,
+    "deliver": 6,
+    "publish": 2,
+    "leave": 1,
+    "forget": 2,
+    "crash": 1,
+    "send": 2,
+    "receive": 1,
+    "duplicate": 1,
+    "upward": 1,
+    "parasite": 1,
+    "control": 1,
+    "drop": 1,
+    "seek": 1,
+    "found": 1,
 }
 """How often each kind is drawn."""
 STORMY = VirtualScenario(

@@ -54,6 +54,7 @@ class Measured:
             form = "parquet" if seed % 3 == 0 else "jsonl"
             write_run(path / f"odd{seed}", odd_records(seed), form=form)
         write_run(path / "quiet", quiet())
+        write_run(path / "instant", at_one_instant())
         old = {"versions": {"camcast": "0.0.9", "trace": 1}}
         write_run(path / "old", quiet(), said=old)
         self.folders = {folder.name: folder for folder in sorted(path.iterdir())}
@@ -72,6 +73,20 @@ def quiet() -> list[TraceRecord]:
     for node in (1, 2):
         tale.add(node, "join", node, ".a")
         tale.add(node + 2.5, "learn", node, ".a", peer=3 - node)
+    return tale.records
+
+
+def at_one_instant() -> list[TraceRecord]:
+    """Node 1 publishes at 10 s, when 2 joins and 3 leaves; 4 is there all the time."""
+    tale = Tale()
+    for node in (1, 3, 4):
+        tale.add(1, "join", node, ".a")
+    tale.add(10, "join", 2, ".a")
+    tale.add(10, "leave", 3, ".a")
+    tale.add(10, "publish", 1, ".a", topic=".a", event="e-1-1")
+    tale.add(10, "deliver", 1, ".a", topic=".a", event="e-1-1")
+    tale.add(10.25, "deliver", 3, ".a", topic=".a", event="e-1-1", hops=1)
+    tale.add(10.5, "deliver", 2, ".a", topic=".a", event="e-1-1", hops=2)
     return tale.records
 
 
@@ -135,6 +150,14 @@ def test_a_run_without_events_has_tables_but_no_spread(measured: Measured) -> No
     assert (of("events"), of("duplicates"), of("processes"), of("view_mean")) == (0, 0, 2, 1)
     # 1 joins at 1 s and is learned of at 4.5 s, 2 joins at 2 s and is learned of at 3.5 s.
     assert (of("join_visible_seconds_p50"), of("join_visible_seconds_p99")) == (1.5, 3.5)
+
+
+def test_who_joins_at_the_instant_is_expected_and_who_leaves_is_not(measured: Measured) -> None:
+    def of(metric: str) -> float | None:
+        return measured.values["instant", ".a", metric]
+
+    assert (of("deliveries"), of("lost"), of("reception"), of("reliability")) == (1, 1, 0.5, 0)
+    assert (of("hops_mean"), of("latency_ms_p50")) == (2, 500)
 
 
 def test_an_old_trace_says_nothing_of_control_traffic(measured: Measured) -> None:

@@ -353,7 +353,12 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
     os.mkfifo(tmp_path / "never")
     file = tmp_path / "script.py"
     file.write_text(dedent(script).replace("\\\\", "\\"))
-    process = subprocess.Popen([sys.executable, file], cwd=tmp_path, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, file],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+    )
     jvm = int((tmp_path / "pids").read_text())
     others = [jvm, *map(int, (tmp_path / "pids").read_text().split())]
     ends = [os.pidfd_open(pid) for pid in others]
@@ -362,6 +367,7 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
     assert process.returncode == -how
     if how == signal.SIGINT:
         assert said.rstrip().endswith(b"KeyboardInterrupt")
+        assert not list(tmp_path.glob("camcast-spark-*"))
     for end, pid in zip(ends, others, strict=True):
         assert select.select([end], [], [], SECONDS)[0], f"{pid} of {others} is left"
         os.close(end)

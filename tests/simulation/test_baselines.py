@@ -4,14 +4,15 @@ What is compared is whole distributions, by chi-square at fixed seeds, as in
 tests/laws/test_simulators_agree.py: a test fails beyond `DEVIATIONS` standard deviations, which
 chance exceeds once in 30,000 comparisons; there are some 70 here.
 
-These tests can fail. Twenty errors were made on purpose, one at a time, and each was noticed, by
+These tests can fail. Nineteen errors were made on purpose, one at a time, and each was noticed, by
 this many deviations where that was first: a sender among its own targets 9; its own cluster among
 the others 19; the last process never sent to from afar 6; all copies between clusters arrive 4;
 `between` ignored 29; dead processes send 37; interests drawn with replacement 41; parasites counted
 at the dead 19, or at all 44; the larger clusters' fan-out ignored 9, or their last member by its
-neighbours 22; clusters overlap, which gives impossible values; a target drawn twice stays 5; all interested that are left are
-taken for alive 20; the dead deliver 37; a round is missing 27; one more is interested 31; the
-publisher is always in the first cluster 23; the untouched are not counted down 36.
+neighbours 22; clusters overlap, which gives impossible values; a target drawn twice stays 5; all
+interested that are left are taken for alive 20; the dead deliver 37; a round is missing 27; one
+more is interested 31; the publisher is always in the first cluster 23; the untouched are not
+counted down 36.
 """
 
 from __future__ import annotations

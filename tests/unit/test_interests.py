@@ -391,6 +391,7 @@ def test_what_would_take_too_long_is_refused() -> None:
     with pytest.raises(InterestError, match="characters"):
         Interest.parse(" " * TEXT_MAX + ".a")
     assert str(Interest.parse("(" * 32 + ".a" + ")" * 32)) == ".a"
+    assert len(Interest.parse(" or ".join(f"(.a{at})" for at in range(40))).terms) == 40
 
 
 def test_an_interest_in_nothing_cannot_be_made() -> None:
