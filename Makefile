@@ -16,7 +16,7 @@ demo: $(VENV)/core ## Replay a day of departures through 118 live nodes (MEMBERS
 	$(BIN)/camcast demo --membership $(MEMBERSHIP)
 
 test: lint ## Check style and types, and run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 test-slow: $(VENV)/dev ## Run the statistical and soak suites as well (some minutes)
 	$(BIN)/python -m pytest -m slow

@@ -14,6 +14,7 @@ from camcast.doors import OptionError, UnknownPlugError
 from camcast.events import EventId, Receipt
 from camcast.gateways import GatewayError
 from camcast.identity import Contact
+from camcast.interests import Interest, InterestError
 from camcast.live.pipes import AddressInUse, BindError
 from camcast.parameters import Parameters
 from camcast.subscription import Lagged, Overflow, Received, Subscription
@@ -36,6 +37,8 @@ __all__ = [
     "GatewayError",
     "GatewayTimeout",
     "InsecureError",
+    "Interest",
+    "InterestError",
     "JsonLinesSink",
     "Lagged",
     "ListSink",

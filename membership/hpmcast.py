@@ -13,8 +13,8 @@ rises tells that nobody is there, on every level.
 
 *Gossip-pull.* Once a period a process chooses a level at random and sends some processes of it
 the stamps of all lines that they share; they answer with the lines of which they have newer ones
-(4.2.1). Who hears of a line that it has not, or has not heard of for long, asks back. Events that
-are gossiped carry stamps, too; with them there are fewer dedicated gossips.
+(4.2.1). Who hears of a line that it has not asks back. Events that are gossiped carry stamps,
+too; with them there are fewer dedicated gossips.
 
 *Joining.* A newcomer asks any process, and each that is asked passes it on to a delegate of the
 lowest subsystem that it knows of the newcomer's, until one is a neighbour, or nobody is nearer.
@@ -33,7 +33,7 @@ so that systems that were founded twice meet.
 
 Readings: "timestamp [...] the last time the corresponding line of the table was updated" is a
 number that its owner counts up, as clocks differ. Who condenses a table is not said: the first of
-the delegates, and whoever notices that nobody did.
+the delegates, here.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class HpmcastMembership(Membership):
             entry.heard = now
         match message:
             case Gossip():
-                self._on_gossip(source, message, near, now)
+                self._on_gossip(source, message, near)
             case Update(lines=lines):
                 self._take(lines, now)
             case Join(line=line):
@@ -327,16 +327,13 @@ class HpmcastMembership(Membership):
                 stamps[near] = Gossip(self._tables.stamps(near))
             self._outlet.send([contact], stamps[near])
 
-    def _on_gossip(self, source: Contact, gossip: Gossip, near: int, now: float) -> None:
+    def _on_gossip(self, source: Contact, gossip: Gossip, near: int) -> None:
         newer = self._tables.newer(gossip.stamps, near)
         if newer:
             self._outlet.send([source], Update(newer))
-        for level, key, stamp in gossip.stamps:
+        for level, key, _ in gossip.stamps:
             at = self._tables.locate(level, key) if level >= near else None
-            entry = None if at is None else self._tables.entry(level, at)
-            if at is not None and (
-                entry is None or (stamp > entry.stamp and self._overdue(level, entry, now))
-            ):
+            if at is not None and self._tables.entry(level, at) is None:
                 self._gossip_to([source])
                 return
 
@@ -399,18 +396,16 @@ class HpmcastMembership(Membership):
         tables = self._tables
         self._put_own(now)
         for level in range(1, self.hierarchy.depth):
-            above = tables.entry(level + 1, branch(tables.address, level))
-            missing = above is None or above.line is None
-            if missing or tables.leads(level) or self._silent(level + 1, above, now):
+            if tables.leads(level):
                 tables.vouch(level, now)
 
     def _overdue(self, level: int, entry: Entry, now: float) -> bool:
         periods = self._options.suspect_after * level
         return entry.heard < now - periods * self._options.gossip_seconds
 
-    def _silent(self, level: int, entry: Entry | None, now: float) -> bool:
+    def _silent(self, level: int, entry: Entry, now: float) -> bool:
         periods = self._options.suspect_after * level + PATIENCE
-        return entry is not None and entry.heard < now - periods * self._options.gossip_seconds
+        return entry.heard < now - periods * self._options.gossip_seconds
 
     def _remove_silent(self, now: float) -> None:
         """Ask who has not been heard of for long, and remove who does not answer (6.1.3)."""

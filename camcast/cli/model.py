@@ -10,9 +10,11 @@ from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import clear_failures
+from camcast.cli.failure import CommandError, clear_failures
+from camcast.cli.model_protocol import model_protocol
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.setting import Setting
 
 if TYPE_CHECKING:  # numpy is an extra
@@ -20,6 +22,7 @@ if TYPE_CHECKING:  # numpy is an extra
 
     from camcast.models.prediction import Prediction
 
+CAMCAST: Final = CamcastProtocol.name
 TABLE_WIDTH: Final = 150  # chosen: the columns of the widest table; a pipe has no width
 
 
@@ -39,6 +42,8 @@ def model(
             "--clusters", min=1, help="Of hierarchical gossip broadcast; default: √n of them."
         ),
     ] = None,
+    protocol: options.Protocol = None,
+    protocol_settings: options.ProtocolOptions = None,
     json: options.Json = False,
 ) -> None:
     """Predict an event published in the first community, without simulating it.
@@ -46,14 +51,23 @@ def model(
     The first table is the prediction for each community (docs/models.md says how good it is);
     the second sets CAMCAST beside the alternatives of section 4.2 of the paper by its own
     formulas, which know of no crashed process: of what all processes send, what one process
-    stores, the probability that all of the root community receive, and rounds.
+    stores, the probability that all of the root community receive, and rounds. With --protocol it
+    is the prediction for that system on the same processes, with loss and crashes.
 
     Example: camcast model --sizes 1000,100,10 --crash 0.1
+
+    Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
         from camcast.models.prediction import predict
 
         chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+        given = options.named_values(protocol_settings, "--protocol-set")
+        if protocol not in (None, CAMCAST) or given:
+            if clusters is not None:
+                raise CommandError("with --protocol, give --protocol-set clusters=N")
+            model_protocol(protocol or CAMCAST, chosen, given, json=json)
+            return
         predictions = predict(chosen)
         alternatives = _alternatives(chosen, clusters)
     if json:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
-from attrs import field, frozen, validators
 from rich.table import Table
 
+from camcast.cli.baseline_options import MEASURES, baseline_of, taking_part
 from camcast.cli.output import print_json, wide_console
-from camcast.doors import build_options
 from camcast.sweeps import Cell, ProgressBar, sweep
 
 if TYPE_CHECKING:  # numpy is an extra
@@ -21,28 +20,6 @@ if TYPE_CHECKING:  # numpy is an extra
 
 CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, some seconds
 _TABLE_WIDTH: Final = 100  # chosen: a pipe has no width
-_SHOWN: Final = {
-    "reception": (".3%", "share of the interested that deliver"),
-    "reliability": (".2%", "events that all interested deliver"),
-    "rounds": (".2f", "until nobody sends any more"),
-    "messages": (",.0f", "copies sent"),
-    "between": (",.0f", "of these, between clusters"),
-    "parasites": (",.1f", "copies that reach the uninterested"),
-}
-
-
-@frozen
-class BaselineOptions:
-    """What ``--protocol-set`` takes for a baseline: the other arguments of `baseline`.
-
-    It is for the names and kinds; what is not given is left to `baseline`, whose defaults depend
-    on the setting.
-    """
-
-    published_in: int = 0
-    clusters: int = 1
-    c2: float = 0.0
-    between: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(1.0)])
 
 
 def simulate_baseline(
@@ -62,10 +39,8 @@ def simulate_baseline(
     """
     from camcast.models.baselines import predict_baseline
     from camcast.simulation.baselines import join, simulate, simulate_cell
-    from camcast.simulation.baselines_setting import baseline
 
-    options = build_options(BaselineOptions, given, f"protocol {protocol!r}")
-    setting = baseline(protocol, chosen, **{name: getattr(options, name) for name in given})
+    setting = baseline_of(protocol, chosen, given)
     simulate(setting, 0, seed)  # what is wrong with the setting is said here
     size = max(1, CELL_PROCESSES // setting.processes)
     cells: list[Cell] = [
@@ -105,7 +80,7 @@ def _print(setting: Baseline, spread: BaselineSpread, model: Mapping[str, float 
     table.add_column("model", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     measured = spread.as_json()
-    for name, (form, meaning) in _SHOWN.items():
+    for name, (form, meaning) in MEASURES.items():
         figures, told = measured[name], model[name]
         text = format(figures["mean"], form)
         if figures["low"] is not None:
@@ -113,12 +88,8 @@ def _print(setting: Baseline, spread: BaselineSpread, model: Mapping[str, float 
         table.add_row(name, text, "" if told is None else format(told, form), meaning)
     console = wide_console(_TABLE_WIDTH)
     console.print(table)
-    tables = ", ".join(f"{entries:,}" for entries in setting.tables)
-    divided = f" in {setting.clusters:,} clusters" if setting.clusters > 1 else ""
     console.print(
-        f"{setting.processes:,} processes take part{divided}, {setting.interested:,} interested;"
-        f" table entries a process, by community: {tables}; {spread.runs:,} runs;"
-        " mean [95 % interval].",
+        f"{taking_part(setting)}; {spread.runs:,} runs; mean [95 % interval].",
         highlight=False,
         soft_wrap=True,
     )

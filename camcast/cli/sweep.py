@@ -166,6 +166,7 @@ def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]
             {
                 "grid": dict(point.values),
                 "simulator": point.simulator,
+                "protocol": point.protocol,
                 "membership": point.membership,
                 "cells": len(point.cells),
             }
@@ -177,7 +178,7 @@ def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]
 def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
     keys = list(points[0].values)
     table = Table(box=None, pad_edge=False)
-    for key in (*keys, "simulator", "membership", "community"):
+    for key in (*keys, "simulator", "protocol", "membership", "community"):
         table.add_column(key, overflow="fold")
     for metric in _METRICS:
         table.add_column(metric, justify="right", no_wrap=True)
@@ -193,5 +194,6 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
                 f"{fmean(measured[metric]):.2%}" if metric in measured else "-"
                 for metric in _METRICS
             ]
-            table.add_row(*given, point.simulator, point.membership, community, *means)
+            made = (point.simulator, point.protocol, point.membership)
+            table.add_row(*given, *made, community, *means)
     wide_console(_WIDTH).print(table)

@@ -21,7 +21,7 @@ from camcast.cli.spark_options import Conf, Master, conf_of
 if TYPE_CHECKING:
     from camcast.pipeline.watch import Update
 
-_WIDTH: Final = 130  # chosen: the columns beside a topic; a pipe has no width itself
+_WIDTH: Final = 140  # chosen: the columns beside a topic; a pipe has no width itself
 _COLUMNS: Final = {  # as in the table that a run ends with (camcast.experiment.table)
     "proc.": ("processes", ",.0f"),
     "events": ("events", ",.0f"),
@@ -88,7 +88,7 @@ def watch(
 
 def _shown(update: Update) -> Group:
     table = Table(box=None, pad_edge=False)
-    table.add_column("community", overflow="fold")
+    table.add_column("community", overflow="fold", min_width=len("community"))
     for column in _COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)
     for community, metrics in update.communities.items():

@@ -192,12 +192,19 @@ def _decoded(entries: str) -> dict[str, str]:
 
 
 def _differing(sides: Sequence[Sequence[Mapping[str, str]]]) -> Iterator[str]:
-    """Yield the names that differ within a side, or between sides that all have them."""
+    """Yield the names that differ within a side, or between sides that all have them.
+
+    Not what one world alone has, live or virtual, if it is the same in all of its runs: that
+    tells no more runs apart than the world does.
+    """
     everything = [setting for side in sides for setting in side]
     for name in dict.fromkeys(name for setting in everything for name in setting):
+        having = {setting.get("world") for setting in everything if name in setting}
+        without = {setting.get("world") for setting in everything if name not in setting}
         within = any(len({setting.get(name) for setting in side}) > 1 for side in sides)
         known = {setting[name] for setting in everything if name in setting}
-        if within or len(known) > 1:
+        of_a_world = len(known) == 1 and having.isdisjoint(without)
+        if (within and not of_a_world) or len(known) > 1:
             yield name
 
 

@@ -10,11 +10,15 @@ from typing import Any, Final
 
 import msgspec
 from attrs import frozen
+from msgspec import UNSET
 
 from camcast.experiment.output import SCENARIO_FILE
 from camcast.trace import SCHEMA_VERSION
 
 FORMS: Final = ("jsonl", "parquet")
+_TABLES: Final = ("workload", "links")
+_WEATHER: Final = ("kill", "stillborn", "crashes", "cuts", "churn", "discovery")
+"""What else is of a scenario's parameters; a live one has other keys than a virtual one."""
 KNOWN_VERSIONS: Final = (1, SCHEMA_VERSION)
 """Version 1 is version 2 without `control` (`camcast.trace`)."""
 
@@ -45,6 +49,14 @@ class _Scenario(msgspec.Struct, frozen=True):
     protocol_options: dict[str, Any] = {}
     options: dict[str, Any] = {}
     upward_probabilities: list[float] = []
+    workload: dict[str, Any] = {}
+    links: dict[str, Any] = {}
+    kill: Any = UNSET
+    stillborn: Any = UNSET
+    crashes: Any = UNSET
+    cuts: Any = UNSET
+    churn: Any = UNSET
+    discovery: Any = UNSET
 
 
 class _Versions(msgspec.Struct, frozen=True):
@@ -66,7 +78,8 @@ class RunFolder:
     """One run.
 
     `traces` are its files by form; `parameters` are written as text, among them the options of
-    the membership and of the protocol, as ``membership.<name>``, ``protocol.<name>``.
+    the membership and of the protocol, as ``membership.<name>``, ``protocol.<name>``, what was
+    published, as ``workload.<name>``, and the weather: ``links.<name>``, ``kill``, ``crashes``, ….
     """
 
     run: str
@@ -112,14 +125,6 @@ def read_run_folder(path: Path) -> RunFolder:
     if not any(traces.values()):
         raise NoTraceError(f"{path} has no trace (trace-*.jsonl or trace-*.parquet)")
     scenario = determined.scenario
-    parameters = {**scenario.parameters}
-    for plug, options in (
-        ("membership", scenario.options),
-        ("protocol", scenario.protocol_options),
-    ):
-        parameters |= {f"{plug}.{name}": value for name, value in options.items()}
-    if scenario.upward_probabilities:
-        parameters["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
     p_sel = scenario.parameters.get("p_sel")
     return RunFolder(
         run=str(path),
@@ -130,7 +135,7 @@ def read_run_folder(path: Path) -> RunFolder:
         backend=scenario.membership,
         protocol=scenario.protocol,
         p_sel=None if p_sel is None or scenario.upward_probabilities else float(p_sel),
-        parameters={name: _text(v) for name, v in sorted(parameters.items()) if v is not None},
+        parameters=_parameters(scenario),
         communities=scenario.communities,
         version=determined.versions.camcast,
         trace_version=version,
@@ -139,8 +144,25 @@ def read_run_folder(path: Path) -> RunFolder:
     )
 
 
+def _parameters(scenario: _Scenario) -> dict[str, str]:
+    given = {name: value for name, value in scenario.parameters.items() if value is not None}
+    for plug, options in (
+        ("membership", scenario.options),
+        ("protocol", scenario.protocol_options),
+        *((table, getattr(scenario, table)) for table in _TABLES),
+    ):
+        given |= {f"{plug}.{name}": value for name, value in options.items()}
+    weather = {name: getattr(scenario, name) for name in _WEATHER}
+    given |= {name: value for name, value in weather.items() if value is not UNSET}
+    if scenario.upward_probabilities:
+        given["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
+    return {name: _text(value) for name, value in sorted(given.items())}
+
+
 def _text(value: object) -> str:
     """Write a parameter: a whole number without a fraction, whichever type it had."""
+    if value is None:
+        return "none"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,7 +1,8 @@
-"""What a sweep found, as one Parquet dataset: ``simulator=…/membership=…/part-0.parquet``.
+"""What a sweep found, as one Parquet dataset.
 
-One row has one value: of a metric, a community, a repetition and a point of the grid. The schema
-has a version, in the files' metadata.
+Its files are ``simulator=…/protocol=…/membership=…/part-0.parquet``. One row has one value: of a
+metric, a community, a repetition and a point of the grid. The schema has a version, in the files'
+metadata.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from camcast.sweeps.simulation_sweep import GridPoint, Row, shown
 from camcast.sweeps.sweep import JSON
 
 SCHEMA_VERSION: Final = "1"
+PARTITIONS: Final = ("simulator", "protocol", "membership")
+"""What of a `GridPoint` is a level of folders."""
 SCHEMA: Final = pa.schema(
     [
         pa.field("grid", pa.map_(pa.string(), pa.string()), nullable=False),
@@ -43,9 +46,8 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
     shutil.rmtree(unfinished, ignore_errors=True)
     partitions: dict[Path, list[int]] = {}
     for number, point in enumerate(grid):
-        simulator, membership = quote(point.simulator, ""), quote(point.membership, "")
-        place = unfinished / f"simulator={simulator}" / f"membership={membership}"
-        partitions.setdefault(place, []).append(number)
+        folders = [f"{name}={quote(getattr(point, name), '')}" for name in PARTITIONS]
+        partitions.setdefault(unfinished.joinpath(*folders), []).append(number)
     total = 0
     for place, numbers in partitions.items():
         place.mkdir(parents=True)

@@ -52,14 +52,15 @@ class _Within(Dissemination):
         if everybody is None:
             return peers, 0
         mine = cluster_of(at.me.peer, self._clusters)
-        known = everybody.peers()
         others = [
             contact
-            for contact in known.sample(len(known), at.rng)
+            for contact in everybody.peers()
             if cluster_of(contact.peer, self._clusters) != mine
-        ][: at.parameters.fan_out(float(self._clusters))]
-        at.courier.send(event, others, ROOT)
-        return peers + len(others), 0
+        ]
+        fan_out = at.parameters.fan_out(float(self._clusters))
+        chosen = at.rng.sample(others, min(fan_out, len(others)))
+        at.courier.send(event, chosen, ROOT)
+        return peers + len(chosen), 0
 
 
 class _Across(Dissemination):

@@ -134,7 +134,9 @@ class LevelWise(Dissemination):
             self._gossip.begin(event, self._top())
         self._waiting.clear()
         self._send(self._gossip.gossip(), now)
-        self._events = {id: event for id, event in self._events.items() if self._gossip.holds(id)}
+        self._events = {
+            known: event for known, event in self._events.items() if self._gossip.holds(known)
+        }
         if self._events:
             self._awake = True
             self._at.outlet.wake(self._period, "gossip")

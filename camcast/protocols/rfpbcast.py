@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from math import ceil, log, log1p
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 from attrs import field, frozen, validators
@@ -24,6 +24,8 @@ from camcast.identity import PeerId
 from camcast.protocols.dissemination import Dissemination, Neighbourhood
 from camcast.protocols.protocol import Group, Protocol
 from camcast.topics import ROOT, Topic
+
+BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; bounds what peers can fill (G5)
 
 
 class _Rounds(Dissemination):
@@ -40,6 +42,8 @@ class _Rounds(Dissemination):
         self, event: Event, now: float, source: PeerId | None = None
     ) -> tuple[int, int]:
         """Buffer an event; see `Dissemination`."""
+        if len(self._gossips) >= BUFFERED_MAX:
+            del self._gossips[next(iter(self._gossips))]
         self._gossips[event.id] = event
         sent = 0
         if source is None:

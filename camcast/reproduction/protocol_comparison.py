@@ -16,8 +16,10 @@ from typing import Any, Final, cast
 import attrs
 from attrs import field, frozen, validators
 
+from camcast.doors import find_backend
 from camcast.experiment.scenario import communities_for
 from camcast.experiment.workload import Workload
+from camcast.interests import Interest
 from camcast.parameters import Parameters
 from camcast.protocols.catalogue import PROTOCOLS
 from camcast.simulation.scenario import Links, VirtualScenario
@@ -52,7 +54,7 @@ _PARAMETERS: Final = ("c", "a")
 
 @frozen(kw_only=True)
 class Comparison:
-    """All that determines a comparison. Raises `ValueError` for what cannot be."""
+    """All that determines a comparison. Raises `ValueError` or `LookupError` for what cannot be."""
 
     workload: Workload
     target: float = field(default=TARGET, validator=[validators.gt(0), validators.le(1)])
@@ -68,6 +70,9 @@ class Comparison:
         for name in self.protocols:
             if name not in PROTOCOLS:
                 raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(PROTOCOLS)}")
+        find_backend(self.membership)
+        for constraint in filter(None, self.constraints):
+            Interest.parse(constraint)
 
     def communities(self) -> Mapping[Topic, int]:
         """Return the communities of the workload, the root among them."""

@@ -30,15 +30,13 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.simulation.baselines_setting import Baseline
+from camcast.simulation.floyd import choose
 from camcast.simulation.setting import SettingError
 from camcast.simulation.spread import Counts, Interval, mean_interval, share_interval
-from camcast.simulation.xoshiro import State, inlined, next_bits, seeded, uniform
+from camcast.simulation.xoshiro import State, below, inlined, seeded, uniform
 from camcast.streams import stream
 
 PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
-
-# Numba takes an expression of a signed and an unsigned integer for a float.
-_1, _32, _LOW = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
 
 _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
 """Bits of what is known of a process."""
@@ -112,34 +110,6 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Bas
 
 
 @inlined
-def _below(state: State, bound: int) -> tuple[np.int64, State]:
-    """Return a number from 0 to `bound` - 1, all alike (Lemire 2019)."""
-    limit = np.uint64(bound)
-    bits, state = next_bits(state)
-    product = (bits & _LOW) * limit
-    if (product & _LOW) < limit:
-        biased = (_LOW - limit + _1) % limit  # 2^32 mod bound
-        while (product & _LOW) < biased:
-            bits, state = next_bits(state)
-            product = (bits & _LOW) * limit
-    return np.int64(product >> _32), state
-
-
-@inlined
-def _choose(state: State, targets: NDArray[np.int64], count: int, among: int) -> State:
-    """Fill in `count` distinct uniform numbers below `among` (R. Floyd)."""
-    for chosen in range(count):
-        bound = among - count + chosen
-        target, state = _below(state, bound + 1)
-        for earlier in range(chosen):
-            if targets[earlier] == target:
-                target = np.int64(bound)  # is new, since no number was as large
-                break
-        targets[chosen] = target
-    return state
-
-
-@inlined
 def _succeeds(state: State, chance: float) -> tuple[bool, State]:
     """Say whether what has this chance happens."""
     drawn, state = uniform(state)
@@ -167,7 +137,7 @@ def _spread(
     order = np.empty(processes, np.int64)  # those that have it, as they got it
     targets = np.empty(max(fan_out, fan_out_larger, fan_out_between), np.int64)
     copies = np.empty(2 * len(targets), np.int64)
-    publisher, state = _below(state, processes)  # any: it need not be in a larger cluster
+    publisher, state = below(state, processes)  # any: it need not be in a larger cluster
     known[publisher] = _TOUCHED | _ALIVE | _INTERESTED
     order[0] = publisher
     untouched, wanting = processes - 1, interested - 1
@@ -183,14 +153,14 @@ def _spread(
             else:
                 first, size, count = sender - (sender - larger) % m, m, fan_out
             counts[_MESSAGES] += count
-            state = _choose(state, targets, count, size - 1)
+            state = choose(state, targets, count, size - 1)
             arriving = 0
             for target in targets[:count]:
                 arrives, state = _succeeds(state, arrival)
                 if arrives:
                     copies[arriving] = first + target + (first + target >= sender)
                     arriving += 1
-            state = _choose(state, targets, fan_out_between, processes - size)
+            state = choose(state, targets, fan_out_between, processes - size)
             for target in targets[:fan_out_between]:
                 sends, state = _succeeds(state, between)
                 if not sends:
@@ -204,7 +174,7 @@ def _spread(
             for target in copies[:arriving]:
                 if not known[target]:
                     known[target] = _TOUCHED
-                    drawn, state = _below(state, untouched)
+                    drawn, state = below(state, untouched)
                     untouched -= 1
                     if drawn < wanting:
                         known[target] |= _INTERESTED

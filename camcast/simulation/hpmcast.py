@@ -14,7 +14,7 @@ A copy carries the sender's count of rounds, and all of a view count the same au
 that have the event in one subsystem gossip it for the same time and go down together, though
 each keeps its own level and count here as in Figure 6.
 
-Targets are distinct and uniform over the view without the sender (Floyd's sampling).
+Targets are distinct and uniform over the view without the sender (`camcast.simulation.floyd`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.simulation.floyd import choose_by
 from camcast.simulation.hpmcast_setting import HpmcastSetting
 from camcast.simulation.spread import Counts, Interval, mean_interval, share_interval
 from camcast.streams import stream
@@ -169,19 +170,6 @@ def _audience(
 
 
 @_compiled
-def _choose(rng: Generator, targets: NDArray[np.int64], among: int) -> None:
-    """Fill `targets` with distinct numbers below `among` (Floyd)."""
-    count = len(targets)
-    for chosen in range(count):
-        bound = among - count + chosen
-        targets[chosen] = rng.integers(0, bound + 1)
-        for earlier in range(chosen):
-            if targets[earlier] == targets[chosen]:
-                targets[chosen] = bound  # is new, since no number was as large
-                break
-
-
-@_compiled
 def _spread(
     rng: Generator,
     arity: int,
@@ -241,7 +229,7 @@ def _spread(
             in_view = place < each
             others = arity * each - (1 if in_view else 0)
             count = min(fan_out, others)
-            _choose(rng, targets[:count], others)
+            choose_by(rng, targets[:count], others)
             for choice in range(count):
                 position = targets[choice]
                 if in_view and position >= line * each + place:

@@ -21,6 +21,7 @@ from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.simulation.floyd import choose_by
 from camcast.simulation.setting import SettingError
 from camcast.simulation.spread import Counts, Interval, mean_interval
 from camcast.streams import stream
@@ -145,13 +146,7 @@ def _spread(
     for number in range(1, len(infected)):
         for index in range(infected[number - 1]):
             sender = order[index]
-            for chosen in range(count):  # distinct others (Floyd)
-                bound = processes - 1 - count + chosen
-                targets[chosen] = rng.integers(0, bound + 1)
-                for earlier in range(chosen):
-                    if targets[earlier] == targets[chosen]:
-                        targets[chosen] = bound
-                        break
+            choose_by(rng, targets, processes - 1)
             for chosen in range(count):
                 target = targets[chosen]
                 if target >= sender:

@@ -23,13 +23,11 @@ processes, where a queue of them would take 32 bits a process.
 the first of them is looked up, so that the processor has many loads under way together: that
 halves the time of 10^8 processes.
 
-*Distinct targets*: R. Floyd's sampling ("Programming Pearls", CACM 30(9), 1987), which takes
-as many draws as targets. A target is looked for among the earlier ones only if its slot of a
-small table carries the sender's mark, which is rare unless it is there.
+*Distinct targets*: `camcast.simulation.floyd`, two targets from 64 random bits. A target is looked
+for among the earlier ones only if its slot of a small table carries the sender's mark, which is
+rare unless it is there.
 
-*Random numbers*: xoshiro256++ (Blackman and Vigna 2021), seeded for each run from the stream
-of its number, and kept in registers; bounded integers by Lemire's multiplication (2019), with
-rejection, so that they are not biased; probabilities are taken in steps of 2^-53.
+*Random numbers*: `camcast.simulation.xoshiro`, seeded for each run from the stream of its number.
 """
 
 from __future__ import annotations
@@ -40,12 +38,13 @@ from math import comb
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.simulation.floyd import unless_there
 from camcast.simulation.setting import Community, Setting, SettingError
 from camcast.simulation.spread import Spread
+from camcast.simulation.xoshiro import State, bounded, inlined, next_bits, seeded, uniform
 from camcast.streams import stream
 
 PROCESSES_MAX: Final = 4 * 10**9
@@ -58,21 +57,14 @@ _SLOTS: Final = (
 _WAITING: Final = 512  # chosen: from 128 to 8,192 the time is the same (10^8 processes: 13.9 s)
 
 _Words = NDArray[np.uint64]
-_State = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-
-# Inlined by force, as the compiler leaves calls in the innermost loop, which double the time.
-_compiled: Final = njit(cache=True, nogil=True, forceinline=True)
 
 # Numba takes an expression of a signed and an unsigned integer for a float: all are unsigned.
 _0, _1, _6 = np.uint64(0), np.uint64(1), np.uint64(6)
-_11, _17, _19, _23 = np.uint64(11), np.uint64(17), np.uint64(19), np.uint64(23)
-_32, _41, _45, _58 = np.uint64(32), np.uint64(41), np.uint64(45), np.uint64(58)
-_LOW: Final = np.uint64(2**32 - 1)
+_32, _58 = np.uint64(32), np.uint64(58)
 _NOBODY: Final = np.uint64(2**64 - 1)
 _SLOT_BITS: Final = np.uint64(_SLOTS - 1)
 _BIT_BITS: Final = np.uint64(_WORD - 1)
 _FULL: Final = np.uint64(_WAITING)
-_STEP: Final = 2.0**-53
 
 # The number of a word's only bit, by the upper six bits of its product with a De Bruijn number.
 _DE_BRUIJN: Final = np.uint64(0x03F79D71B4CB0A89)
@@ -134,8 +126,7 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
     scratch = _scratch(plan)
     for run in range(runs):
         weather = stream(seed, "protocol", "population", first_run + run)
-        s0, s1, s2, s3 = (np.uint64(weather.getrandbits(64)) for _ in range(4))
-        _spread(plan, scratch, (s0, s1, s2, s3), counts[run])
+        _spread(plan, scratch, seeded(weather), counts[run])
         scratch.touched[:] = 0
         rng = Generator(PCG64(weather.getrandbits(128)))
         untouched = rng.binomial(sizes - counts[run, :, _TOUCHED], 1 - setting.stillborn)
@@ -195,39 +186,16 @@ def _scratch(plan: _Plan) -> _Scratch:
     )
 
 
-@_compiled
-def _next(state: _State) -> tuple[np.uint64, _State]:
-    """Return 64 random bits, and the state after them (xoshiro256++)."""
-    s0, s1, s2, s3 = state
-    total = s0 + s3
-    bits = ((total << _23) | (total >> _41)) + s0
-    shifted = s1 << _17
-    s2 ^= s0
-    s3 ^= s1
-    s1 ^= s2
-    s0 ^= s3
-    s2 ^= shifted
-    s3 = (s3 << _45) | (s3 >> _19)
-    return bits, (s0, s1, s2, s3)
-
-
-@_compiled
-def _uniform(state: _State) -> tuple[float, _State]:
-    """Return a number from [0, 1)."""
-    bits, state = _next(state)
-    return (bits >> _11) * _STEP, state
-
-
-@_compiled
+@inlined
 def _choose(
-    state: _State,
+    state: State,
     slots: NDArray[np.uint32],
     targets: _Words,
     waiting: np.uint64,
     count: np.uint64,
     among: np.uint64,
     sender: np.uint64,
-) -> _State:
+) -> State:
     """Put `count` distinct uniform targets behind the `waiting` ones (Floyd).
 
     They are `among` the numbers from 0 on, of which the `sender` is none and does not count.
@@ -240,19 +208,10 @@ def _choose(
         if chosen & _1:
             bits >>= _32
         else:
-            bits, state = _next(state)
-        product = (bits & _LOW) * bound
-        if (product & _LOW) < bound:
-            biased = (_LOW - bound + _1) % bound  # 2^32 mod bound
-            while (product & _LOW) < biased:
-                other_bits, state = _next(state)
-                product = (other_bits & _LOW) * bound
-        target = product >> _32
+            bits, state = next_bits(state)
+        target, state = bounded(bits, bound, state)
         if slots[target & _SLOT_BITS] == mark:
-            for earlier in range(waiting, waiting + chosen):
-                if targets[earlier] == target:
-                    target = bound - _1  # is new, since no number was as large
-                    break
+            target = unless_there(targets[waiting : waiting + chosen], target, bound - _1)
         slots[target & _SLOT_BITS] = mark
         targets[waiting + chosen] = target
     for number in range(waiting, waiting + count):
@@ -260,15 +219,15 @@ def _choose(
     return state
 
 
-@_compiled
+@inlined
 def _deliver(
-    state: _State,
+    state: State,
     touched: _Words,
     fresh: _Words,
     targets: _Words,
     stillborn: float,
     counts: NDArray[np.int64],
-) -> _State:
+) -> State:
     """Let the copies to `targets` arrive in a community, whose first two counts these are."""
     reached, alive = 0, 0
     for target in targets:
@@ -278,7 +237,7 @@ def _deliver(
             reached += 1
             chance = 1.0
             if stillborn > 0:
-                chance, state = _uniform(state)
+                chance, state = uniform(state)
             if chance >= stillborn:
                 fresh[word] |= bit
                 alive += 1
@@ -287,24 +246,24 @@ def _deliver(
     return state
 
 
-@_compiled
+@inlined
 def _copies(
-    state: _State, links: np.uint64, p_a: float, arrival: float
-) -> tuple[int, np.uint64, _State]:
+    state: State, links: np.uint64, p_a: float, arrival: float
+) -> tuple[int, np.uint64, State]:
     """Let a link send upward: how many copies it sends, and how many of them arrive."""
     sent, arriving = 0, _0
     for _ in range(links):
-        chance, state = _uniform(state)
+        chance, state = uniform(state)
         if chance < p_a:
             sent += 1
-            chance, state = _uniform(state)
+            chance, state = uniform(state)
             if chance < arrival:
                 arriving += _1
     return sent, arriving, state
 
 
-@_compiled
-def _spread(plan: _Plan, scratch: _Scratch, state: _State, counts: NDArray[np.int64]) -> None:
+@inlined
+def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int64]) -> None:
     """Publish one event in the first community, and count what comes of it, by community."""
     touched, sending, fresh, slots, targets = scratch
     first_word, stillborn = plan.first_word, plan.stillborn
@@ -332,7 +291,7 @@ def _spread(plan: _Plan, scratch: _Scratch, state: _State, counts: NDArray[np.in
                     bits ^= bit
                     number = _BIT_NUMBER[(bit * _DE_BRUIJN) >> _58]
                     sender = ((word - first_word[at]) << _6) + number
-                    chance, state = _uniform(state)
+                    chance, state = uniform(state)
                     arriving = fan_out
                     while arriving > _0 and chance < plan.arrivals[at, arriving - _1]:
                         arriving -= _1
@@ -344,7 +303,7 @@ def _spread(plan: _Plan, scratch: _Scratch, state: _State, counts: NDArray[np.in
                         )
                         waiting = _0
                     for table in range(plan.first_table[at], plan.first_table[at + 1]):
-                        chance, state = _uniform(state)
+                        chance, state = uniform(state)
                         if chance >= plan.p_sel[at]:
                             continue
                         sent, arriving, state = _copies(

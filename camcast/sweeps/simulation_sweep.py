@@ -32,6 +32,7 @@ from camcast.sweeps.sweep import JSON, Cell
 from camcast.toml_file import TomlError, TomlFile
 
 VIRTUAL: Final = "virtual"
+CAMCAST: Final = "camcast"  # the protocol of a setting
 STATIC: Final = "static"  # the membership of a setting [CAMCAST 6.1.1]: static, uniform tables
 # chosen: processes in a cell of a setting, seconds of work, so that a kill loses little
 CELL_PROCESSES: Final = {"population": 100_000_000, "chain": 1_000_000, VIRTUAL: 20_000}
@@ -86,6 +87,7 @@ class GridPoint:
 
     values: Point
     simulator: str
+    protocol: str
     membership: str
     cells: tuple[Cell, ...]
 
@@ -232,11 +234,12 @@ def _point(
             cell(checked.simulator, setting, min(size, repetitions - first), checked.seed, first)
             for first in range(0, repetitions, size)
         ]
-        return GridPoint(values, checked.simulator, STATIC, tuple(cells))
+        return GridPoint(values, checked.simulator, CAMCAST, STATIC, tuple(cells))
     same = {key: inner for key, inner in content.items() if key not in _APART}
     return GridPoint(
         values,
         VIRTUAL,
+        checked.protocol,
         checked.membership,
         tuple(
             {"scenario": same, "folder": str(folder.resolve()), "seed": checked.seed + repetition}

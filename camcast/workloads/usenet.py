@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -38,9 +39,21 @@ def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[
     """
     if payload_bytes_max < 0:
         raise ValueError(f"payload_bytes_max is {payload_bytes_max}; give 0 or more bytes")
+    try:
+        found = path.stat()
+    except OSError:  # said by whoever reads it
+        return list(_posts(path, payload_bytes_max, 0, 0))
+    return list(_posts(path, payload_bytes_max, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=2)  # chosen: comparisons run one file many times; 19,463 posts take 30 MB
+def _posts(
+    path: Path, payload_bytes_max: int, _changed: int, _size: int
+) -> tuple[Publication, ...]:
+    """Read the posts of a file, again if it has changed."""
     rows = sorted(read_rows(path, POST_COLUMNS), key=lambda row: row.read("utc", moment))
     start = rows[0].read("utc", moment)
-    return [
+    return tuple(
         Publication(
             at_seconds=(row.read("utc", moment) - start).total_seconds(),
             topics=_topics(row),
@@ -50,7 +63,7 @@ def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[
             publisher=row.read("author", text),
         )
         for row in rows
-    ]
+    )
 
 
 def load_topics(path: Path) -> list[Topic]:

@@ -1,4 +1,4 @@
-"""`camcast simulate population --protocol` as a user meets it: figures, model, errors."""
+"""`--protocol` of `camcast simulate population` and `camcast model`: figures, model, errors."""
 
 from __future__ import annotations
 
@@ -84,6 +84,81 @@ def test_what_is_wrong_is_said_in_one_sentence(
     arguments: list[str], code: int, told: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert camcast("simulate", "population", "--sizes", "100,20", *arguments) == code
+    printed, error = capfd.readouterr()
+    assert printed == ""
+    assert error.startswith("camcast: ")
+    assert told in error
+    assert len(error.splitlines()) == 1
+
+
+# -- camcast model --------------------------------------------------------------------------------
+
+
+def modelled(capfd: pytest.CaptureFixture[str], protocol: str, *settings: object) -> Any:
+    given = [part for setting in settings for part in ("--protocol-set", setting)]
+    options = ["--sizes", "100,20", "--crash", 0.1, "--json", "--protocol", protocol]
+    assert camcast("model", *options, *given) == 0
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("protocol", ["broadcast", "multicast", "hierarchical"])
+def test_the_model_is_that_beside_the_simulation(
+    protocol: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    printed = modelled(capfd, protocol, "published_in=1")
+    options = ["--sizes", "100,20", "--crash", 0.1, "--runs", 1, "--json", "--protocol", protocol]
+    assert camcast("simulate", "population", *options, "--protocol-set", "published_in=1") == 0
+    beside = json.loads(capfd.readouterr().out)
+    assert printed == {"protocol": protocol} | {name: beside[name] for name in ("setting", "model")}
+
+
+def test_flat_gossip_has_the_rounds_of_the_paper(capfd: pytest.CaptureFixture[str]) -> None:
+    """Equations 5 and 9, by hand: ln 120 (1/2 + 1/ln 3) + 2, and ln 20 (1/0.5 + 1/ln 1.5) + 1."""
+    rfpbcast = modelled(capfd, "rfpbcast", "published_in=1")
+    assert (rfpbcast["setting"]["interested"], rfpbcast["setting"]["fan_out"]) == (20, 2)
+    assert rfpbcast["model"]["rounds"] == 9
+    assert rfpbcast["model"]["parasites"] > 0
+    pmcast = modelled(capfd, "pmcast", "published_in=1", "constant=1")
+    assert (pmcast["setting"]["loss"], pmcast["setting"]["crash"]) == (pytest.approx(0.15), 0.1)
+    assert pmcast["model"]["rounds"] == 15
+    assert pmcast["model"]["parasites"] == 0
+    assert modelled(capfd, "pmcast", "published_in=1", "fan_out=1")["model"]["rounds"] == 40
+
+
+@pytest.mark.parametrize("protocol", ["hierarchical", "rfpbcast"])
+def test_a_model_is_printed_for_people(protocol: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("model", "--sizes", "100,20", "--protocol", protocol) == 0
+    printed = capfd.readouterr().out
+    for word in (protocol, "reception", "reliability", "rounds", "messages", "parasites"):
+        assert word in printed
+    assert "120 processes take part" in printed
+
+
+def test_camcast_is_a_protocol_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("model", "--sizes", "100,20") == 0
+    by_default = capfd.readouterr().out
+    assert camcast("model", "--sizes", "100,20", "--protocol", "camcast") == 0
+    assert capfd.readouterr().out == by_default
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--protocol", "hpmcast"], 1, "`camcast simulate hpmcast`"),
+        (["--protocol", "percolation"], 1, "`camcast simulate percolation`"),
+        (["--protocol", "nope"], 2, "there are: camcast, broadcast"),
+        (["--protocol-set", "clusters=2"], 1, "--protocol broadcast, multicast, hierarchical"),
+        (["--protocol", "hierarchical", "--clusters", "2"], 1, "--protocol-set clusters=N"),
+        (["--protocol", "hierarchical", "--protocol-set", "clusters=500"], 2, "do not fill 500"),
+        (["--protocol", "rfpbcast", "--protocol-set", "gamma=1"], 2, "no option 'gamma'"),
+        (["--protocol", "pmcast", "--protocol-set", "published_in=2"], 2, "community 2; there"),
+        (["--protocol", "rfpbcast", "--sizes", "9000"], 2, "at most"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_said_in_one_sentence(
+    arguments: list[str], code: int, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("model", "--sizes", "100,20", *arguments) == code
     printed, error = capfd.readouterr()
     assert printed == ""
     assert error.startswith("camcast: ")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from random import Random
 
 from camcast.events import EventId
 from camcast.identity import PeerId
-from camcast.node import Settings
+from camcast.node import Node, Settings
 from camcast.outbox import Deliver
 from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.protocols.hpmcast_hierarchy import Hierarchy, regroup
@@ -46,7 +47,7 @@ class World:
         process = self.network.start(self.settings, peer=peer)
         self.topics[process.me.peer] = tuple(map(Topic.parse, topics))
         for topic in self.topics[process.me.peer]:
-            self.network.do(process, lambda node, now, t=topic: node.join(t, now))
+            self.network.do(process, partial(_join, topic))
         self.network.run(gap)
         return process
 
@@ -70,7 +71,7 @@ class World:
 
     def leave(self, process: Process) -> None:
         for topic in self.topics[process.me.peer]:
-            self.network.do(process, lambda node, now, t=topic: node.leave(t, now))
+            self.network.do(process, partial(_leave, topic))
         self.network.run(1.0)
         self.network.crash(process)
 
@@ -117,3 +118,11 @@ def views(process: Process) -> HpmcastMembership:
     (participation,) = process.node.participations
     assert isinstance(participation.membership, HpmcastMembership)
     return participation.membership
+
+
+def _join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+def _leave(topic: Topic, node: Node, now: float) -> None:
+    node.leave(topic, now)

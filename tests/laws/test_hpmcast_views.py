@@ -1,4 +1,4 @@
-"""hpmcast's views: what they come to after joins, leaves and crashes, and how events spread in them.
+"""hpmcast's views: what they come to after joins, leaves and crashes, and how events spread.
 
 What a view should be is computed from all processes at once (`camcast.protocols.hpmcast_view`);
 the views of the real nodes must come to be exactly that, in the virtual network.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from math import sqrt
 from random import Random
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from camcast.protocols.hpmcast_address import branch
 from camcast.simulation.census import Census
@@ -93,6 +95,19 @@ def test_the_first_delegate_is_replaced_when_it_crashes() -> None:
         assert smallest.me.peer not in views(process).peers()
 
 
+def test_a_subsystem_that_loses_all_delegates_at_once_is_found_again() -> None:
+    """Nobody outside knows any other process of it: it has to make itself known."""
+    world = World(12, arity=4)
+    processes = world.grow({".a": 40})
+    world.until_right(SETTLES)
+    line = max(views(processes[0]).table(2), key=lambda line: line.processes)
+    assert line.processes > len(line.delegates)
+    for process in processes:
+        if world.hierarchy.address_of(process.me.peer) in line.delegates:
+            world.crash(process)
+    world.until_right(SETTLES)
+
+
 def test_who_comes_back_under_its_old_name_is_known_again() -> None:
     """Its stamps begin anew, below the one that its tombstone has."""
     world = World(5)
@@ -165,17 +180,35 @@ def receptions(world: World, processes: list[Process], events: int, rng: Random)
     ]
 
 
+def test_reception_is_that_of_the_kernel() -> None:
+    """6^2 processes, R = 2, F = 1, all interested: the shipped code, whose processes are not in
+    step, against Figure 6 in step. Within 3.29 standard errors of the difference (99.9 %)."""
+    setting = HpmcastSetting(
+        arity=6, depth=2, redundancy=2, fan_out=1, interested=1.0, estimate="measured"
+    )
+    kernel = simulate(setting, 4000, 1)
+    rng = Random(11)
+    world = World(11, latency=0.01, arity=6, depth=2, redundancy=2, fan_out=1)
+    processes = world.regular(6, 2, ".a", rng)
+    world.until_right(SETTLES)
+    runs = receptions(world, processes, 400, rng)
+    assert_same_mean(runs, kernel.delivered / kernel.interested, 3.29)
+    copies = sum(process.node.counters.event_copies_sent for process in processes) / 400
+    assert copies == pytest.approx(kernel.messages.mean(), rel=0.05)  # out of step: 2 % fewer
+
+
 def test_with_a_fifth_crashed_reception_is_that_of_the_kernel() -> None:
     """8^2 processes, R = 3, F = 2, all interested, each dead with probability 0.2.
 
     The dead are in the views, as in the simulator, for nobody has noticed yet. In each of 8
-    networks 40 events. The difference of the means is within 3.29 standard errors (99.9 %), the
-    runs of the network counted as one observation each.
+    networks 40 events. Who is dead decides most (of a group without a living delegate nobody
+    receives), so the spread of a network's mean is that of the kernel's runs, each of which has
+    its own dead. Within 2.58 standard errors (99 %).
     """
     setting = HpmcastSetting(
         arity=8, depth=2, redundancy=3, fan_out=2, interested=1.0, crash=0.2, estimate="measured"
     )
-    model = simulate(setting, 2000, 1).reliability
+    kernel = simulate(setting, 2000, 1)
     runs = []
     for seed in range(8):
         rng = Random(seed)
@@ -186,9 +219,15 @@ def test_with_a_fifth_crashed_reception_is_that_of_the_kernel() -> None:
             if rng.random() < 0.2:
                 world.crash(process)
         runs.append(mean(receptions(world, processes, 40, rng)))
-    error = sqrt(stdev(runs) ** 2 / len(runs) + ((model.high - model.low) / 3.92) ** 2)
-    print(f"live {mean(runs):.4f}, kernel {model.mean:.4f}, standard error {error:.4f}")
-    assert abs(mean(runs) - model.mean) <= 3.29 * error
+    assert_same_mean(runs, kernel.delivered / kernel.interested, 2.58)
+
+
+def assert_same_mean(live: list[float], kernel: NDArray[np.float64], errors: float) -> None:
+    """Shares by run; their spread is the kernel's, of which there are enough for rare misses."""
+    error = float(kernel.std()) * sqrt(1 / len(live) + 1 / len(kernel))
+    deviations = (mean(live) - float(kernel.mean())) / error
+    print(f"live {mean(live):.4f}, kernel {kernel.mean():.4f}, {deviations:+.2f} standard errors")
+    assert abs(deviations) <= errors
 
 
 def test_pmcast_s_reception_is_that_of_its_kernel() -> None:
@@ -197,13 +236,10 @@ def test_pmcast_s_reception_is_that_of_its_kernel() -> None:
     processes = world.grow({".a": 30, ".b": 30})
     world.until_right(SETTLES)
     runs = receptions(world, processes, 200, Random(9))
-    rounds = 8  # ceil(T(30, 1.5)) of Equation 9: 3.40 (1/1.5 + 1/0.916) = 5.98
-    rounds = 6
+    rounds = 6  # ceil(T(30, 1.5)) of Equation 9: 3.40 (1/1.5 + 1/0.916) = 5.98
     flat = FlatSetting(processes=60, interested=30, fan_out=3, rounds=rounds, sender_filters=True)
-    model = simulate_flat(flat, 4000, 1).reliability
-    error = sqrt(stdev(runs) ** 2 / len(runs) + ((model.high - model.low) / 3.92) ** 2)
-    print(f"live {mean(runs):.4f}, kernel {model.mean:.4f}, standard error {error:.4f}")
-    assert abs(mean(runs) - model.mean) <= 3.29 * error
+    kernel = simulate_flat(flat, 4000, 1)
+    assert_same_mean(runs, (kernel.delivered[:, -1] - 1) / 29, 3.29)  # the publisher has it
     assert all(process.node.counters.parasites == 0 for process in processes)
 
 

@@ -142,7 +142,7 @@ def test_workers_end_when_their_conductor_is_killed(tmp_path: Path) -> None:
         (["--sizes", "6,x"], "--sizes takes numbers"),
         (["--community", "soccer=4"], "must start with '.'"),
         (["--community", ".soccer"], "TOPIC=N"),
-        (["--membership", "scanp"], "installed: dht, hybrid, scamp"),
+        (["--membership", "scanp"], "installed: dht, hpmcast, hybrid, scamp"),
         (["--set", "d=1"], "no option 'd'"),
         (["--p-sel", "1.5"], "p_sel"),
         (["--kill", "0.9", "--processes", "2"], "one to survive"),

@@ -148,6 +148,9 @@ def odd_records(seed: int) -> list[TraceRecord]:
     grid = draw.choice((1, 4))  # the fewer instants, the more happens at once
     times = sorted(draw.randrange(15 * grid) / grid for _ in range(draw.randint(20, 200)))
     kinds = [kind for kind, times_drawn in ODD_KINDS.items() for _ in range(times_drawn)]
+    for node in nodes:
+        if draw.random() < 0.8:
+            tale.add(0, "join", node, draw.choice(topics))
     for when in times:
         kind, node = draw.choice(kinds), draw.choice(nodes)
         community = draw.choice(topics)

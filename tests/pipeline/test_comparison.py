@@ -119,6 +119,25 @@ def test_a_parameter_that_only_some_runs_have_differs(spark: SparkSession) -> No
     }
 
 
+def test_what_only_one_world_has_is_named_if_it_differs_there(spark: SparkSession) -> None:
+    """Links are virtual: with one loss the world says all, with two they split as ever."""
+
+    def named(*losses: str) -> set[str]:
+        worlds = [{"world": "live"}, *({"world": "virtual", "links.loss": one} for one in losses)]
+        measures = [
+            measure(f"{number}", "hops_mean", 1.0, parameters=parameters)
+            for number, parameters in enumerate(worlds)
+        ]
+        return {row.variant.setting for row in rows(spark, measures)}
+
+    assert named("0") == {"world=live", "world=virtual"}
+    assert named("0", "0.1") == {
+        "world=live",
+        "links.loss=0, world=virtual",
+        "links.loss=0.1, world=virtual",
+    }
+
+
 def test_versions_are_told_apart_unless_they_are_the_question(spark: SparkSession) -> None:
     measures = [measure(f"{i}", "hops_mean", 1.0 * i, version=f"{i}") for i in (1, 2)]
     assert {row.variant.setting for row in rows(spark, measures)} == {"camcast=1", "camcast=2"}

@@ -204,7 +204,9 @@ def test_a_folder_without_a_trace_says_so(tmp_path: Path) -> None:
         read_run_folder(folder)
 
 
-def test_parameters_are_text_and_the_plugs_options_are_among_them(tmp_path: Path) -> None:
+def test_parameters_are_text_and_options_workload_and_weather_are_among_them(
+    tmp_path: Path,
+) -> None:
     scenario = {
         "name": "all",
         "communities": {".": 3},
@@ -215,6 +217,11 @@ def test_parameters_are_text_and_the_plugs_options_are_among_them(tmp_path: Path
         "parameters": {"c": 5.0, "g": 2.5, "z": 3, "p_sel": None},
         "upward_probabilities": [0.1, 1.0],
         "seed": 7,
+        "workload": {"kind": "synthetic", "events": 5, "rate": None, "speed": 2.0},
+        "links": {"loss": 0.1},
+        "kill": 0.25,
+        "crashes": [{"at_seconds": 2.0, "share": 0.3}],
+        "settle_seconds": 5,
     }
     run = read_run_folder(write_run(tmp_path / "run", [], said={"scenario": scenario}))
     assert run.parameters == {
@@ -224,5 +231,12 @@ def test_parameters_are_text_and_the_plugs_options_are_among_them(tmp_path: Path
         "p_sel": "0.1,1",
         "membership.k": "20",
         "protocol.rounds": "5",
+        "workload.kind": "synthetic",
+        "workload.events": "5",
+        "workload.rate": "none",
+        "workload.speed": "2",
+        "links.loss": "0.1",
+        "kill": "0.25",
+        "crashes": '[{"at_seconds":2.0,"share":0.3}]',
     }
     assert (run.backend, run.protocol, run.p_sel, run.world) == ("dht", "gossip", None, "live")

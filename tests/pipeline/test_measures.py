@@ -110,14 +110,14 @@ def test_every_metric_equals_the_twins(measured: Measured) -> None:
 
 
 def test_the_odd_runs_have_something_to_measure(measured: Measured) -> None:
-    """Or the test above would compare nulls and noughts."""
+    """Every metric is there and differs; else the test above would compare nulls and noughts."""
     for metric in METRICS:
         values = {
             value
             for (run, _, which), value in measured.values.items()
             if which == metric and run.startswith("odd")
         }
-        assert len(values - {None, 0.0}) > 2, metric
+        assert len(values - {None}) > 1, metric
 
 
 @pytest.mark.parametrize("run", ["stormy", "columns", "live"])

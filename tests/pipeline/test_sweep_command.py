@@ -106,8 +106,22 @@ def test_both_engines_find_the_same_settings_to_the_bit(
     found = dataset(tmp_path / "here")
     assert found.equals(dataset(tmp_path / "there"), check_metadata=True)
     assert set(found["simulator"].to_pylist()) == {"chain", "virtual"}
+    assert set(found["protocol"].to_pylist()) == {"camcast"}
     assert set(found["membership"].to_pylist()) == {"static"}
     assert set(found["repetition"].to_pylist()) == set(range(50))
+
+
+def test_protocols_are_told_apart(
+    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--grid", "protocol=camcast,broadcast", "--repetitions", 1, "--workers", 1]
+    assert camcast(scenario, *asked, "--output", tmp_path / "o", "--json") == 0
+    swept = json.loads(capfd.readouterr().out)["points"]
+    assert [point["protocol"] for point in swept] == ["camcast", "broadcast"]
+    folders = (tmp_path / "o" / "results" / "simulator=virtual").iterdir()
+    assert sorted(folder.name for folder in folders) == ["protocol=broadcast", "protocol=camcast"]
+    for row in dataset(tmp_path / "o").to_pylist():
+        assert (row["protocol"], row["membership"]) == (dict(row["grid"])["protocol"], "scamp")
 
 
 def test_a_row_is_what_the_scenario_gives_by_itself(scenario: Path, tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ class Twin:
         seen: dict[Stint, float] = {}
         changes = [r for r in self.of("learn", "forget", "crash") if r["when"] < self.end]
         instants = sorted({record["when"] for record in changes})
-        for now, then in zip(instants, [*instants[1:], self.end], strict=True):
+        for now, then in zip(instants, [*instants, self.end][1:], strict=True):
             for record in changes:
                 if record["when"] != now:
                     continue

@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,6 +25,7 @@ from camcast.reproduction.hpmcast_plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROC
 from camcast.reproduction.hpmcast_points import Figure, Point
 from camcast.simulation.hpmcast import simulate
 from camcast.simulation.hpmcast_setting import HpmcastSetting
+from tests.reproduction.page import Page
 
 FIGURES = [
     *("figure7", "figure8", "figure9", "figure10", "figure10_rounds", "figure11", "figure12"),
@@ -103,23 +103,6 @@ def test_options_that_are_not_for_it(option: list[str], tmp_path: Path) -> None:
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "out").exists()
-
-
-class Page(HTMLParser):
-    """What a browser would load, and the identifiers there are."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                self.loads.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from camcast.reproduction.memberships_results import COLUMNS, MEASURES
 from camcast.reproduction.memberships_upkeep import UPKEEP, run_upkeep, upkeep_cells
 from camcast.reproduction.memberships_virtual import virtual_cells
 from camcast.sweeps import JSON, Cell
+from tests.reproduction.page import Page
 
 PLAN = Plan(
     runs=1,
@@ -131,27 +131,10 @@ def test_what_they_cost_is_repeatable() -> None:
     assert run_upkeep(given) == run_upkeep(given)
 
 
-class Loads(HTMLParser):
-    """What a browser would load."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                self.loads.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
-
-
 def test_the_page_needs_no_network_and_has_everything(made: tuple[Path, Memberships]) -> None:
     folder, _ = made
     text = (folder / "index.html").read_text()
-    parsed = Loads(text)
+    parsed = Page(text)
     assert parsed.loads == []
     assert "url(" not in text[text.index("<style>") : text.index("</style>")]
     assert [name for name in parsed.ids if name in (*LIVE, *VIRTUAL)] == [*LIVE, *VIRTUAL]

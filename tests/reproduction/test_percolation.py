@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,6 +22,7 @@ from camcast.reproduction.percolation_paper import Reproduction
 from camcast.reproduction.percolation_plan import Plan
 from camcast.reproduction.plan_folder import FolderError
 from camcast.simulation import graphs
+from tests.reproduction.page import Page
 
 FIGURES = [f"figure{number}" for number in range(1, 19)]
 PLAN = Plan(runs=2, events=2, seed=3)
@@ -118,18 +118,6 @@ def test_pictures_are_pictures(folder: Path, name: str) -> None:
     assert len(as_json["rows"]) == len(rows(folder / f"{name}.csv"))
 
 
-class Loads(HTMLParser):
-    """What a browser would load."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str | None] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
-
-
 def test_the_page_has_everything_and_needs_no_network(folder: Path) -> None:
     text = (folder / "index.html").read_text()
     specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
@@ -137,7 +125,7 @@ def test_the_page_has_everything_and_needs_no_network(folder: Path) -> None:
     assert sorted(json.loads(specs[1])) == sorted(FIGURES)
     for name in FIGURES:
         assert f'<div id="{name}"><svg' in text
-    assert Loads(text).found == []
+    assert Page(text).loads == []
     command = "camcast reproduce percolation --runs 2 --events 2 --seed 3"
     assert command in text
     assert "2,482 nodes" in text

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,6 +21,7 @@ from camcast.reproduction.camcast_cells import cells
 from camcast.reproduction.camcast_plan import CRASHED, ENGINES, RUNS, Engine, Plan
 from camcast.reproduction.folder import ReproductionFolder
 from camcast.reproduction.plan_folder import FolderError
+from tests.reproduction.page import Page
 
 RUNS_HERE = 2
 FIGURES = [f"figure{number}" for number in range(13, 19)]
@@ -129,25 +129,6 @@ def test_pictures_are_pictures(folder: Path, name: str) -> None:
 
 
 # -- the page --------------------------------------------------------------------------------------
-
-
-class Page(HTMLParser):
-    """What a browser would load, and which elements there are."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                self.loads.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
 
 
 def test_the_page_needs_no_network(folder: Path) -> None:

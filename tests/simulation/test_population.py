@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from camcast.parameters import Parameters
-from camcast.simulation import population
+from camcast.simulation import population, xoshiro
 from camcast.simulation.population import PROCESSES_MAX, simulate
 from camcast.simulation.setting import Community, Setting, SettingError, chain
 
@@ -43,7 +43,7 @@ def test_the_random_numbers_are_xoshiro256() -> None:
     outputs = []
     for _ in range(4):
         s0, s1, s2, s3 = map(np.uint64, state)  # compiled functions return plain integers
-        bits, state = population._next((s0, s1, s2, s3))
+        bits, state = xoshiro.next_bits((s0, s1, s2, s3))
         outputs.append(int(bits))
     assert outputs == [41943041, 58720359, 3588806011781223, 3591011842654386]
 

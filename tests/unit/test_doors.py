@@ -71,7 +71,9 @@ def test_a_third_party_uses_the_same_door(third_party: str) -> None:
     assert backend.parse_options({"size": "7"}).size == 7
     assert getattr(find_discovery(backend.discovery), "__name__", "") == "lighthouse"
     assert find_backend("scamp") is scamp.BACKEND
-    with pytest.raises(UnknownPlugError, match=r"installed: dht, everybody, hybrid, scamp, wrong$"):
+    with pytest.raises(
+        UnknownPlugError, match=r"installed: dht, everybody, hpmcast, hybrid, scamp, wrong$"
+    ):
         find_backend("nobody")
 
 

@@ -1,0 +1,59 @@
+"""What ``--protocol-set`` takes for a baseline on the processes of a setting (000, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from attrs import field, frozen, validators
+
+from camcast.doors import build_options
+
+if TYPE_CHECKING:  # numpy is an extra
+    from camcast.simulation.baselines_setting import Baseline, Protocol
+    from camcast.simulation.setting import Setting
+
+MEASURES: Final = {
+    "reception": (".3%", "share of the interested that deliver"),
+    "reliability": (".2%", "events that all interested deliver"),
+    "rounds": (".2f", "until nobody sends any more"),
+    "messages": (",.0f", "copies sent"),
+    "between": (",.0f", "of these, between clusters"),
+    "parasites": (",.1f", "copies that reach the uninterested"),
+}
+"""How each is written, and what it is."""
+
+
+@frozen
+class BaselineOptions:
+    """The other arguments of `baseline`.
+
+    It is for the names and kinds; what is not given is left to `baseline`, whose defaults depend
+    on the setting.
+    """
+
+    published_in: int = 0
+    clusters: int = 1
+    c2: float = 0.0
+    between: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(1.0)])
+
+
+def baseline_of(protocol: Protocol, chosen: Setting, given: Mapping[str, object]) -> Baseline:
+    """Return a baseline on a setting's processes.
+
+    Raises `SettingError`, and `OptionError` for what --protocol-set gives.
+    """
+    from camcast.simulation.baselines_setting import baseline
+
+    options = build_options(BaselineOptions, given, f"protocol {protocol!r}")
+    return baseline(protocol, chosen, **{name: getattr(options, name) for name in given})
+
+
+def taking_part(setting: Baseline) -> str:
+    """Say who takes part, for people."""
+    tables = ", ".join(f"{entries:,}" for entries in setting.tables)
+    divided = f" in {setting.clusters:,} clusters" if setting.clusters > 1 else ""
+    return (
+        f"{setting.processes:,} processes take part{divided}, {setting.interested:,} interested;"
+        f" table entries a process, by community: {tables}"
+    )

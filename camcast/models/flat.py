@@ -1,0 +1,102 @@
+"""rfpbcast and pmcast: what an event comes to, with loss and crashes, by a chain (002, 2).
+
+The chain counts those that have the event, of those that get copies, everybody or the interested.
+For up to `pmcast_law.SUSCEPTIBLE_MAX` others it is the exact one, beyond that of Equation 2, which
+takes the F of one sender for independent; of pmcast with F/(n - 1), the probability that a sender
+chooses a given other, where Equation 6 prints more (`camcast.models.pmcast`). Of the dead the
+expected number is left out. After T rounds all forget the event.
+
+How far from the simulation (tests/unit/test_flat_model.py): exact but for the number of the dead,
+which varies; by Equation 2 reception is up to 0.03 too low, and copies 6 %.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import numpy as np
+from attrs import frozen
+
+from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, round_transitions
+from camcast.models.rfpbcast import SIZE_MAX, Law, reach_probability, transitions
+from camcast.protocols.hpmcast_rounds import rounds
+from camcast.simulation.pmcast import FlatSetting
+from camcast.simulation.setting import SettingError
+
+FlatProtocol = Literal["rfpbcast", "pmcast"]
+FLAT_PROTOCOLS: Final[tuple[FlatProtocol, ...]] = get_args(FlatProtocol)
+
+
+@frozen
+class FlatPrediction:
+    """The measures of `camcast.models.baselines.BaselinePrediction`, of flat gossip in rounds."""
+
+    reception: float
+    """The share of the living interested that have the event, the publisher included."""
+    reliability: float
+    """The probability that all of them have it."""
+    messages: float
+    """Copies sent, whatever becomes of them."""
+    parasites: float
+    """Copies that arrive at a living process that is not interested."""
+    rounds: int
+    """T, for how many rounds it is gossiped."""
+
+
+def gossip_rounds(
+    processes: int, interested: int, fan_out: int, constant: float, *, sender_filters: bool
+) -> int:
+    """Return T(n, F) of rfpbcast (Equation 5) or T(n p_1, F p_1) of pmcast (Equation 9), whole.
+
+    `constant` is their c + O(1). As `camcast.protocols.rfpbcast` and `pmcast` do, which assume that
+    all copies arrive.
+    """
+    expected = rounds(processes, interested / processes if sender_filters else 1.0, fan_out)
+    return int(np.ceil(expected + constant)) if expected else 0
+
+
+def predict_flat(setting: FlatSetting) -> FlatPrediction:
+    """Predict what one publication comes to. Deterministic; see the module's text.
+
+    One process has the event in the beginning. Raises `SettingError` for more than
+    `rfpbcast.SIZE_MAX` processes that get copies.
+    """
+    n, n_1, audience = setting.processes, setting.interested, setting.audience
+    alive = 1 + round((audience - 1) * (1 - setting.crash))
+    if alive > SIZE_MAX:
+        raise SettingError(f"{alive:,} processes get copies; the chain takes {SIZE_MAX:,} at most")
+    wanting = 1 + round((n_1 - 1) * (1 - setting.crash))
+    matrix = _chain(n, alive, setting.fan_out, 1 - setting.loss)
+    law = np.zeros(alive + 1)
+    law[1] = 1.0
+    sending = 0.0  # summed over the rounds
+    for _ in range(setting.rounds):
+        sending += float(law @ np.arange(alive + 1))
+        law = law @ matrix
+    others = (float(law @ np.arange(alive + 1)) - 1) / max(1, alive - 1)
+    # of the missed, none is one of the interested: drawn one after another, without replacement
+    missed = np.arange(alive - 1)
+    spared = np.cumprod([1.0, *((alive - wanting - missed).clip(0) / (alive - 1 - missed))])
+    fan_out = min(setting.fan_out, n - 1)
+    uninterested = (n - n_1) / max(1, n - 1)  # of all but an interested one, like the publisher
+    # whoever is not interested meets one fewer of them, as a process does not choose itself
+    itself = (sending - setting.rounds) * uninterested / max(1, n - 1)
+    effect = (1 - setting.loss) * (1 - setting.crash)
+    parasites = fan_out * (sending * uninterested - itself) * effect
+    return FlatPrediction(
+        reception=(1 + (wanting - 1) * others) / wanting,
+        reliability=float(law[1:] @ spared[::-1]),
+        messages=fan_out * sending * ((1 - uninterested) if setting.sender_filters else 1.0),
+        parasites=0.0 if setting.sender_filters else parasites,
+        rounds=setting.rounds,
+    )
+
+
+def _chain(processes: int, alive: int, fan_out: int, arrival: float) -> Law:
+    """Return the matrix of P(a round leads from j to k with the event), j and k from 0 on."""
+    if alive - 1 > SUSCEPTIBLE_MAX:
+        return transitions(alive, float(reach_probability(processes, fan_out, arrival)))
+    matrix = np.zeros((alive + 1, alive + 1))
+    left = round_transitions(processes - 1, alive - 1, fan_out, arrival)
+    matrix[1:, 1:] = left[::-1, ::-1]
+    return matrix

@@ -1,0 +1,132 @@
+"""`camcast compare-protocols` as a user meets it: output, errors, exit codes, continuing."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast.cli.app import app
+from camcast.protocols.catalogue import PROTOCOLS
+from camcast.reproduction.protocol_comparison import EFFORTS, Cost, columns
+
+NAMES = ("broadcast", "multicast", "percolation")
+SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]
+
+
+def camcast(*arguments: object) -> int:
+    """Run the command in this process; return its exit code."""
+    try:
+        code = app([str(argument) for argument in arguments], prog_name="camcast")
+    except SystemExit as exit:
+        code = exit.code
+    return int(code or 0)
+
+
+def compare(*arguments: object) -> int:
+    return camcast("compare-protocols", *SMALL, *arguments)
+
+
+def row(cost: dict[str, Any]) -> dict[str, str]:
+    """Return a cost as a CSV file has it."""
+    return {name: "" if value is None else str(value) for name, value in cost.items()}
+
+
+def test_a_small_comparison(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Once as JSON, with a CSV file and results to continue from; then as a table from these."""
+    results, table = tmp_path / "done.jsonl", tmp_path / "table.csv"
+    given = ["--protocols", ",".join(NAMES), "--results", results]
+    assert compare(*given, "--output", table, "--json") == 0
+    costs = json.loads(capfd.readouterr().out)
+    assert [cost["protocol"] for cost in costs] == list(NAMES)
+    for cost in costs:
+        assert list(cost) == list(columns()) == [field.name for field in attrs.fields(Cost)]
+        assert cost["reached"]
+        assert cost["reception"] >= 0.99
+        assert (cost["events"], cost["processes"]) == (3, costs[0]["processes"])
+        expected = cost["deliveries"] / cost["reception"]
+        assert expected == pytest.approx(costs[0]["deliveries"] / costs[0]["reception"])
+        assert cost["redundancy"] == pytest.approx(cost["event_copies"] / cost["deliveries"] - 1)
+        assert cost["event_copies"] >= cost["deliveries"] + cost["parasites"] - cost["events"]
+        assert cost["control_copies"] > 0 < cost["table_entries"]
+        assert cost["latency_ms_p50"] <= cost["latency_ms_p99"]
+        assert cost["filtered"] == 0
+    parasites = {cost["protocol"]: cost["parasites"] for cost in costs}
+    assert parasites["broadcast"] > 0 == parasites["multicast"]
+    with table.open(newline="") as file:
+        assert list(csv.DictReader(file)) == [row(cost) for cost in costs]
+    done = results.read_bytes()
+    assert len(done.splitlines()) == len(NAMES)
+    assert compare(*given) == 0
+    printed = capfd.readouterr().out.splitlines()
+    assert results.read_bytes() == done
+    assert [line.split()[0] for line in printed[-4:]] == ["protocol", *NAMES]
+
+
+def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Every other process wants nothing that there is: it counts as filtered, not as missed."""
+    given = ["--protocols", "broadcast", "--where", "", "--where", "delay > 100000"]
+    assert compare(*given, "--json") == 0
+    [cost] = json.loads(capfd.readouterr().out)
+    assert cost["filtered"] > 0
+    assert cost["reached"]
+
+
+def test_a_target_out_of_reach_is_exit_code_1(capfd: pytest.CaptureFixture[str]) -> None:
+    """Seven copies in ten get lost; gamma = 1 is the most there is."""
+    given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.7]
+    assert compare(*given, "--json") == 1
+    [cost] = json.loads(capfd.readouterr().out)
+    assert (cost["reached"], cost["effort"]) == (False, "gamma = 1")
+    assert 0 < cost["reception"] < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--workload", "tides"], "unknown workload 'tides'; known: departures, usenet, earthq"),
+        (["--workload", "synthetic"], "unknown workload 'synthetic'"),
+        (["--workload", "usenet"], "the workload usenet needs a file"),
+        (["--workload", "departures:x.csv"], "the workload departures takes no file"),
+        (["--workload", "usenet:/absent.csv"], "/absent.csv: cannot be read"),
+        (["--protocols", "broadcast,pigeons"], "unknown protocol 'pigeons'; there are: camcast,"),
+        (["--where", "mag >="], "column 7: expected a number or a text"),
+        (["--membership", "scanp"], "unknown membership 'scanp'; installed: dht,"),
+        (["--reliability", 1.5], "'target' must be <= 1: 1.5"),
+        (["--loss", 1], "'loss' must be < 1"),
+        (["--members-max", 0], "'members_max' must be >= 1"),
+        (["--results", "/absent/done.jsonl"], "/absent"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(
+    arguments: list[object], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("compare-protocols", *SMALL, *arguments) in (1, 2)
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert named in printed.err
+    assert printed.err.startswith("camcast: ")
+    assert "Traceback" not in printed.err
+    assert "cell" not in printed.err  # found before anything was started
+
+
+def test_every_protocol_has_efforts_that_rise() -> None:
+    """And each is one that the protocol, or a community, takes."""
+    assert list(EFFORTS) == list(PROTOCOLS)
+    for name, efforts in EFFORTS.items():
+        raised = [tuple(effort.values()) for effort in efforts]
+        assert raised == sorted(set(raised))
+        options: Any = PROTOCOLS[name]  # an attrs class, each of them
+        known = {field.name for field in attrs.fields(options)} | {"c", "a"}
+        assert {option for effort in efforts for option in effort} <= known
+
+
+def test_help_has_an_example(capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("compare-protocols", "--help") == 0
+    assert "Example: camcast compare-protocols" in capfd.readouterr().out

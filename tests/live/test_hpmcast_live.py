@@ -1,0 +1,122 @@
+"""hpmcast and pmcast as live processes: small ones always, a hundred with `slow`."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from camcast import CommunityManager, Received
+from camcast.doors import OptionError
+from camcast.experiment.conductor import Outcome, conduct
+from camcast.experiment.output import OutputFolder
+from camcast.experiment.progress import Progress
+from camcast.experiment.scenario import Scenario
+from camcast.experiment.workload import Workload
+from camcast.topics import Topic
+
+NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
+
+
+def _scenario(protocol: str, sizes: Mapping[str, int], **given: object) -> Scenario:
+    workload = Workload(topic=Topic.parse(SPORT), events=20, rate=5.0)
+    return Scenario(
+        communities={Topic.parse(topic): size for topic, size in sizes.items()},
+        workload=workload,
+        protocol=protocol,
+        **given,  # type: ignore[arg-type]  # each test gives what is there
+    )
+
+
+def _conduct(scenario: Scenario, path: Path) -> Outcome:
+    def ignore(_progress: Progress) -> None:
+        pass
+
+    return asyncio.run(conduct(scenario, OutputFolder(path / "out"), ignore))
+
+
+@pytest.mark.parametrize("protocol", ["hpmcast", pytest.param("pmcast", marks=pytest.mark.slow)])
+def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_path: Path) -> None:
+    options = {"fan_out": 4, "period_seconds": 0.05}
+    scenario = _scenario(
+        protocol, {NEWS: 4, SPORT: 6, REST: 8}, processes=2, protocol_options=options
+    )
+    outcome = _conduct(scenario, tmp_path)
+    news, rest, sport = outcome.summary.communities
+    assert (news.topic, rest.topic, sport.topic) == (NEWS, REST, SPORT)
+    assert min(news.reception or 0, sport.reception or 0) > 0.95
+    assert rest.deliveries == 0
+    assert outcome.parasites == rest.parasites
+    assert (outcome.parasites > 0) == (protocol == "hpmcast")
+    assert news.view_mean == pytest.approx(news.view_law, rel=0.3)
+    assert not list((tmp_path / "out").glob("*.log"))  # no traceback
+
+
+def test_processes_join_leave_and_leave_no_task_behind() -> None:
+    asyncio.run(_come_and_go())
+
+
+async def _come_and_go() -> None:
+    before = asyncio.all_tasks()
+    got: list[Received] = []
+    options = {"fan_out": 4, "period_seconds": 0.02, "arity": 2}
+
+    def manager(gateway: str | None) -> CommunityManager:
+        return CommunityManager(
+            gateways=[gateway] if gateway else (),
+            protocol="hpmcast",
+            protocol_options=options,
+            options={"gossip_seconds": 0.1},
+        )
+
+    async def take(received: Received) -> None:
+        got.append(received)
+
+    async with manager(None) as first:
+        here = await first.join(NEWS)
+        async with manager(first.address) as second, manager(first.address) as third:
+            there, sport = second.community(NEWS), third.community(SPORT)
+            there.subscribe(take)
+            await sport.join()
+            await there.ready(2)
+            await sport.ready(2)
+            await here.ready(2)
+            receipt = await sport.publish(b"goal")
+            assert receipt.peers > 0
+            async with asyncio.timeout(10):
+                while not got:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):
+            while here.peers:
+                await asyncio.sleep(0.01)
+    assert [received.payload for received in got] == [b"goal"]
+    assert asyncio.all_tasks() == before
+    gc.collect()  # a forgotten task would complain
+
+
+def test_a_wrong_option_is_named() -> None:
+    with pytest.raises(OptionError, match="'arity' must be <= 4096"):
+        CommunityManager(protocol="hpmcast", protocol_options={"arity": 5000})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["hpmcast", "pmcast"])
+def test_a_hundred_live_processes_of_which_a_fifth_is_killed(protocol: str, tmp_path: Path) -> None:
+    """As the model says: with a = 10, l = 2, R = 3, F = 3 and a fifth dead in the views 99.0 % are
+    reached, with a standard deviation of 2.9 % from one draw of the dead to the next
+    [camcast.simulation.hpmcast, 400 runs]; 0.9 is 3.1 of them below."""
+    scenario = _scenario(
+        protocol, {NEWS: 10, SPORT: 30, REST: 60}, processes=10, kill=0.2, settle_seconds=30.0
+    )
+    outcome = _conduct(scenario, tmp_path)
+    summary = outcome.summary
+    assert not outcome.interrupted
+    assert summary.crashed == 20
+    assert summary.lines_torn == 0
+    for community in summary.communities:
+        if community.topic != REST:
+            assert (community.reception or 0) > 0.9
+    assert not list((tmp_path / "out").glob("*.log"))  # no traceback
