@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -32,7 +32,7 @@ class Published:
     node: str
     when: float
     topic: str
-    unwanted_by: frozenset[str] = frozenset()
+    unwanted_by: Collection[str] = ()
     """Members of its communities whose constraints on attributes it does not meet."""
 
 

@@ -18,7 +18,9 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from camcast.pipeline import quarantine
+from camcast.pipeline import condense, quarantine
+from camcast.pipeline.condense import condensed
+from camcast.pipeline.line_scan import objects_in
 from camcast.pipeline.quarantine import TEXT_CHARACTERS, numbered, wrong_line, wrong_record
 from camcast.pipeline.records import COLUMNS, DEFAULTS, SCHEMA, arrow_schema
 from camcast.pipeline.run_folder import (
@@ -35,6 +37,10 @@ RUNS_SCHEMA: Final = (
     " trace_version int, seed bigint, started string, records bigint, quarantined bigint"
 )
 
+_JSON_OPTIONS: Final = {
+    "columnNameOfCorruptRecord": "malformed",
+    "allowNonNumericNumbers": "false",
+}
 _REASONS_TOLD: Final = 3  # chosen: of a run, the most frequent; the table has all
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
@@ -45,7 +51,7 @@ class Runs:
     """What was read of some run folders."""
 
     records: DataFrame
-    """A trace's columns (`camcast.pipeline.records.COLUMNS`), and the `run` they are of."""
+    """What can be read, condensed (`camcast.pipeline.condense.COLUMNS`), and held by Spark."""
     runs: DataFrame
     """What made each run, with the numbers of its records and of those in quarantine."""
     quarantine: DataFrame
@@ -64,16 +70,16 @@ class _Counts:
 def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     """Read run folders; raises `RunFolderError` when there is not one that can be read.
 
-    The traces are gone through once, to count their records and to find the wrong ones. Those in
-    JSON lines are then kept by Spark in columns, in memory or on its disk.
+    The traces are gone through here and now: as bytes (JSON lines) or for their checksums
+    (Parquet), and once more to condense them. Where something is wrong in JSON lines, they are
+    gone through again, to say where.
     """
     described, problems = _described(folders)
     if not described:
         raise RunFolderError("; ".join(problems) or "no run folder was given")
     counts = {run.run: _Counts() for run in described}
     parts = [*_json_lines(spark, described, counts), *_parquet(spark, described, counts)]
-    empty = spark.createDataFrame([], f"run string, {SCHEMA}")
-    records = empty if not parts else parts[0][0]
+    records = parts[0][0] if parts else _nothing(spark)
     for part, _ in parts[1:]:
         records = records.unionByName(part)
     wrong = spark.createDataFrame([], quarantine.SCHEMA)
@@ -135,9 +141,58 @@ _Part = tuple[DataFrame, DataFrame]  # records and quarantine
 def _json_lines(
     spark: SparkSession, runs: list[RunFolder], counts: dict[str, _Counts]
 ) -> Iterator[_Part]:
+    """Read traces as they come where each line is a record, and else line by line."""
     run_of = {path: run.run for run in runs for path in run.traces["jsonl"]}
-    if not run_of:
-        return
+    objects = {path: objects_in(path) for path in run_of}
+    plain = {path: run for path, run in run_of.items() if objects[path] is not None}
+    if plain:
+        lines = dict.fromkeys(plain.values(), 0)
+        for path, run in plain.items():
+            lines[run] += objects[path] or 0
+        known = _plain(spark, plain)
+        found: dict[str, int] = {}
+        strange: set[str] = set()
+        for row in _sums(known):
+            found[row["run"]] = found.get(row["run"], 0) + row["n"]
+            if row["reason"] is not None:
+                strange.add(row["run"])
+        # A run that is still written to may have other lines now than when they were counted.
+        strange |= {run for run in lines if found.get(run, 0) != lines[run]}
+        for run in lines.keys() - strange:
+            counts[run].records += lines[run]
+        right = known.where(~F.col("run").isin(*strange)) if strange else known
+        yield right.select(*condense.COLUMNS), spark.createDataFrame([], quarantine.SCHEMA)
+        plain = {path: run for path, run in plain.items() if run not in strange}
+    if rest := {path: run for path, run in run_of.items() if path not in plain}:
+        yield _line_by_line(spark, rest, counts)
+
+
+def _plain(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
+    """Condense traces of one object a line; `reason` where that is no record."""
+    frame = (
+        spark.read.schema(f"{SCHEMA}, malformed string")
+        .options(**_JSON_OPTIONS, lineSep="\n")
+        .json(_paths(run_of))
+    )
+    names = _names(spark, frame, run_of).select("uri", "run")
+    wrong = F.when(F.col("malformed").isNotNull(), F.lit("malformed")).otherwise(
+        wrong_record({name: F.col(name) for name in COLUMNS})
+    )
+    records = (
+        frame.select(*COLUMNS, "malformed", F.col("_metadata.file_path").alias("uri"))
+        .join(F.broadcast(names), "uri")
+        .select(
+            *("run", wrong.alias("reason")),
+            *(_whole(F.col(name), name).alias(name) for name in COLUMNS),
+        )
+    )
+    return condensed(records, "reason").localCheckpoint()
+
+
+def _line_by_line(
+    spark: SparkSession, run_of: dict[Path, str], counts: dict[str, _Counts]
+) -> _Part:
+    """Read traces in which something is wrong, to say where, and what."""
     lines = spark.read.option("lineSep", "\n").text(_paths(run_of))
     names = _names(spark, lines, run_of)
     lines = lines.select(
@@ -157,10 +212,10 @@ def _json_lines(
         )
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    _count(known, counts)
-    right = known.where(F.col("reason").isNull()).select("run", *COLUMNS)
+    _count(_sums(known.withColumn("n", F.lit(1))), counts)
+    right = condensed(known.where(F.col("reason").isNull()).select("run", *COLUMNS))
     wrong = numbered(known).join(F.broadcast(names), "uri")
-    yield right, wrong.select("run", "file", "line", "reason", "text")
+    return right.localCheckpoint(), wrong.select("run", "file", "line", "reason", "text")
 
 
 def judged(lines: DataFrame) -> DataFrame:
@@ -169,7 +224,7 @@ def judged(lines: DataFrame) -> DataFrame:
     parsed = F.from_json(
         "value",
         f"{SCHEMA}, malformed string",
-        {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"},
+        _JSON_OPTIONS,
     )
     return (
         lines.withColumn("record", parsed)
@@ -210,12 +265,13 @@ def _parquet(
     files = spark.createDataFrame(wrong_files, quarantine.SCHEMA)
     if not whole:
         if wrong_files:
-            yield spark.createDataFrame([], f"run string, {SCHEMA}"), files
+            yield _nothing(spark), files
         return
-    known = _judged_parquet(spark, whole)
-    _count(known, counts)
-    right = known.where(F.col("reason").isNull()).select("run", *COLUMNS)
-    wrong = known.where(F.col("reason").isNotNull()).select(
+    judged_records = _judged_parquet(spark, whole)
+    known = condensed(judged_records, "reason").localCheckpoint()
+    _count(_sums(known), counts)
+    right = known.where(F.col("reason").isNull()).select(*condense.COLUMNS)
+    wrong = judged_records.where(F.col("reason").isNotNull()).select(
         *("run", "file", F.col("number").alias("line"), "reason"),
         _text(F.to_json(F.struct(*COLUMNS))).alias("text"),
     )
@@ -275,15 +331,23 @@ def _judged_parquet(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
     )
 
 
-def _count(known: DataFrame, counts: dict[str, _Counts]) -> None:
-    row: Row
-    for row in known.groupBy("run", "reason").count().collect():
+def _sums(known: DataFrame) -> list[Row]:
+    """Return run, reason and the number n of such records."""
+    return known.groupBy("run", "reason").agg(F.sum("n").alias("n")).collect()
+
+
+def _count(sums: Sequence[Row], counts: dict[str, _Counts]) -> None:
+    for row in sums:
         count = counts[row["run"]]
         if row["reason"] is None:
-            count.records += row["count"]
+            count.records += row["n"]
         else:
-            count.quarantined += row["count"]
-            count.reasons[row["reason"]] = row["count"]
+            count.quarantined += row["n"]
+            count.reasons[row["reason"]] = count.reasons.get(row["reason"], 0) + row["n"]
+
+
+def _nothing(spark: SparkSession) -> DataFrame:
+    return condensed(spark.createDataFrame([], f"run string, {SCHEMA}"))
 
 
 def _whole(column: Column, name: str) -> Column:

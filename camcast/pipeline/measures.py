@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from camcast.pipeline import measures_spread, measures_tables
+from camcast.pipeline.condense import STORY
 from camcast.pipeline.ingest import Runs
 from camcast.pipeline.measures_members import members_of
 from camcast.pipeline.nearest_rank import nearest_ranks
@@ -46,25 +47,17 @@ _SHARES: Final = {"p5": 0.05, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, 
 """Of every sample; those that are in `METRICS` are kept."""
 _IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_invisible"}
 
-# Nine records in ten of a trace are copies of events, of which only the number matters.
-_COPIES: Final = ("send", "receive", "duplicate", "upward", "control")
-_STORY: Final = (*("publish", "deliver", "parasite", "join", "leave", "crash", "learn", "forget"),)
 _CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
 
 
 def measures(runs: Runs) -> DataFrame:
     """Compute every metric of every run, for each community and, as "", for the whole run.
 
-    Columns: `SCHEMA`; a row for each of `METRICS`. Spark goes through the records here and now.
+    Columns: `SCHEMA`; a row for each of `METRICS`. Spark computes them here and now.
     """
     kind = F.col("kind")
-    story = runs.records.where(kind.isin(*_STORY)).localCheckpoint()
-    copies = (
-        runs.records.where(kind.isin(*_COPIES))
-        .groupBy("run", "community", "kind", "event")
-        .agg(F.count("*").alias("n"), F.sum("size").alias("bytes"))
-        .localCheckpoint()
-    )
+    story = runs.records.where(kind.isin(*STORY))
+    copies = runs.records.where(~kind.isin(*STORY))
     measured = _measured(story, copies).where(F.col("value").isNotNull()).collect()
     values = {(row["run"], row["community"], row["metric"]): row["value"] for row in measured}
     rows = []

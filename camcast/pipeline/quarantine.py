@@ -6,6 +6,7 @@ is null when the file is wrong as a whole.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -51,8 +52,8 @@ def wrong_line(line: Column, record: Column, malformed: Column) -> Column:
     )
 
 
-def wrong_record(record: Column) -> Column:
-    """Say what is wrong with a record's content; null if nothing is."""
+def wrong_record(record: Column | Mapping[str, Column]) -> Column:
+    """Say what is wrong with a record's content, a struct or its columns; null if nothing is."""
     identity = f"no identity of {_IDENTITY} hexadecimal digits"
     wrong = F.lit(None).cast("string")
     for condition, reason in reversed(

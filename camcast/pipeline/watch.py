@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from camcast.experiment.output import SUMMARY_FILE
+from camcast.pipeline.condense import condensed
 from camcast.pipeline.ingest import RUNS_SCHEMA, Runs, judged, row_of
 from camcast.pipeline.measures import measures
 from camcast.pipeline.records import COLUMNS, SCHEMA
@@ -123,7 +124,7 @@ class _Watcher:
             records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
         rows = [row_of(self.run, self.records, self.quarantined)]
         runs = Runs(
-            records=records.select(F.lit(self.run.run).alias("run"), *COLUMNS),
+            records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
             runs=self.spark.createDataFrame(rows, RUNS_SCHEMA),
             quarantine=self.spark.createDataFrame([], "run string"),
             problems=(),

@@ -86,7 +86,9 @@ def audience(
     few = hits if expected is None else size * expected
     first = min(threshold, size) if hits and few < threshold else 0
     wanted = [want or at < first for at, want in enumerate(interested)]
-    share = sum(wanted) / size if expected is None else expected + (1 - expected) * first / size
+    if expected is None:
+        return Audience(lines, processes, wanted, sum(wanted) / size)
+    share = min(1.0, expected + (1 - expected) * first / size)  # which rounding may exceed
     return Audience(lines, processes, wanted, share)
 
 

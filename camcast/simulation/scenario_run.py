@@ -9,7 +9,7 @@ the same in every process, under every hash seed, with a trace or without one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -126,7 +126,7 @@ class _Run:
             datagrams = DatagramNetwork(self._network.queue, self._network.weather)
             self._loop = VirtualLoop(datagrams)
         self._constraints = [c and Interest.parse(c) for c in scenario.constraints]
-        self._unwanted: dict[EventId, frozenset[str]] = {}
+        self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = 0
         self._event_copies = 0
         self._settings = self._make_settings()
@@ -339,15 +339,16 @@ class _Run:
             self._unwanted[event] = unwanted
             self._reading.published[self._name(event)] = published
 
-    def _unwanted_by(self, topic: Topic, payload: bytes) -> frozenset[str]:
+    def _unwanted_by(self, topic: Topic, payload: bytes) -> Collection[str]:
         """Return the lives whose constraints an event does not meet."""
         if not self._constraints:
-            return frozenset()
+            return ()
         attributes = attributes_of(payload)
         met = [not wanted or wanted.matches(topic, attributes) for wanted in self._constraints]
-        return frozenset(
+        unwanted = [
             key for key, number in self._hosts.items() if not met[number % len(self._constraints)]
-        )
+        ]
+        return dict.fromkeys(unwanted)
 
     def _publisher(self, name: str | None, topic: Topic) -> Process | None:
         """Choose a member to publish: for a name always the same, as long as it lives."""

@@ -22,6 +22,8 @@ VOCABULARY = tuple(
     for name in (
         *("topics", "identity", "addresses", "events", "messages", "outbox", "peers"),
         *("doors", "wire", "trace", "streams", "parameters"),
+        # The names of hpmcast's hierarchy, which its membership and its protocol share.
+        *(f"protocols.hpmcast_{part}" for part in ("address", "hierarchy", "view")),
     )
 )
 # The edges, where clocks, sockets and users are; everything else is the engine.

@@ -30,11 +30,11 @@ from tests.laws.hpmcast_world import World, views
 HIERARCHIES: list[dict[str, Any]] = [
     {},
     {"arity": 4, "depth": 3},
-    {"arity": 2, "depth": 4, "redundancy": 2},
     {"protocol": "pmcast"},
+    {"arity": 2, "depth": 4, "redundancy": 2},
 ]
 SIZES = {".": 5, ".a": 15, ".a.b": 20, ".c": 20}
-SETTLES = 40.0  # virtual seconds: the most that any of 60 histories took was 29
+SETTLES = 40.0  # virtual seconds; of some 100 histories of 100 processes none took more than 29
 
 
 def living(world: World) -> list[Process]:
@@ -197,6 +197,7 @@ def test_reception_is_that_of_the_kernel() -> None:
     assert copies == pytest.approx(kernel.messages.mean(), rel=0.05)  # out of step: 2 % fewer
 
 
+@pytest.mark.slow
 def test_with_a_fifth_crashed_reception_is_that_of_the_kernel() -> None:
     """8^2 processes, R = 3, F = 2, all interested, each dead with probability 0.2.
 

