@@ -111,7 +111,9 @@ def compare_protocols(
         given: dict[str, Any] = {
             "target": reliability,
             "constraints": None if where is None else tuple(where),
-            "protocols": None if protocols is None else tuple(protocols.split(",")),
+            "protocols": None
+            if protocols is None
+            else tuple(name.strip() for name in protocols.split(",")),
             "membership": membership,
             "loss": loss,
             "members_max": members_max,

@@ -104,7 +104,8 @@ def run(
 
     Without --scenario, --community or --sizes the communities are those that the workload
     names, or the paper's chain. Options override the scenario. The output folder gets the
-    scenario, the traces and the summary. Exit code 1: a parasite event, or a failure.
+    scenario, the traces and the summary. Exit code 1: a failure, or a
+    parasite event of a protocol that promises none.
 
     Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
     """

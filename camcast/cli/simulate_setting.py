@@ -138,8 +138,9 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 changed: dict[str, Any] = {
                     "seed": seed,
                     "protocol": protocol,
+                    # Another protocol than the file's has no use for that one's options.
                     "protocol_options": options.named_values(protocol_settings, "--protocol-set")
-                    or None,
+                    or (None if protocol is None else {}),
                 }
                 _run_scenario(scenario, changed, output, form, json=json)
                 return

@@ -1,9 +1,9 @@
 """A quick look at a JSON-lines trace as bytes, to see if each line is one JSON object.
 
 No name in a trace record has a brace. So each line of a good trace has one closing brace, and it
-is the line's last character. Where that holds Spark may parse lines as they come; where it does not,
-or a text is not plain UTF-8, each line is looked at for itself (`camcast.pipeline.ingest`).
-The look costs some 2 s of one core for a gigabyte, a fifth of what it costs in Spark.
+is the line's last character. Where that holds Spark may parse lines as they come. Where it does
+not, or a text is not plain UTF-8, each line is looked at for itself (`camcast.pipeline.ingest`).
+The look costs a core some 2 s a gigabyte.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 _PIECE_BYTES: Final = 2**20  # chosen: fits a processor's cache
+_LINE_BYTES_MAX: Final = 2**20  # chosen: no record is a thousandth as long
 _MARK: Final = "\ufeff"  # it is no JSON, and some parsers pass over it
 
 
@@ -31,8 +32,8 @@ def _objects_in(file: BinaryIO) -> int | None:
         whole, end, begun = piece.rpartition(b"\n")
         if not end:
             rest += begun
-            if len(rest) > _PIECE_BYTES:
-                return None  # no record is as long
+            if len(rest) > _LINE_BYTES_MAX:
+                return None
             continue
         found = _whole_objects(rest + whole + end)
         if found is None:

@@ -54,8 +54,10 @@ def spread_of(story: DataFrame, members: Members) -> Spread:
         )
         .localCheckpoint()
     )
-    surviving = members.stints.where(F.col("crashed").isNull()).select(
-        *_PLACE, "node", "joined", "left"
+    # Events and members are few, beside the deliveries: those need not be sorted to meet them.
+    levels = F.broadcast(levels)
+    surviving = F.broadcast(
+        members.stints.where(F.col("crashed").isNull()).select(*_PLACE, "node", "joined", "left")
     )
     here = (
         (F.col("joined") <= F.col("published"))

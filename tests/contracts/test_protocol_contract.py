@@ -80,6 +80,13 @@ def test_a_publisher_is_given_its_own_event_at_once(protocol: str) -> None:
     assert group.delivered(group.nodes[1]) == Counter([(AB, b"!")])
 
 
+def test_a_publisher_sends_at_once_and_says_to_how_many(protocol: str) -> None:
+    group = fleet(protocol, (A,) * 6)
+    publisher = group.nodes[2]
+    receipt = group.net.do(publisher, lambda node, now: node.publish(A, b"!", now))
+    assert receipt.peers == publisher.counters.event_copies_sent > 0
+
+
 def test_alone_one_publishes_to_oneself(protocol: str) -> None:
     group = fleet(protocol, (A,))
     [alone] = group.nodes

@@ -14,6 +14,7 @@ from tests.pipeline.run_folders import odd_records, write_run
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from camcast.pipeline.condense import STORY
 from camcast.pipeline.ingest import Runs, read_runs
 from camcast.pipeline.run_folder import (
     NoTraceError,
@@ -52,6 +53,14 @@ WRONG = {  # by what is said of it
 BLOCK_BYTES = 4096
 
 
+LOOKS_RIGHT = ("when is no double", "unknown kind jump", "it names no event, or no topic")
+"""What the bytes of a file do not show."""
+
+
+def _length(file: Path) -> int:
+    return len(file.read_bytes().splitlines())
+
+
 def _lines(records: list[TraceRecord]) -> list[bytes]:
     return [msgspec.json.encode(record) for record in records]
 
@@ -62,6 +71,7 @@ class Read:
     def __init__(self, spark: SparkSession, path: Path) -> None:
         self.wrong = write_run(path / "wrong", [])
         self.expected: list[tuple[str, int, str, str]] = []
+        self.strange_expected: list[tuple[str, int, str, str]] = []
         good = _lines(odd_records(5)) * 3
         for number in range(2):  # the second without an end of its last line
             lines: list[bytes] = []
@@ -78,14 +88,22 @@ class Read:
                 text = lines[-1].decode()
                 self.expected.append((str(file), len(lines), "a truncated last line", text))
             file.write_bytes(b"\n".join(lines) + (b"" if number else b"\n"))
+        self.strange = write_run(path / "strange", odd_records(4))
+        with (self.strange / "trace-0.jsonl").open("ab") as file_:
+            for number, reason in enumerate(LOOKS_RIGHT, _length(self.strange / "trace-0.jsonl")):
+                file_.write(WRONG[reason].encode() + b"\n")
+                place = (str(self.strange / "trace-0.jsonl"), number + 1)
+                self.strange_expected.append((*place, reason, WRONG[reason]))
         self.good = 0
         for file in self.wrong.glob("*.jsonl"):
-            self.good += len(file.read_bytes().splitlines())
+            self.good += _length(file)
         self.good -= len(self.expected)
         odd = "odd [1] {a,b} 50%+é ?*"
         self.odd_name = write_run(path / odd, odd_records(6))
         (self.odd_name / "trace-0.jsonl").write_bytes(b"\n".join(_lines(odd_records(6))))
         (self.odd_name / "trace-1.jsonl").write_bytes(b"")
+        self.twice = write_run(path / "twice", odd_records(3))
+        (self.twice / "trace-2.jsonl").write_bytes((self.twice / "trace-0.jsonl").read_bytes())
         self.columns = write_run(path / "columns", odd_records(7), form="parquet")
         self.damaged = self._damaged(path)
         self.old = write_run(
@@ -94,7 +112,16 @@ class Read:
         self.without = path / "without"
         self.without.mkdir()
         self.folders = [
-            *(self.wrong, self.odd_name, self.columns, self.damaged, self.old, self.without),
+            *(
+                self.wrong,
+                self.strange,
+                self.twice,
+                self.odd_name,
+                self.columns,
+                self.damaged,
+                self.old,
+                self.without,
+            ),
             self.columns,
         ]
         conf = "spark.sql.files.maxPartitionBytes"
@@ -143,6 +170,21 @@ def test_nothing_is_lost(read: Read) -> None:
         assert read.records.get(run, 0) == counted["records"], run
 
 
+def test_what_only_looks_right_is_found_as_well(read: Read) -> None:
+    found = sorted(row[1:] for row in read.quarantine if row[0] == str(read.strange))
+    assert found == sorted(read.strange_expected)
+    assert read.records[str(read.strange)] == len(odd_records(4))
+
+
+def test_what_happened_twice_word_for_word_is_two_records(read: Read) -> None:
+    of_run = read.runs.records.where(read.runs.records["run"] == str(read.twice))
+    rows = [row for row in of_run.collect() if row["kind"] in STORY]
+    assert {row["n"] for row in rows} == {1}
+    lines = b"".join(file.read_bytes() for file in read.twice.glob("*.jsonl")).splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert len(rows) == sum(kind in STORY for kind in kinds)
+
+
 def test_a_folder_may_have_any_name_and_a_last_line_no_end(read: Read) -> None:
     assert read.records[str(read.odd_name)] == len(odd_records(6))
 
@@ -163,7 +205,7 @@ def test_the_problems_are_told_in_words(read: Read) -> None:
     assert "schema versions 1 and 2" in told
     assert f"{len(read.expected)} records of {read.wrong} are in quarantine" in told
     assert f"2 records of {read.damaged} are in quarantine" in told
-    assert len(read.runs.problems) == 5
+    assert len(read.runs.problems) == 6
 
 
 def test_nothing_to_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
