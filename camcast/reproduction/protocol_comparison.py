@@ -43,7 +43,8 @@ EFFORTS: Final[Mapping[str, tuple[Mapping[str, float], ...]]] = {
     "multicast": FAN_OUTS,
     "hierarchical": FAN_OUTS,
     "rfpbcast": tuple({"constant": float(c)} for c in (0, 1, 2, 3, 4, 6, 8)),
-    "pmcast": tuple({"fan_out": f} for f in (2, 3, 4, 5, 6, 8)),
+    # Of F random processes it sends to those that are interested: of few, F must be large.
+    "pmcast": tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64)),
     "hpmcast": tuple({"fan_out": f} for f in (2, 3, 4, 5, 6, 8)),
     "percolation": tuple({"gamma": g} for g in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
 }
