@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,8 +59,14 @@ def test_what_pytest_benchmark_writes_is_read(spark: SparkSession, tmp_path: Pat
     (tmp_path / "test_suite.py").write_text(SUITE)
     file = tmp_path / "bench.json"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_suite.py"]
+    # A pytest-xdist that runs this very test would have the suite measure nothing.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     subprocess.run(
-        [*command, f"--benchmark-json={file}"], cwd=tmp_path, check=True, capture_output=True
+        [*command, "-p", "no:xdist", f"--benchmark-json={file}"],
+        cwd=tmp_path,
+        env=alone,
+        check=True,
+        capture_output=True,
     )
     benches = read_bench_files(spark, [file])
     assert benches.problems == ()
