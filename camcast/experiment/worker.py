@@ -50,6 +50,7 @@ class Worker:
         self._sink = JsonLinesSink(Path(setup.trace))
         self._parameters = Parameters(**setup.parameters)
         self._protocol = find_protocol(setup.protocol, setup.protocol_options)
+        self._sizes = {Topic.parse(name): size for name, size in setup.communities.items()}
         self._managers: dict[int, CommunityManager] = {}
         self._communities: dict[int, Community] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -168,13 +169,11 @@ class Worker:
 
     def _settled(self, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
-        sizes = self._setup.communities
-        size = self._protocol.home_size(
-            community.topic, {Topic.parse(name): number for name, number in sizes.items()}
-        )
+        sizes = self._sizes
+        size = self._protocol.home_size(community.topic, sizes)
         above = 0
         if self._protocol.linked:
-            above = next((sizes[t.name] for t in community.topic.ancestors() if t.name in sizes), 0)
+            above = next((sizes[t] for t in community.topic.ancestors() if t in sizes), 0)
         links = sum(len(contacts) for _, contacts in community.links)
         return (
             community.state in ("member", "alone")
