@@ -7,6 +7,8 @@ import logging
 import os
 import random
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -196,6 +198,36 @@ def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
         pipes.close()
 
     run(test)
+
+
+@pytest.mark.slow
+def test_a_busy_input_survives_a_sender_that_resets_its_connection() -> None:
+    """With ZeroMQ's own heartbeats libzmq aborts here, at the PING after 10 s (`pipes`)."""
+    program = f"""
+import asyncio, socket, struct, time
+from camcast.live.pipes import OutputPipes
+
+async def main():
+    pipes = OutputPipes()
+    frames = []
+    pipe = pipes.open_input({ANY_PORT!r}, frames.append)
+    with socket.create_connection(("127.0.0.1", int(pipe.address.rpartition(":")[2]))) as sender:
+        mechanism = b"NULL".ljust(20, b"\\0") + bytes(32)
+        sender.sendall(b"\\xff" + bytes(8) + b"\\x7f\\3\\0" + mechanism)
+        sender.recv(64, socket.MSG_WAITALL)
+        ready = b"\\5READY" + b"\\x0bSocket-Type" + struct.pack(">I", 4) + b"PUSH"
+        sender.sendall(bytes([4, len(ready)]) + ready + b"\\0\\4abcd" * 100)
+        time.sleep(1)  # ZeroMQ's thread takes what fits, and stops reading
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    time.sleep(12)  # longer than an interval of heartbeats, in one turn of the loop
+    while len(frames) < 100:
+        await asyncio.sleep(0.01)
+    pipes.close()
+
+asyncio.run(asyncio.wait_for(main(), 30))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_garbage_on_the_port_disturbs_nobody() -> None:
