@@ -19,6 +19,7 @@ from camcast.cli.output import print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.experiment.output import dated_folder
 from camcast.sweeps import ProgressBar
+from camcast.sweeps.sigterm import sigterm_stops
 
 if TYPE_CHECKING:
     from camcast.pipeline.compare import Question
@@ -112,7 +113,7 @@ def _carry_out(
         with extras_named("spark,report,sim"):
             from camcast.pipeline.report_folder import ReportFolder
         folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
-    with ProgressBar("compare") as bar:
+    with sigterm_stops(), ProgressBar("compare") as bar:
         bar.update(0, _STEPS)
         with open_spark("camcast compare", master=master, conf=conf) as spark:
             bar.update(1, _STEPS)

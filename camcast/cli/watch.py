@@ -17,6 +17,7 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.sweeps.sigterm import sigterm_stops
 
 if TYPE_CHECKING:
     from camcast.pipeline.watch import Update
@@ -67,7 +68,10 @@ def watch(
 
             read_run_folder(run)  # what is wrong with it is said before Spark starts
         try:
-            with open_spark("camcast watch", master=master, conf=settings) as spark:
+            with (
+                sigterm_stops(),
+                open_spark("camcast watch", master=master, conf=settings) as spark,
+            ):
                 if json:
                     follow(spark, run, lambda update: print_json(update.as_json()), once=once)
                 elif sys.stdout.isatty():

@@ -174,19 +174,19 @@ def _plain(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
         .options(**_JSON_OPTIONS, lineSep="\n")
         .json(_paths(run_of))
     )
-    names = _names(spark, frame, run_of).select("uri", "run")
+    names = _names(spark, frame, run_of)
     wrong = F.when(F.col("malformed").isNotNull(), F.lit("malformed")).otherwise(
         wrong_record({name: F.col(name) for name in COLUMNS})
     )
     records = (
         frame.select(*COLUMNS, "malformed", F.col("_metadata.file_path").alias("uri"))
-        .join(F.broadcast(names), "uri")
+        .join(F.broadcast(names.select("uri", "of")), "uri")
         .select(
-            *("run", wrong.alias("reason")),
+            *("of", wrong.alias("reason")),
             *(_whole(F.col(name), name).alias(name) for name in COLUMNS),
         )
     )
-    return condensed(records, "reason").localCheckpoint()
+    return _condensed(records, names)
 
 
 def _line_by_line(
@@ -267,8 +267,8 @@ def _parquet(
         if wrong_files:
             yield _nothing(spark), files
         return
-    judged_records = _judged_parquet(spark, whole)
-    known = condensed(judged_records, "reason").localCheckpoint()
+    judged_records, names = _judged_parquet(spark, whole)
+    known = _condensed(judged_records, names)
     _count(_sums(known), counts)
     right = known.where(F.col("reason").isNull()).select(*condense.COLUMNS)
     wrong = judged_records.where(F.col("reason").isNotNull()).select(
@@ -317,10 +317,11 @@ def _readable(spark: SparkSession, run_of: dict[Path, str]) -> dict[Path, int]:
     return {path_of[row["uri"]]: row["rows"] for row in counted}
 
 
-def _judged_parquet(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
+def _judged_parquet(spark: SparkSession, run_of: dict[Path, str]) -> tuple[DataFrame, DataFrame]:
+    """Return the records with the `reason` why one is none, and the names of their files."""
     frame = spark.read.schema(SCHEMA).parquet(*_paths(run_of))
     names = _names(spark, frame, run_of)
-    return (
+    records = (
         frame.select(
             *COLUMNS,
             F.col("_metadata.file_path").alias("uri"),
@@ -329,6 +330,19 @@ def _judged_parquet(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
         .withColumn("reason", wrong_record(F.struct(*COLUMNS)))
         .join(F.broadcast(names), "uri")
     )
+    return records, names
+
+
+def _condensed(records: DataFrame, names: DataFrame) -> DataFrame:
+    """Condense records and their `reason`; Spark does it here and now.
+
+    What they are `of` stands for the run, whose name is much longer, and would be copied and
+    compared for each record.
+    """
+    runs = names.select(F.col("of").alias("run"), F.col("run").alias("name")).distinct()
+    known = condensed(records.drop("run").withColumnRenamed("of", "run"), "reason")
+    named = known.join(F.broadcast(runs), "run").withColumn("run", F.col("name"))
+    return named.drop("name").localCheckpoint()
 
 
 def _sums(known: DataFrame) -> list[Row]:
@@ -370,5 +384,10 @@ def _paths_by_uri(frame: DataFrame, paths: dict[Path, str]) -> dict[str, Path]:
 
 
 def _names(spark: SparkSession, frame: DataFrame, run_of: dict[Path, str]) -> DataFrame:
-    rows = [(uri, run_of[path], str(path)) for uri, path in _paths_by_uri(frame, run_of).items()]
-    return spark.createDataFrame(rows, "uri string, run string, file string")
+    """Return uri, run, file, and the number that it is `of`, which stands for the run."""
+    of = {run: number for number, run in enumerate(sorted(set(run_of.values())))}
+    rows = [
+        (uri, run_of[path], str(path), of[run_of[path]])
+        for uri, path in _paths_by_uri(frame, run_of).items()
+    ]
+    return spark.createDataFrame(rows, "uri string, run string, file string, of int")

@@ -64,9 +64,9 @@ def wrong_record(record: Column | Mapping[str, Column]) -> Column:
                 if name not in DEFAULTS
             ),
             (~record["kind"].isin(*KINDS), F.concat(F.lit("unknown kind "), record["kind"])),
-            (F.length(record["node"]) != _IDENTITY, F.lit(f"node is {identity}")),
+            (F.octet_length(record["node"]) != _IDENTITY, F.lit(f"node is {identity}")),
             (
-                ~F.coalesce(F.length(record["peer"]), F.lit(0)).isin(0, _IDENTITY),
+                ~F.coalesce(F.octet_length(record["peer"]), F.lit(0)).isin(0, _IDENTITY),
                 F.lit(f"peer is {identity}"),
             ),
             (

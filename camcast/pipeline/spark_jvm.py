@@ -49,7 +49,7 @@ _OPTIONS: Final = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
     # ours
-    "-XX:+UseSerialGC",  # few cores: nothing to gain from parallel collectors, which take memory
+    "-XX:+UseParallelGC",  # few cores: nothing to gain from parallel collectors, which take memory
     "-XX:-UsePerfData",  # no file in /tmp
 )
 

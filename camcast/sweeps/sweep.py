@@ -23,8 +23,10 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Final, NamedTuple, TypeAlias, cast
+
+from camcast.sweeps.sigterm import sigterm_stops
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 Cell: TypeAlias = Mapping[str, JSON]
@@ -84,7 +86,7 @@ def sweep(
     label = f"{_name(task)}\n{version('camcast')}"
     jobs = [_job(label, index, cell) for index, cell in enumerate(cells)]
     different = {job.key: job for job in reversed(jobs)}  # of equal ones the first, by its number
-    with _ResultsFile(results, label) as file, _sigterm_stops():
+    with _ResultsFile(results, label) as file, sigterm_stops():
         done = {key: result for key, result in file.known.items() if key in different}
         report = on_progress or (lambda _done, _total: None)
         report(len(done), len(different))
@@ -275,31 +277,6 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         for late in came:
             signal.raise_signal(late)
-
-
-class _Terminated(BaseException):
-    """SIGTERM came."""
-
-
-@contextmanager
-def _sigterm_stops() -> Iterator[None]:
-    """Let SIGTERM end the block like Ctrl-C, and then the program as SIGTERM does."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait for us
-        raise _Terminated
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except _Terminated:
-        raise SystemExit(128 + signal.SIGTERM) from None  # the shell's convention for a signal
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 # --- the results file --------------------------------------------------------------------

@@ -22,6 +22,7 @@ VOCABULARY = tuple(
     for name in (
         *("topics", "identity", "addresses", "events", "messages", "outbox", "peers"),
         *("doors", "wire", "trace", "streams", "parameters"),
+        *("interests", "bounded_interest"),
         # The names of hpmcast's hierarchy, which its membership and its protocol share.
         *(f"protocols.hpmcast_{part}" for part in ("address", "hierarchy", "view")),
     )
@@ -57,7 +58,10 @@ HOMES = {
         ("kademlia", "rpcudp", "umsgpack"),
         ("overlays.kademlia_protocol", "overlays.kademlia_table"),
     ),
-    "numpy": ("camcast.models", "camcast.simulation", "camcast.reproduction"),
+    "numpy": (
+        *("camcast.models", "camcast.simulation", "camcast.reproduction"),
+        "camcast.pipeline.line_scan",
+    ),
     "altair": ("camcast.reproduction.figures", "camcast.reproduction.drawing"),
     "vl_convert": ("camcast.reproduction.drawing",),
     "numba": ("camcast.simulation",),

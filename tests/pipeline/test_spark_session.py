@@ -329,12 +329,13 @@ def test_what_fails_in_a_python_worker_is_said_by_its_last_line(spark: SparkSess
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+    "how", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 )
 def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path: Path) -> None:
     script = """
         import os
         from camcast.pipeline.spark_session import open_spark
+        from camcast.sweeps.sigterm import sigterm_stops
 
         QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
@@ -344,7 +345,7 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
             open("never").read()
             yield from batches
 
-        with open_spark("test", master="local[1]", conf=QUICK) as spark:
+        with sigterm_stops(), open_spark("test", master="local[1]", conf=QUICK) as spark:
             with open("pids", "w") as pids:
                 pids.write(f"{spark._jvm.java.lang.ProcessHandle.current().pid()}\\\\n")
             spark.range(1, numPartitions=1).mapInArrow(endless, "id long").count()
@@ -364,9 +365,9 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
     ends = [os.pidfd_open(pid) for pid in others]
     process.send_signal(how)
     _, said = process.communicate(timeout=SECONDS)
-    assert process.returncode == -how
-    if how == signal.SIGINT:
-        assert said.rstrip().endswith(b"KeyboardInterrupt")
+    assert process.returncode == (128 + how if how == signal.SIGTERM else -how)
+    if how != signal.SIGKILL:
+        assert said.rstrip().endswith(b"KeyboardInterrupt" if how == signal.SIGINT else b"")
         assert not list(tmp_path.glob("camcast-spark-*"))
     for end, pid in zip(ends, others, strict=True):
         assert select.select([end], [], [], SECONDS)[0], f"{pid} of {others} is left"
