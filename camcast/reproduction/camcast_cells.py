@@ -20,6 +20,7 @@ from camcast.sweeps import Cell
 RUNS_CHAIN_MAX: Final = RUNS  # chosen: of the chain beside the others; 6 s
 RUNS_VIRTUAL_MAX: Final = 100  # chosen: of the virtual network beside the others; 25 s
 RUNS_PARASITES_MAX: Final = 20  # chosen: ±0.2 % of Table 2's largest number; 35 s in all
+RUNS_MULTICAST_MAX: Final = 50  # chosen: ±6 % of any number, mostly ±3 %; 15 s in all
 
 CAMCAST, BROADCAST, PMCAST = "(1) CAMCAST", "(2) gossip broadcast", "(3) PMcast"
 FAN_OUTS: Final = {
@@ -28,6 +29,8 @@ FAN_OUTS: Final = {
     (BROADCAST, "ceil"): "measured at real nodes, fan-out ⌈ln n + c⌉, as CAMCAST's is here",
 }
 """What the measurement of Table 2 is of, by approach and rounding of the fan-out."""
+FAN_OUTS_PMCAST: Final = (2, 4)
+"""[hpmcast 5.3: F = 2] [chosen: 4, as of whole numbers it is nearest in Table 1's formula]"""
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -41,6 +44,12 @@ def cells(plan: Plan) -> list[Cell]:
         for sizes in TOPOLOGIES.values()
         for approach, fan_out in FAN_OUTS
     ]
+    multicasts = [
+        multicast_cell(plan, sum(sizes), interested, fan_out)
+        for sizes in TOPOLOGIES.values()
+        for interested in (sum(sizes), sizes[-1])
+        for fan_out in FAN_OUTS_PMCAST
+    ]
     rounds = [
         spread_cell(plan, group)
         for sizes in TOPOLOGIES.values()
@@ -50,7 +59,7 @@ def cells(plan: Plan) -> list[Cell]:
     figures = [
         spread_cell(plan, crash=crash, weak=weak) for weak in (False, True) for crash in CRASHED
     ]
-    return [*beside, *parasites, *rounds, broadcast, *figures]
+    return [*beside, *parasites, *multicasts, *rounds, broadcast, *figures]
 
 
 def spread_cell(
@@ -81,6 +90,18 @@ def parasites_cell(plan: Plan, approach: str, sizes: Sequence[int], fan_out: str
         "interested": None if approach == CAMCAST else sizes[-1],
         "fan_out": fan_out,
         "runs": min(plan.runs, RUNS_PARASITES_MAX),
+        "seed": plan.seed,
+    }
+
+
+def multicast_cell(plan: Plan, processes: int, interested: int, fan_out: int) -> Cell:
+    """Return the cell of an event that hpmcast, for PMcast, brings to so many interested."""
+    return {
+        "kind": "multicast",
+        "processes": processes,
+        "interested": interested,
+        "fan_out": fan_out,
+        "runs": min(plan.runs, RUNS_MULTICAST_MAX),
         "seed": plan.seed,
     }
 

@@ -18,11 +18,13 @@ from attrs import frozen
 
 from camcast.reproduction.camcast_cells import cells, compared
 from camcast.reproduction.camcast_claims import claims
+from camcast.reproduction.camcast_hierarchy import multicast
 from camcast.reproduction.camcast_plan import (
     COMMUNITIES,
     CRASHED_COMPARED,
     PARAMETERS,
     SIZES,
+    SUCCESS,
     Plan,
     setting_of,
 )
@@ -33,6 +35,7 @@ from camcast.reproduction.claim import Claim
 from camcast.reproduction.parasites import copies_outside
 from camcast.simulation.simulators import find_simulator
 from camcast.simulation.spread import Interval, mean_interval
+from camcast.streams import stream
 from camcast.sweeps import JSON, Cell, sweep
 
 
@@ -64,6 +67,8 @@ def compute(cell: Cell) -> JSON:
     given = cast(Mapping[str, Any], cell)
     if given["kind"] == "parasites":
         return _compute_parasites(given)
+    if given["kind"] == "multicast":
+        return _compute_multicast(given)
     setting = setting_of(given["sizes"], given["crash"], given["weak"])
     spread = find_simulator(given["engine"])(setting, given["runs"], given["seed"], 0)
     climbed = (spread.upward_messages > 0).mean(axis=0).tolist()
@@ -92,6 +97,23 @@ def _compute_parasites(given: Mapping[str, Any]) -> JSON:
     return [
         sum(copies_outside(setting, at, sizes[at], seed, run) for at in everywhere) for run in runs
     ]
+
+
+def _compute_multicast(given: Mapping[str, Any]) -> JSON:
+    """Return what became of an event each run, measure by measure."""
+    found = [
+        attrs.asdict(
+            multicast(
+                given["processes"],
+                given["interested"],
+                given["fan_out"],
+                SUCCESS,
+                stream(given["seed"], "workload", "multicast", run),
+            )
+        )
+        for run in range(given["runs"])
+    ]
+    return {measure: [run[measure] for run in found] for measure in found[0]}
 
 
 def reproduce(

@@ -103,7 +103,16 @@ def test_the_published_values_stand_beside_ours(folder: Path) -> None:
     parasites = rows(folder / "table2.csv")
     camcast = [row for row in parasites if row["approach"] == "(1) CAMCAST"]
     assert [row["mean"] for row in camcast] == ["0.0"] * 3
-    assert [row["mean"] for row in parasites if row["approach"] == "(3) PMcast"] == [""] * 3
+    for table, least in ((found, 5.0), (parasites, 30.0)):
+        pmcast = [row for row in table if row["approach"] == "(3) PMcast"]
+        assert {row["simulator"] for row in pmcast} == {"formula", "hpmcast"}
+        assert all(float(row["mean"]) > least for row in pmcast)
+        for row in pmcast:
+            measured_here = row["how"].startswith("measured")
+            assert row["runs"] == (str(RUNS_HERE) if measured_here else "")
+            assert bool(row["low"]) == bool(row["high"])
+            assert measured_here or not row["low"]
+        assert any(row["low"] for row in pmcast)
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", *FIGURES])
@@ -150,7 +159,16 @@ def test_the_page_has_everything(folder: Path) -> None:
     specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
     assert specs is not None
     assert list(json.loads(specs[1])) == FIGURES
-    for part in ("8.91", "11,216", "Table 1", "Table 2", "seed 3".capitalize(), "altair", "numba"):
+    for part in (
+        "8.91",
+        "11,216",
+        "hpmcast R = 3, l = 3, F = 4",
+        "Table 1",
+        "Table 2",
+        "seed 3".capitalize(),
+        "altair",
+        "numba",
+    ):
         assert part in text, part
     command = f"camcast reproduce camcast --runs {RUNS_HERE} --seed 3 --engine population"
     assert command in text
