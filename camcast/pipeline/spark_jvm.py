@@ -49,7 +49,9 @@ _OPTIONS: Final = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
     # ours
-    "-XX:+UseParallelGC",  # few cores: nothing to gain from parallel collectors, which take memory
+    # measured, on two cores: 5.5 s of collections in a comparison of 16 million records, where
+    # the serial collector took 8.4 s, with one core idle meanwhile
+    "-XX:+UseParallelGC",
     "-XX:-UsePerfData",  # no file in /tmp
 )
 
