@@ -17,6 +17,7 @@ import attrs
 
 from camcast import typed
 from camcast.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.bounded_interest import union_of
 from camcast.doors import find_discovery
 from camcast.events import Event, Receipt
 from camcast.gateways import parse_gateways, read_gateways, resolve_gateways
@@ -419,12 +420,13 @@ class Community:
         plain one in a thread of its own, so that it may block. Starts to join if the process
         is no member yet; await `join` or `ready` to know when it is.
 
-        `where`, such as "mag >= 5", leaves out what does not match it: a filter here, which
-        changes nothing of what others send. It looks at the fields of an attrs instance, or at
-        a payload that is a JSON object. Raises `InterestError` for a text that is no interest.
+        `where`, such as "mag >= 5", leaves out what does not match it. It looks at the fields of
+        an attrs instance, or at a payload that is a JSON object. It is a filter here; hpmcast and
+        pmcast also tell others, who then send less, while all other protocols send as without it.
+        Raises `InterestError` for a text that is no interest.
         """
         interest = Interest.parse(where) if isinstance(where, str) else where
-        self._take_part()
+        self._take_part(interest)
         subscription = Subscription(
             callback, on_lagged, queue_length, overflow, self._ended, where=interest
         )
@@ -432,6 +434,7 @@ class Community:
             self._callbacks.add(subscription.running)
             subscription.running.add_done_callback(self._callbacks.discard)
         self._subscriptions.append(subscription)
+        self._tell_interest()
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
@@ -517,12 +520,21 @@ class Community:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _take_part(self) -> Participation:
+    def _take_part(self, where: Interest | None = None) -> Participation:
         if self._participation is None:
             runner = self._manager._running()
-            self._participation = runner.join(self.topic, self._parameters, self._super_topics)
+            self._participation = runner.join(
+                self.topic, self._parameters, self._super_topics, where
+            )
             self._left = False
         return self._participation
+
+    def _tell_interest(self) -> None:
+        """Let others know what the subscriptions want together; without any, everything."""
+        wheres = [subscription.where for subscription in self._subscriptions]
+        precise = [where for where in wheres if where is not None]
+        whole = not precise or len(precise) < len(wheres)
+        self._manager._running().node.want(self.topic, None if whole else union_of(precise))
 
     def _leave(self) -> None:
         subscriptions, self._subscriptions = self._subscriptions, []
@@ -537,7 +549,9 @@ class Community:
     def _ended(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
-            if not self._subscriptions and not self._publishing:
+            if self._subscriptions or self._publishing:
+                self._tell_interest()
+            else:
                 self._leave()
 
     def _check_not_left(self, participation: Participation) -> None:

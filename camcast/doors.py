@@ -8,19 +8,20 @@ use the same doors as a third party's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Protocol
 
 import attrs
-from attrs import frozen
+from attrs import Factory, field, frozen
 
 from camcast.identity import Contact, PeerId
 from camcast.messages import Decoder, Message
 from camcast.outbox import Finding, Outlet
 from camcast.peers import PeerTable
+from camcast.process_interest import ProcessInterest
 from camcast.topics import GroupId, Topic
 
 
@@ -108,8 +109,10 @@ class MembershipContext:
     topic: Topic
     rng: Random
     outlet: Outlet
-    interests: Sequence[Topic] = ()
-    """What this process has subscribed to through the group; changes as it subscribes."""
+    interest: ProcessInterest = field(
+        default=Factory(lambda self: ProcessInterest(self.topic), takes_self=True)
+    )
+    """What this process wants through the group; changes as it subscribes."""
     watch: Callable[[bool, Contact], None] | None = None
     """For the topic table: told of every peer learned (True) or forgotten."""
 

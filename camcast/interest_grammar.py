@@ -83,18 +83,22 @@ class _Token:
         return repr(self.text if len(self.text) <= _DIGITS_MAX else self.text[:_DIGITS_MAX] + "…")
 
 
-def parse_terms(text: str) -> list[Term]:
-    """Read an interest as the terms that it is the disjunction of; raises `InterestError`."""
+def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
+    """Read an interest as the terms that it is the disjunction of; raises `InterestError`.
+
+    `multiplied_max`: how many of them parentheses may be multiplied out to.
+    """
     if len(text) > TEXT_MAX:
         raise InterestError(text, TEXT_MAX + 1, f"an interest has at most {TEXT_MAX:,} characters")
-    return _Parser(text).whole()
+    return _Parser(text, multiplied_max).whole()
 
 
 class _Parser:
     """Recursive descent, one token ahead."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, multiplied_max: int) -> None:
         self._text = text
+        self._multiplied_max = multiplied_max
         self._depth = 0
         self._token = self._read(0)
 
@@ -115,9 +119,10 @@ class _Parser:
         while self._took("and"):
             begin = self._token
             factor = self._factor()
-            if len(terms) * len(factor) > TERMS_MAX:
+            if len(terms) * len(factor) > self._multiplied_max:
                 raise self._error(
-                    f"multiplied out, these are more than {TERMS_MAX:,} alternatives", begin
+                    f"multiplied out, these are more than {self._multiplied_max:,} alternatives",
+                    begin,
                 )
             pairs = (one.both(other) for one in terms for other in factor)
             terms = [term for term in pairs if term is not None]

@@ -45,24 +45,33 @@ class Term:
             return None
         return Term(high, wanted)
 
-    def covered_by(self, others: Iterable[Term]) -> bool:
+    def within(self, other: Term) -> bool:
+        """Say whether another term, by itself, matches each event that this one matches."""
+        mine = dict(self.wanted)
+        return other.topic.includes(self.topic) and all(
+            mine.get(name, ANYTHING).minus(wanted).empty for name, wanted in other.wanted
+        )
+
+    def covered_by(self, others: Iterable[Term], pieces_max: int = PIECES_MAX) -> bool:
         """Say whether each event that this term matches is matched by one of the others.
 
         Never wrongly yes. Wrongly no where the numbers left over have no float or integer among
-        them, and where it would take more than `PIECES_MAX` pieces to tell.
+        them, and where it would take more than `pieces_max` pieces to tell.
 
         An event of the very topic of this term can be matched only by terms whose topic includes
         it, which then match those of its subtopics as well. So only these count, and what is
         left is a question of attributes: whether boxes cover a box.
         """
         pieces: list[_Box] = [dict(self.wanted)]
+        looked_at = 0
         for other in others:
             if other.topic.includes(self.topic):
+                looked_at += len(pieces)
+                if looked_at > pieces_max:
+                    return False
                 pieces = [left for piece in pieces for left in _minus(piece, other)]
                 if not pieces:
                     return True
-                if len(pieces) > PIECES_MAX:
-                    return False
         return False
 
     def __str__(self) -> str:

@@ -10,7 +10,8 @@ For each community it takes part in, it holds a `Participation`: a membership (w
 topic table is a plug), one `SuperLinks` for each super-topic, a dissemination protocol, and
 the window of events seen. One discovery serves the whole process. Protocols other than CAMCAST's
 have groups of their own instead of communities, some for several topics; events that may not
-interest this process are then counted as parasites and spread, but not delivered.
+interest this process are then counted as parasites and spread, but not delivered. An interest is
+one in topics; to protocols that go by attributes, it matters what of these is wanted (`Node.want`).
 
 An event record is looked at in this order (TRUST, check order): length, fixed header, known
 community, seen, then the rest. Only an event that is new to its community is decoded.
@@ -34,6 +35,7 @@ from attrs import define, field, frozen
 from camcast import links as links_module
 from camcast import wire
 from camcast.addresses import AddressError
+from camcast.courier import NodeCourier
 from camcast.doors import (
     Backend,
     Discovery,
@@ -42,8 +44,10 @@ from camcast.doors import (
     Membership,
     MembershipContext,
 )
+from camcast.event_attributes import EventAttributes
 from camcast.events import Event, EventId, Receipt
 from camcast.identity import Contact, PeerId, known_contact
+from camcast.interests import Interest
 from camcast.links import (
     Gone,
     NewProcess,
@@ -56,9 +60,10 @@ from camcast.links import (
     read_topic,
 )
 from camcast.messages import Message
-from camcast.outbox import Deliver, Finding, Outbox, Outlet, Send, Token
+from camcast.outbox import Deliver, Finding, Outbox, Outlet, Token
 from camcast.parameters import Parameters
 from camcast.participation import Participation
+from camcast.process_interest import ProcessInterest
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.dissemination import Neighbourhood
 from camcast.protocols.protocol import Group, Protocol
@@ -114,52 +119,6 @@ class NodeCounters:
     event_copies_sent: int = 0
 
 
-class _Courier:
-    """Carries one group's copies into the node's outbox, and traces them."""
-
-    def __init__(self, node: Node, group: Topic, interests: Sequence[Topic]) -> None:
-        self._node = node
-        self._group = group.group
-        self._interests = interests
-
-    def send(self, event: Event, peers: Sequence[Contact], group: Topic | None = None) -> None:
-        """See `camcast.protocols.dissemination.Courier`."""
-        if not peers:
-            return
-        node = self._node
-        within = self._group if group is None else group.group
-        record = wire.encode_event(event, event.hops + 1, within, node.me.peer)
-        node.outbox.sends.append(Send([peer.address for peer in peers], record, False))
-        node.counters.event_copies_sent += len(peers)
-        if node.trace is not None:
-            for peer in peers:
-                node.trace_event("send", event, self._interests[0], peer.peer)
-
-    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact]) -> None:
-        """See `camcast.protocols.dissemination.Courier`."""
-        node = self._node
-        record = wire.encode_event(
-            event, event.hops + 1, topic.group, node.me.peer, node.me.address
-        )
-        node.outbox.sends.append(Send([peer.address for peer in peers], record, False))
-        node.counters.upward_sent += len(peers)
-        if node.trace is not None:
-            for peer in peers:
-                node.trace_event("upward", event, self._interests[0], peer.peer)
-
-    def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
-        """See `camcast.protocols.dissemination.Courier`."""
-        return self._node.hand_over(event, super_topic, nearest)
-
-    def membership(self, group: Topic) -> Membership | None:
-        """See `camcast.protocols.dissemination.Courier`."""
-        return self._node.membership(group)
-
-    def pass_into(self, event: Event, group: Topic) -> None:
-        """See `camcast.protocols.dissemination.Courier`."""
-        self._node.pass_into(event, group)
-
-
 class Node:
     """One process of CAMCAST; see the module's theory of operation.
 
@@ -193,6 +152,7 @@ class Node:
         self._homes: dict[GroupId, Participation] = {}
         """By the topic subscribed to, the group in which its events start."""
         self._left: dict[GroupId, Participation] = {}
+        self._attributes = EventAttributes()
         self.on_finding: Callable[[Finding], None] | None = None
         """The driver's: takes the answers of a discovery with a transport of its own, which come
         at any time, and gives them to `finding` like every other input."""
@@ -230,11 +190,13 @@ class Node:
         now: float,
         parameters: Parameters | None = None,
         super_topics: Sequence[Topic] | None = None,
+        where: Interest | None = None,
     ) -> Participation:
         """Take part in the community of `topic`; joined when the participation says so.
 
         `super_topics` defaults to super(t), none for the root; several are linked
-        independently (3.6). Joining again returns the participation that is there.
+        independently (3.6). `where`: see `want`. Joining again returns the participation that is
+        there.
         """
         self._now = now
         home = self._homes.get(topic.group)
@@ -249,22 +211,32 @@ class Node:
         for group in groups:
             participation = self._participations.get(group.topic.group)
             if participation is None:
-                self._enter(group, topic, tuple(super_topics), parameters or settings.parameters)
-            elif topic not in participation.interests:
-                participation.interests.append(topic)
+                interest = ProcessInterest(topic, where)
+                given = parameters or settings.parameters
+                self._enter(self._participate(group, interest, tuple(super_topics), given))
+            else:
+                participation.interest.want(topic, where)
         home = self._homes[topic.group] = self._participations[groups[0].topic.group]
         self._settle()
         return home
 
-    def _enter(
-        self, group: Group, topic: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
-    ) -> None:
-        participation = self._participate(group, topic, super_topics, parameters)
-        self._participations[group.topic.group] = participation
+    def want(self, topic: Topic, where: Interest | None) -> None:
+        """Want only what matches `where` of a topic that was joined; None: all of it.
+
+        Protocols that go by attributes tell others (`Protocol.selective`); no other does
+        anything else for it.
+        """
+        for participation in self._participations.values():
+            if topic in participation.interest.topics:
+                participation.interest.want(topic, where)
+
+    def _enter(self, participation: Participation) -> None:
+        topic = participation.topic
+        self._participations[topic.group] = participation
         self._joining.append(participation)
-        self._left.pop(group.topic.group, None)
-        self.discovery.announce(group.topic, self._now)
-        self.discovery.seek(group.topic, CONTACTS_WANTED, self._now)
+        self._left.pop(topic.group, None)
+        self.discovery.announce(topic, self._now)
+        self.discovery.seek(topic, CONTACTS_WANTED, self._now)
 
     def leave(self, topic: Topic, now: float) -> None:
         """Leave a community politely; events of it that still arrive are dropped."""
@@ -272,10 +244,10 @@ class Node:
         if self._homes.pop(topic.group, None) is None:
             return
         for participation in list(self._participations.values()):
-            if participation.interests == [topic]:
+            if participation.interest.topics == [topic]:
                 self._quit(participation)
-            elif topic in participation.interests:
-                participation.interests.remove(topic)
+            elif topic in participation.interest.topics:
+                participation.interest.drop(topic)
         self._settle()
         self.trace_control(now)
 
@@ -384,7 +356,7 @@ class Node:
             else:
                 # Decoded before it counts as seen: a forged copy must not poison the event.
                 event, sender = wire.decode_event(frame, start, end), wire.sender(frame, start)
-                wanted = participation.wants(event.topic)
+                wanted = participation.receivers(event)
                 if wanted:
                     counters.events += 1
                 else:
@@ -422,11 +394,10 @@ class Node:
             return 0, 0
         left_for = participation.dissemination.disseminate(event, self._now, source)
         if not participation.transit:
-            for topic in participation.interests:
-                if not participation.parasitic or topic.includes(event.topic):
-                    self.outbox.deliveries.append(Deliver(topic.group, event))
-                    if self.trace is not None:
-                        self.trace_event("deliver", event, topic)
+            for topic in participation.receivers(event):
+                self.outbox.deliveries.append(Deliver(topic.group, event))
+                if self.trace is not None:
+                    self.trace_event("deliver", event, topic)
         return left_for
 
     def membership(self, group: Topic) -> Membership | None:
@@ -523,19 +494,22 @@ class Node:
     # -- inside ----------------------------------------------------------------------------
 
     def _participate(
-        self, group: Group, interest: Topic, super_topics: tuple[Topic, ...], parameters: Parameters
+        self,
+        group: Group,
+        interest: ProcessInterest,
+        super_topics: tuple[Topic, ...],
+        parameters: Parameters,
     ) -> Participation:
         self._serial += 1
         backend, topic, serial = self._settings.backend, group.topic, self._serial
-        interests = [interest]
         membership = backend.keeper(
             MembershipContext(
                 me=self.me,
                 topic=topic,
                 rng=self._rng,
                 outlet=Outlet(self.outbox, self.me, Kind.MEMBERSHIP, topic.group, serial),
-                interests=interests,
-                watch=None if self.trace is None else partial(self._watch, interests),
+                interest=interest,
+                watch=None if self.trace is None else partial(self._watch, interest),
             ),
             self._settings.options or backend.options(),
         )
@@ -556,18 +530,20 @@ class Node:
             Neighbourhood(
                 me=self.me,
                 group=topic,
-                interests=interests,
+                interest=interest,
+                attributes=self._attributes,
                 membership=membership,
                 links=links,
                 parameters=parameters,
-                courier=_Courier(self, topic, interests),
+                courier=NodeCourier(self, topic, interest),
                 outlet=Outlet(self.outbox, self.me, Kind.PROTOCOL, topic.group, serial),
                 rng=self._rng,
             )
         )
         return Participation(
             topic=topic,
-            interests=interests,
+            interest=interest,
+            attributes=self._attributes,
             super_topics=super_topics,
             parameters=parameters,
             membership=membership,
@@ -575,6 +551,7 @@ class Node:
             dissemination=dissemination,
             transit=group.transit,
             parasitic=self._settings.protocol.parasitic,
+            selective=self._settings.protocol.selective,
             serial=serial,
         )
 
@@ -711,8 +688,8 @@ class Node:
             event = wire.decode_event(frame, start, end)
             self.trace_event("duplicate", event, community, wire.sender(frame, start))
 
-    def _watch(self, interests: Sequence[Topic], learned: bool, contact: Contact) -> None:
-        self._record("learn" if learned else "forget", interests[0], contact.peer)
+    def _watch(self, interest: ProcessInterest, learned: bool, contact: Contact) -> None:
+        self._record("learn" if learned else "forget", interest.topics[0], contact.peer)
 
     def _record(
         self,

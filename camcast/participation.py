@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import define, field
 
 from camcast.doors import Membership
+from camcast.event_attributes import EventAttributes
+from camcast.events import Event
 from camcast.links import SuperLinks
 from camcast.parameters import Parameters
+from camcast.process_interest import ProcessInterest
 from camcast.protocols.dissemination import Dissemination
 from camcast.seen import Seen
 from camcast.topics import Topic
@@ -22,8 +26,10 @@ class Participation:
 
     topic: Topic
     """The group's; in CAMCAST that of a community."""
-    interests: list[Topic]
-    """What was subscribed to through it; in CAMCAST its own topic alone."""
+    interest: ProcessInterest
+    """What is wanted through it; in CAMCAST something of its own topic alone."""
+    attributes: EventAttributes
+    """Of the events that this process has to do with."""
     super_topics: tuple[Topic, ...]
     parameters: Parameters
     membership: Membership
@@ -33,6 +39,8 @@ class Participation:
     """Whether events pass through, and are delivered in another group."""
     parasitic: bool
     """Whether events may come that do not interest this process."""
+    selective: bool
+    """Whether it also depends on their attributes which do."""
     serial: int
     """Tells its timers from those of an earlier participation in the same community."""
     seen: Seen = field(factory=Seen)
@@ -46,11 +54,19 @@ class Participation:
     @property
     def subscribed(self) -> Topic:
         """The first topic subscribed to, under which is traced what happens in the group."""
-        return self.interests[0]
+        return self.interest.topics[0]
 
-    def wants(self, topic: Topic) -> bool:
-        """Say whether an event of this topic interests the process."""
-        return not self.parasitic or any(mine.includes(topic) for mine in self.interests)
+    def receivers(self, event: Event) -> Sequence[Topic]:
+        """Return the topics whose subscribers get the event; none for a parasite.
+
+        They have the last word by their own filters, which see the value that they are given.
+        """
+        topics = self.interest.topics
+        if not self.parasitic:
+            return topics
+        if self.selective and not self.attributes.match(self.interest.whole, event):
+            return ()
+        return [topic for topic in topics if topic.includes(event.topic)]
 
     @property
     def joined(self) -> bool:

@@ -97,7 +97,8 @@ class Subscription:
         self._on_close = on_close
         self._on_lagged = on_lagged
         self._overflow = overflow
-        self._where = where
+        self.where = where
+        """What it wants of the events that it is given; None: all."""
         self._queue: deque[Received] = deque()
         self._length = queue_length
         self._unreported = 0
@@ -171,7 +172,7 @@ class Subscription:
         self.close()
 
     def _wants(self, received: Received) -> bool:
-        where = self._where
+        where = self.where
         return where is None or where.matches(received.topic, attributes_of(received.value))
 
     def _append(self, received: Received) -> None:

@@ -12,7 +12,7 @@ nearest base that it knows, else the raw bytes with the topic's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -58,6 +58,19 @@ def encode_event(event: object) -> bytes:
         raise TypedEventError(f"a {cls.__name__} cannot be sent: {error}") from error
 
 
+def sent_fields(payload: bytes) -> Mapping[str, Any]:
+    """Return the fields of a typed event as they were sent; none if it does not decode."""
+    sent = _read(payload)
+    return {} if sent is None else sent[1]
+
+
+def _read(payload: bytes) -> tuple[list[str], dict[str, Any]] | None:
+    try:
+        return msgspec.msgpack.decode(payload, type=tuple[list[str], dict[str, Any]])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 class EventDecoder:
     """Turns payloads into instances, for a subscriber to `cls` and its subclasses."""
 
@@ -67,10 +80,9 @@ class EventDecoder:
 
     def decode(self, payload: bytes) -> object:
         """Return an instance of the nearest known class, else the payload itself."""
-        try:
-            names, fields = msgspec.msgpack.decode(payload, type=tuple[list[str], dict[str, Any]])
-        except (msgspec.DecodeError, RecursionError):
+        if (sent := _read(payload)) is None:
             return payload
+        names, fields = sent
         for name in names:
             if (cls := self._class(name)) is not None:
                 try:

@@ -4,7 +4,8 @@ Theory of operation
 -------------------
 A process has a table for every level (Figure 5). In that of level 1 a line is a neighbour, in
 those above it is a subsystem with its R delegates, how many processes it has and what interests
-them. All but the own lines come from others.
+them, by topic and attributes. All but the own lines come from others; one that cannot be, such as
+of an interest that does not parse, is refused and counted.
 
 *Stamps.* Every line has a time stamp. A process raises that of its own line in level 1 once a
 period, "I am here". The process with the smallest address of a subsystem condenses the
@@ -45,11 +46,12 @@ from attrs import field, frozen, validators
 
 from camcast.doors import Backend, Membership, MembershipContext
 from camcast.identity import Contact, PeerId
+from camcast.interests import Interest
 from camcast.messages import Decoder, Message
 from camcast.peers import PeerTable
 from camcast.protocols.hpmcast_address import Address, branch
-from camcast.protocols.hpmcast_hierarchy import Hierarchy, Topics, regroup
-from camcast.protocols.hpmcast_view import Line, process_line
+from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.protocols.hpmcast_view import Line
 from membership.hpmcast_law import known_on_average
 from membership.hpmcast_messages import (
     DECODER,
@@ -101,7 +103,7 @@ class HpmcastMembership(Membership):
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
-        self._interests = context.interests
+        self._interest = context.interest
         self._options = options
         self._peers = PeerTable(context.watch)
         self._tables = Tables(context.me, Hierarchy())
@@ -133,11 +135,16 @@ class HpmcastMembership(Membership):
         """See `HierarchicalViews`."""
         return self._tables.version
 
+    @property
+    def refused(self) -> int:
+        """How many lines of others were left out, because they cannot be."""
+        return self._tables.refused
+
     def arrange(self, hierarchy: Hierarchy) -> None:
         """See `HierarchicalViews`."""
         self._tables = Tables(self._me, hierarchy)
 
-    def table(self, level: int) -> Sequence[Line[Topics]]:
+    def table(self, level: int) -> Sequence[Line[Interest]]:
         """See `HierarchicalViews`."""
         return self._tables.table(level)
 
@@ -208,7 +215,9 @@ class HpmcastMembership(Membership):
             if left:
                 delegates = tuple(self.hierarchy.address_of(one.peer) for one in left)
                 line = Line(at, delegates, entry.line.processes, entry.line.interest)
-                tables.put(level, at, Entry(entry.key, entry.stamp, entry.heard, left, line))
+                tables.put(
+                    level, at, Entry(entry.key, entry.stamp, entry.heard, left, line, entry.text)
+                )
             else:
                 tables.bury(level, at, now)
         self._settle()
@@ -379,12 +388,7 @@ class HpmcastMembership(Membership):
 
     def _put_own(self, now: float) -> None:
         """Say "I am here", and what interests this process by now."""
-        tables = self._tables
-        interest = regroup([tuple(self._interests)])
-        before = tables.entry(1, tables.address)
-        stamp = 1 if before is None else before.stamp + 1
-        line = process_line(tables.address, interest)
-        tables.put(1, tables.address, Entry(self._me.peer, stamp, now, (self._me,), line))
+        self._tables.put_own(self._me, self._interest.whole, now)
 
     def _own_news(self) -> LineNews:
         own = self._tables.entry(1, self._tables.address)

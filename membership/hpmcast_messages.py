@@ -23,7 +23,8 @@ class LineNews(Message, frozen=True):
     contacts: tuple[Contact, ...]
     """The delegates; of a process, itself."""
     processes: int
-    topics: tuple[str, ...]
+    interest: str
+    """As `camcast.interests` writes and reads it."""
 
 
 class Join(Message, tag=1, frozen=True):

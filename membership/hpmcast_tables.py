@@ -14,11 +14,12 @@ from typing import Final
 
 from attrs import define
 
+from camcast.bounded_interest import read_interest
 from camcast.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.interests import Interest, InterestError
 from camcast.protocols.hpmcast_address import Address, branch, distance
-from camcast.protocols.hpmcast_hierarchy import TOPICS_MAX, Hierarchy, Topics, regroup
-from camcast.protocols.hpmcast_view import Line, condense
-from camcast.topics import Topic, TopicError
+from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.protocols.hpmcast_view import Line, condense, process_line
 from membership.hpmcast_messages import Key, LineNews, Stamp
 
 STAMP_MAX: Final = 1 << 62  # chosen: fits MessagePack's integers, however often it is raised
@@ -36,7 +37,13 @@ class Entry:
     """When the stamp rose last, or, in level 1, the process itself was heard from."""
     contacts: tuple[Contact, ...] = ()
     """The delegates, in the line's order."""
-    line: Line[Topics] | None = None
+    line: Line[Interest] | None = None
+    text: str = ""
+    """The line's interest as it is sent, for it is sent far more often than it changes."""
+
+
+class LineError(ValueError):
+    """A line cannot be; the message says why."""
 
 
 class Tables:
@@ -47,16 +54,22 @@ class Tables:
         self.address = hierarchy.address_of(me.peer)
         self.version = 0
         """Rises whenever a line comes, goes or says something else."""
+        self.refused = 0
+        """Lines that were newer, but cannot be."""
         self._entries: dict[int, dict[Address, Entry]] = {
             level: {} for level in range(1, hierarchy.depth + 1)
         }
-        self._lines: dict[int, tuple[Line[Topics], ...]] = {}
+        self._lines: dict[int, tuple[Line[Interest], ...]] = {}
         self._contacts: dict[Address, Contact] = {}
         self._read_version = -1
+        self._versions = dict.fromkeys(self._entries, 0)
+        """As `version`, of each level."""
+        self._condensed: dict[int, tuple[int, Line[Interest], str]] = {}
+        """What a table was condensed into, and at which version of it."""
 
     # -- reading -------------------------------------------------------------------------------
 
-    def table(self, level: int) -> tuple[Line[Topics], ...]:
+    def table(self, level: int) -> tuple[Line[Interest], ...]:
         """Return the lines of a level, in the order of their branch addresses."""
         self._refresh()
         return self._lines[level]
@@ -128,40 +141,50 @@ class Tables:
 
     # -- changing ------------------------------------------------------------------------------
 
-    def read(
-        self, news: LineNews
-    ) -> tuple[Address, tuple[Contact, ...], Line[Topics] | None] | None:
-        """Return a line that somebody sent, checked and clamped; None for one that cannot be."""
-        at = self.locate(news.level, news.key)
-        if at is None or not 0 < news.stamp <= STAMP_MAX or len(news.topics) > TOPICS_MAX:
-            return None
+    def read(self, news: LineNews, at: Address, now: float) -> Entry:
+        """Return a line that somebody sent, checked and clamped; raises `LineError`."""
+        entry = Entry(news.key, news.stamp, now)
+        if not 0 < news.stamp <= STAMP_MAX:
+            raise LineError(f"a stamp of {news.stamp}")
         if not news.contacts:
-            return at, (), None
+            return entry
         by_address = {self.hierarchy.address_of(c.peer): c for c in news.contacts if c.peer}
         delegates = sorted(one for one in by_address if one[: len(at)] == at)
         delegates = delegates[: self.hierarchy.redundancy]
         if not delegates:
-            return None
-        try:
-            interest = regroup([tuple(map(Topic.parse, news.topics))])
-        except TopicError:
-            return None
+            raise LineError("no delegate is of the subsystem")
+        known = self.entry(news.level, at)
+        if known is not None and known.line is not None and known.text == news.interest:
+            interest = known.line.interest
+        else:
+            try:
+                interest = read_interest(news.interest)
+            except InterestError as error:
+                raise LineError(f"its interest: {error}") from error
         processes = max(len(delegates), min(news.processes, PROCESSES_MAX))
-        line = Line(at, tuple(delegates), 1 if news.level == 1 else processes, interest)
-        return at, tuple(by_address[one] for one in delegates), line
+        processes = 1 if news.level == 1 else processes
+        entry.contacts = tuple(by_address[one] for one in delegates)
+        entry.line = Line(at, tuple(delegates), processes, interest)
+        entry.text = news.interest
+        return entry
 
     def take(self, news: LineNews, now: float) -> bool:
         """Put in a line that is newer than the one here; say whether it was."""
-        known = self.locate(news.level, news.key)
-        entry = None if known is None else self.entry(news.level, known)
-        if entry is not None and news.stamp <= entry.stamp:
+        at = self.locate(news.level, news.key)
+        if at is None:
+            self.refused += 1
             return False
-        if (read := self.read(news)) is None:
+        before = self.entry(news.level, at)
+        if before is not None and news.stamp <= before.stamp:
             return False
-        at, contacts, line = read
-        if entry is None and len(self._entries[news.level]) >= MEMBERS_MAX:
+        try:
+            entry = self.read(news, at, now)
+        except LineError:
+            self.refused += 1
             return False
-        self.put(news.level, at, Entry(news.key, news.stamp, now, contacts, line))
+        if before is None and len(self._entries[news.level]) >= MEMBERS_MAX:
+            return False
+        self.put(news.level, at, entry)
         return True
 
     def put(self, level: int, at: Address, entry: Entry) -> None:
@@ -170,6 +193,17 @@ class Tables:
         self._entries[level][at] = entry
         if before is None or before.line != entry.line or before.contacts != entry.contacts:
             self.version += 1
+            self._versions[level] += 1
+
+    def put_own(self, contact: Contact, interest: Interest, now: float) -> None:
+        """Raise the stamp of this process's own line, with what interests it by now."""
+        before = self.entry(1, self.address)
+        stamp = 1 if before is None else before.stamp + 1
+        if before is not None and before.line is not None and before.line.interest is interest:
+            line, text = before.line, before.text
+        else:
+            line, text = process_line(self.address, interest), str(interest)
+        self.put(1, self.address, Entry(contact.peer, stamp, now, (contact,), line, text))
 
     def bury(self, level: int, at: Address, now: float) -> None:
         """Note that whoever a line stood for is gone."""
@@ -184,12 +218,22 @@ class Tables:
 
     def vouch(self, level: int, now: float) -> None:
         """Condense the table of a level into the line that stands for it, as of now (4.2.2)."""
-        line = condense(self.table(level), self.hierarchy.redundancy, regroup)
+        line, text = self._condense(level)
         known = self.contacts()
         before = self.entry(level + 1, line.branch)
         stamp = 1 if before is None else before.stamp + 1
         contacts = tuple(known[one] for one in line.delegates)
-        self.put(level + 1, line.branch, Entry(line.branch[-1], stamp, now, contacts, line))
+        self.put(level + 1, line.branch, Entry(line.branch[-1], stamp, now, contacts, line, text))
+
+    def _condense(self, level: int) -> tuple[Line[Interest], str]:
+        """Return the line that a table is above it, and its interest's text; anew if need be."""
+        version = self._versions[level]
+        known = self._condensed.get(level)
+        if known is None or known[0] != version:
+            regroup = self.hierarchy.regroup(level + 1)
+            line = condense(self.table(level), self.hierarchy.redundancy, regroup)
+            known = self._condensed[level] = (version, line, str(line.interest))
+        return known[1:]
 
     def _refresh(self) -> None:
         if self._read_version == self.version:
@@ -208,6 +252,5 @@ def write(level: int, entry: Entry) -> LineNews:
     """Return an entry as it is sent."""
     line = entry.line
     if line is None:
-        return LineNews(level, entry.key, entry.stamp, (), 0, ())
-    topics = tuple(topic.name for topic in line.interest)
-    return LineNews(level, entry.key, entry.stamp, entry.contacts, line.processes, topics)
+        return LineNews(level, entry.key, entry.stamp, (), 0, "")
+    return LineNews(level, entry.key, entry.stamp, entry.contacts, line.processes, entry.text)

@@ -10,6 +10,7 @@ from random import Random
 
 from camcast.events import Event, Receipt
 from camcast.identity import Contact, new_peer_id
+from camcast.interests import Interest
 from camcast.live.pipes import BindError, InputPipe, OutputPipes
 from camcast.node import Node, Settings
 from camcast.outbox import Finding, Token
@@ -51,10 +52,14 @@ class Runner:
         self.node.on_finding = self._found
 
     def join(
-        self, topic: Topic, parameters: Parameters | None, super_topics: Sequence[Topic] | None
+        self,
+        topic: Topic,
+        parameters: Parameters | None,
+        super_topics: Sequence[Topic] | None,
+        where: Interest | None,
     ) -> Participation:
         """See `Node.join`."""
-        participation = self.node.join(topic, self._loop.time(), parameters, super_topics)
+        participation = self.node.join(topic, self._loop.time(), parameters, super_topics, where)
         self._drain()
         return participation
 

@@ -257,7 +257,7 @@ class Coverage:
     """Whom an event reaches."""
 
     gamma_total: float
-    """Γ, of Equation 1."""
+    """Γ of Equation 1; with loss, Γ times the probability that a copy takes effect."""
     threshold: float
     """The Γ from which events percolate."""
     receivers_infinite: float
@@ -284,23 +284,27 @@ class Coverage:
         return {name: None if value == inf else value for name, value in values.items()}
 
 
-def coverage(degrees: Degrees, nodes: int, sigma: float, gamma: float) -> Coverage:
-    """Return whom an event reaches in a network of `nodes` nodes with these degrees.
+def coverage(
+    degrees: Degrees, nodes: int, sigma: float, gamma: float, arrival: float = 1.0
+) -> Coverage:
+    """Return whom an event reaches in a network of `nodes` living nodes with these degrees.
 
-    Raises `ValueError` for a probability outside [0, 1].
+    `arrival` is the probability that a neighbour lives and a copy to it arrives; the paper has
+    neither loss nor crashes. Raises `ValueError` for a probability outside [0, 1].
     """
-    for name, probability in (("sigma", sigma), ("gamma", gamma)):
+    for name, probability in (("sigma", sigma), ("gamma", gamma), ("arrival", arrival)):
         if not 0 <= probability <= 1:
             raise ValueError(f"{name} is a probability from 0 to 1, not {probability:g}")
-    total = forwarding(sigma, gamma)
+    total = arrival * forwarding(sigma, gamma)
     receivers = mean_receivers(degrees, total)
     dies = _least_root(lambda u: _forward(degrees.q, total, u))
-    back = _least_root(lambda v: _backward(degrees.q, sigma, gamma, v))
     ended, ended_slope = _forward(degrees.p, total, dies)
     _, successors = _forward(degrees.q, total, dies)
     percolates = 1 - ended if receivers == inf else 0.0
-    missed_subscriber, _ = _with_slope(degrees.p, back)
-    missed_other, _ = _with_slope(degrees.p, 1 - gamma + gamma * back)
+    missed_subscriber, missed_other = (
+        _with_slope(degrees.p, missed)[0]
+        for missed in missed_by_link(degrees, sigma, gamma, arrival)
+    )
     found = 1 - missed_subscriber if percolates else 0.0
     reached = sigma * found + (1 - sigma) * (1 - missed_other) if percolates else 0.0
     if receivers == inf:
@@ -319,7 +323,7 @@ def coverage(degrees: Degrees, nodes: int, sigma: float, gamma: float) -> Covera
         subscribers=min(
             sigma * nodes,
             sigma * (nodes * percolates * found + ended)
-            + (others * sigma / total if sigma else 0.0),
+            + (others * sigma / forwarding(sigma, gamma) if sigma else 0.0),
         ),
     )
 
@@ -330,12 +334,23 @@ def _forward(law: Law, gamma_total: float, u: float) -> tuple[float, float]:
     return value, gamma_total * slope
 
 
-def _backward(q: Law, sigma: float, gamma: float, v: float) -> tuple[float, float]:
-    """Return sigma G→(v) + (1 - sigma) G→(1 - gamma + gamma v), and its derivative."""
-    subscriber, subscriber_slope = _with_slope(q, v)
-    other, other_slope = _with_slope(q, 1 - gamma + gamma * v)
-    slope = sigma * subscriber_slope + (1 - sigma) * gamma * other_slope
-    return sigma * subscriber + (1 - sigma) * other, slope
+def missed_by_link(
+    degrees: Degrees, sigma: float, gamma: float, arrival: float = 1.0
+) -> tuple[float, float]:
+    """Return how probably a link does not bring an event that percolates to one of its ends.
+
+    To a subscriber, v of the module's text, and to another node, 1 - gamma + gamma v; with loss,
+    v itself is thinned alike.
+    """
+    q = degrees.q
+
+    def back(v: float) -> tuple[float, float]:
+        subscriber, other = _forward(q, arrival, v), _forward(q, arrival * gamma, v)
+        value, slope = (sigma * s + (1 - sigma) * o for s, o in zip(subscriber, other, strict=True))
+        return value, slope
+
+    brings = 1 - _least_root(back)
+    return 1 - arrival * brings, 1 - arrival * gamma * brings
 
 
 def _with_slope(law: Law, x: float) -> tuple[float, float]:

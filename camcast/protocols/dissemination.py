@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Protocol
 from attrs import frozen
 
 from camcast.doors import Membership
+from camcast.event_attributes import EventAttributes
 from camcast.events import Event
 from camcast.identity import Contact, PeerId
 from camcast.links import SuperLinks
 from camcast.messages import Decoder
 from camcast.outbox import Outlet
 from camcast.parameters import Parameters
+from camcast.process_interest import ProcessInterest
 from camcast.topics import Topic
 
 
@@ -48,8 +50,10 @@ class Neighbourhood:
 
     me: Contact
     group: Topic
-    interests: Sequence[Topic]
-    """What this process has subscribed to through this group; changes as it subscribes."""
+    interest: ProcessInterest
+    """What this process wants through this group; changes as it subscribes."""
+    attributes: EventAttributes
+    """Of the events that this process has to do with."""
     membership: Membership
     links: Sequence[SuperLinks]
     parameters: Parameters

@@ -8,12 +8,15 @@ behind it. `camcast.models.hpmcast_parasites` says how often.
 The paper's four degrees, from the subscriber up: any method (here: the application's own code),
 comparisons of attributes (an `Interest`), the more certain of these, conformance to a type (here: a
 topic). Subscribers still get what they asked for: their own process compares precisely.
+`membership.hpmcast` condenses its tables so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
+from camcast.bounded_interest import union_of
 from camcast.interest_term import Term
 from camcast.interests import Interest
 from camcast.topics import Topic
@@ -58,6 +61,15 @@ def weakened(interest: Interest, accuracy: Accuracy) -> Interest:
         )
         related.setdefault(general, []).append(term)
     return Interest([_agreed(topic, terms) for topic, terms in related.items()])
+
+
+def condensed(interests: Sequence[Interest], accuracy: Accuracy) -> Interest:
+    """Return one interest of this accuracy which covers all of them, and is not too large.
+
+    The first of the three operations of 4.2.2, "Regroup patterns [...] in a way which avoids
+    redundancies". There is at least one interest.
+    """
+    return weakened(union_of(interests), accuracy)
 
 
 def _agreed(topic: Topic, terms: list[Term]) -> Term:

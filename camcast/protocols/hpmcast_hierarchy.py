@@ -7,31 +7,29 @@ Readings
   what is left. So everybody knows everybody's address from its contact, no two processes have
   the same one, and identities, being random, spread over all subsystems alike. A group of level 1
   then grows with the system, to n/a^(l-1) processes, instead of being limited to a_0.
-* *Interests* are topics, as those of all groups are (`Neighbourhood.interests`). Comparisons of
-  attributes stay with the subscriber, the first degree of 6.1.1.
+* *Interests* of lines are of topics and attributes. The tables of higher levels have weaker ones
+  (6.1.1), as `camcast.protocols.hpmcast_coverage` says; so has a line whose interest would be too
+  large (`camcast.bounded_interest`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from functools import lru_cache, partial
+from typing import Final, Protocol, runtime_checkable
 
 from attrs import field, frozen, validators
 
 from camcast.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.interests import Interest
 from camcast.protocols.hpmcast_address import DIGITS_MAX, Address, AddressSpace
-from camcast.protocols.hpmcast_view import Line
-from camcast.topics import Topic
+from camcast.protocols.hpmcast_coverage import accuracy_of, condensed
+from camcast.protocols.hpmcast_view import Line, Union
 
 ARITY_MAX: Final = 4096  # chosen: bounds the lines of a table that strangers send
 REDUNDANCY_MAX: Final = 64  # chosen: likewise, the delegates of a line
-TOPICS_MAX: Final = 64  # chosen: bounds a line; 2 kB of newsgroup names
 
 _BRANCHES_MAX: Final = 2**64  # chosen: leaves x(0) half of an identity's 128 bits
-
-Topics: TypeAlias = tuple[Topic, ...]
-"""The interest of a line: topics of which none includes another, in order."""
 
 
 @frozen(kw_only=True)
@@ -64,6 +62,10 @@ class Hierarchy:
         """Return the address of a process."""
         return _address(peer, self.arity, self.depth)
 
+    def regroup(self, level: int) -> Union[Interest]:
+        """Return how interests become that of a line of a level's table (4.2.2, 6.1.1)."""
+        return partial(condensed, accuracy=accuracy_of(level, self.depth))
+
 
 # chosen: 16,384 addresses, some 5 MB: as many as `camcast.identity` remembers contacts. A bound,
 # because peers feed this table.
@@ -74,25 +76,6 @@ def _address(peer: PeerId, arity: int, depth: int) -> Address:
         rest, digit = divmod(rest, arity)
         digits.append(digit)
     return (*digits, rest)
-
-
-def regroup(interests: Sequence[Topics]) -> Topics:
-    """Return the topics that interest anybody, none of them included in another (4.2.2).
-
-    Of more than `TOPICS_MAX` the deepest are replaced by their super-topics until they are few: a
-    weaker filter, which covers the precise one (6.1.1).
-    """
-    topics = sorted({topic: None for interest in interests for topic in interest})
-    while True:
-        kept: list[Topic] = []
-        for topic in topics:  # a topic comes right before what it includes
-            if not (kept and kept[-1].includes(topic)):
-                kept.append(topic)
-        if len(kept) <= TOPICS_MAX:
-            return tuple(kept)
-        deepest = max(topic.level for topic in kept)
-        wider = (t.super_topic if t.level == deepest else t for t in kept)
-        topics = sorted(dict.fromkeys(topic for topic in wider if topic is not None))
 
 
 @runtime_checkable
@@ -110,7 +93,7 @@ class HierarchicalViews(Protocol):
     def arrange(self, hierarchy: Hierarchy) -> None:
         """Set the hierarchy, before anybody joins."""
 
-    def table(self, level: int) -> Sequence[Line[Topics]]:
+    def table(self, level: int) -> Sequence[Line[Interest]]:
         """Return the table of a level from 1 to l, in the order of its branch addresses."""
 
     def contact(self, address: Address) -> Contact:

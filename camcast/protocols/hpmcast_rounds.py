@@ -155,10 +155,13 @@ class LevelGossip(Generic[E, P]):
         """Execute HPMCAST (line 24): gossip the event from the topmost level down."""
         self.begin(event, self._levels)
 
-    def begin(self, event: E, level: int) -> None:
-        """Gossip an event that is new here from this level down, in its first round."""
+    def begin(self, event: E, level: int, others: int = 0) -> None:
+        """Gossip an event that is new here from this level down, in its first round.
+
+        `others` counts who has the event besides those whom it interests, if there are any.
+        """
         if not self.knows(event):
-            self._buffer(event, level)
+            self._buffer(event, level, others)
 
     def forget(self, event: E) -> None:
         """Gossip the event no longer, for want of room."""
@@ -217,8 +220,10 @@ class LevelGossip(Generic[E, P]):
             if at.wanted[place]
         ]
 
-    def _buffer(self, event: E, level: int) -> None:
-        self._gossips[level][event] = _Buffered(self._audience(level, event).share, 0)
+    def _buffer(self, event: E, level: int, others: int = 0) -> None:
+        at = self._audience(level, event)
+        share = min(1.0, at.share + others / len(at.processes)) if at.share else 0.0
+        self._gossips[level][event] = _Buffered(share, 0)
 
     def _end(self, event: E) -> None:
         if len(self._ended) >= ENDED_MAX:

@@ -68,7 +68,7 @@ class _Percolation(Dissemination):
 
     def _tell(self) -> None:
         options = self._options
-        subscribed = tuple(topic.name for topic in self._at.interests)
+        subscribed = tuple(topic.name for topic in self._at.interest.topics)
         self._ticks += 1
         if subscribed != self._last_told or self._ticks % options.ticks_of_a_refresh == 0:
             self._last_told = subscribed

@@ -32,6 +32,7 @@ class Pmcast(Protocol):
     source: ClassVar[str] = "002, 2.2"
     membership: ClassVar[str | None] = "hpmcast"
     parasitic: ClassVar[bool] = True  # while others believe in an interest that has ended
+    selective: ClassVar[bool] = True
 
     fan_out: int = field(default=3, validator=validators.ge(1))
     """F: processes chosen in a period, of whom the interested get a copy. chosen: as hpmcast's"""

@@ -45,6 +45,9 @@ class Protocol(ABC):
     parasitic: ClassVar[bool] = False
     """Whether events reach processes that are not interested: they are counted, and dropped
     instead of delivered."""
+    selective: ClassVar[bool] = False
+    """Whether processes tell each other what they want of attributes, too, and events are sent by
+    that: one that they do not want is a parasite then. With others topics decide."""
 
     def adapt(self, backend: Backend) -> Backend:
         """Return a backend as this protocol needs it; most take it as it is."""

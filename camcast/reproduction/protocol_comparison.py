@@ -44,7 +44,7 @@ EFFORTS: Final[Mapping[str, tuple[Mapping[str, float], ...]]] = {
     "hierarchical": FAN_OUTS,
     "rfpbcast": tuple({"constant": float(c)} for c in (0, 1, 2, 3, 4, 6, 8)),
     # Of F random processes it sends to those that are interested: of few, F must be large.
-    "pmcast": tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64)),
+    "pmcast": tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64, 128, 256)),
     "hpmcast": tuple({"fan_out": f} for f in (2, 3, 4, 5, 6, 8)),
     "percolation": tuple({"gamma": g} for g in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
 }
@@ -97,9 +97,10 @@ class Cost:
     """The share of expected deliveries that happened."""
     deliveries: int
     parasites: int
-    """First copies at processes that are not interested in their topic."""
+    """First copies at processes that are not interested in their topic; with protocols that go by
+    attributes, also at those that do not want theirs."""
     filtered: int
-    """Events of the right topic, but not the wanted attributes."""
+    """Events of the right topic, but not the wanted attributes, with protocols that go by topic."""
     event_copies: int
     control_copies: int
     """Messages of membership, links and protocol, from the first join on."""

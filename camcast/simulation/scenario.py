@@ -187,7 +187,8 @@ class VirtualScenario:
     gateway or bootstrap node; ``census``: an ideal directory."""
     constraints: tuple[str, ...] = ()
     """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
-    everything (`camcast.interests`). Events that do not match are received, but not delivered."""
+    everything (`camcast.interests`). Protocols that go by attributes are told. Events that do not
+    match may be received, but are not delivered."""
     join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
     """Between two joins, the root community first. chosen: 50 a second."""
     settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)

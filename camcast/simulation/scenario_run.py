@@ -68,7 +68,8 @@ class VirtualOutcome:
     table_entries: float
     """Peers in the tables of a process that lives at the end, in all its groups and links."""
     filtered: int
-    """Events that came to members of their communities whose constraints they do not meet."""
+    """Events given to members of their communities whose constraints they do not meet; none with
+    protocols that go by attributes (`Protocol.selective`), where they are parasites."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
     """Of all deliveries but the publishers' own."""
@@ -125,7 +126,7 @@ class _Run:
         if scenario.discovery == "kademlia":  # asyncio inside
             datagrams = DatagramNetwork(self._network.queue, self._network.weather)
             self._loop = VirtualLoop(datagrams)
-        self._constraints = [c and Interest.parse(c) for c in scenario.constraints]
+        self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
         self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = 0
         self._event_copies = 0
@@ -257,10 +258,15 @@ class _Run:
     def _open(self, process: Process, topic: Topic | None = None) -> None:
         """Let a process that has started join its community, and its discovery open."""
         if topic is not None:
-            self._network.do(process, partial(_join, topic))
+            self._network.do(process, partial(_join, topic, self._where_of(process)))
         if self._loop is not None:
             with self._loop.host(process.number):
                 self._loop.create_task(process.node.discovery.open())
+
+    def _where_of(self, process: Process) -> Interest | None:
+        """Return what a process wants of attributes; hosts take the constraints in turn."""
+        constraints = self._constraints
+        return constraints[process.number % len(constraints)] if constraints else None
 
     def _crash(self, process: Process) -> None:
         self._directory.strike(self._topics[process.number], process.me)
@@ -344,7 +350,7 @@ class _Run:
         if not self._constraints:
             return ()
         attributes = attributes_of(payload)
-        met = [not wanted or wanted.matches(topic, attributes) for wanted in self._constraints]
+        met = [one is None or one.matches(topic, attributes) for one in self._constraints]
         unwanted = [
             key for key, number in self._hosts.items() if not met[number % len(self._constraints)]
         ]
@@ -452,8 +458,8 @@ class _Run:
         )
 
 
-def _join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
+def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
+    node.join(topic, now, where=where)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:

@@ -144,8 +144,6 @@ def test_camcast_is_a_protocol_too(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--protocol", "hpmcast"], 1, "`camcast simulate hpmcast`"),
-        (["--protocol", "percolation"], 1, "`camcast simulate percolation`"),
         (["--protocol", "nope"], 2, "there are: camcast, broadcast"),
         (["--protocol-set", "clusters=2"], 1, "--protocol broadcast, multicast, hierarchical"),
         (["--protocol", "hierarchical", "--clusters", "2"], 1, "--protocol-set clusters=N"),

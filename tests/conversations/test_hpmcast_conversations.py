@@ -2,7 +2,7 @@
 
 Processes are n1, n2… in the order of their start; with arity 2 and two levels, n1, n3 and n5 are
 the subsystem 1, n2 and n4 the subsystem 0. Messages take 0.01 s. A line is shown as its branch
-address, its stamp, its delegates and its topics; a stamp alone as it is in `Gossip`.
+address, its stamp, its delegates and its interest; a stamp alone as it is in `Gossip`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Story:
         self._started = 0
         self.world.network.on_send = self._take
 
-    def join(self, topic: str = ".a", seconds: float = 0.2) -> Process:
+    def join(self, topic: str = ".a", seconds: float = 0.2, where: str = "") -> Process:
         self._started += 1
         number = self._started
-        process = self.world.start(topic, gap=0.0, peer=PeerId(number.to_bytes(16)))
+        process = self.world.start(topic, gap=0.0, peer=PeerId(number.to_bytes(16)), where=where)
         self.world.network.run(seconds)
         return process
 
@@ -69,7 +69,7 @@ class Story:
             lines = " | ".join(
                 f"{'.'.join(map(str, line.branch))}: "
                 + " ".join(name_of(membership.contact(one).address) for one in line.delegates)
-                + f" of {line.processes} {' '.join(t.name for t in line.interest)}"
+                + f" of {line.processes} {line.interest}"
                 for line in membership.table(level)
             )
             name = name_of(process.me.address)
@@ -104,7 +104,7 @@ class Story:
 
     def _line(self, line: LineNews) -> str:
         who = " ".join(name_of(contact.address) for contact in line.contacts)
-        said = f"{who} {' '.join(line.topics)}" if who else "gone"
+        said = f"{who} {line.interest}" if who else "gone"
         return f"{self._key(line.level, line.key)}@{line.stamp} {said}"
 
     def _key(self, level: int, key: Key) -> str:
@@ -193,7 +193,34 @@ def event(story: Story) -> None:
     story.show(Gossip, Visit, Update, "Event")
 
 
-SCENARIOS: tuple[Callable[[Story], None], ...] = (join, period, leave, crash, event)
+def attributes(story: Story) -> None:
+    """Interests in attributes: precise among neighbours, weaker above (002, 4.2.2, 6.1.1).
+
+    Of the subsystem 0 n2 wants what n4 wants, and more. Those of 1 want different attributes, on
+    which they do not agree: their line names the topic only.
+    """
+    wheres = ("km < 30", "mag > 2", "mag > 4", "mag > 4 and km < 30", "km < 9")
+    processes = [story.join(where=where) for where in wheres]
+    story.skip(6.0)
+    story.tables(processes[0])
+    story.tables(processes[1])
+    story.say("n1 publishes mag 3, km 50, which only n2 wants; n3 is a delegate of 1")
+    story.world.publish(processes[0], ".a", b'{"mag": 3, "km": 50}')
+    story.world.network.run(1.5)
+    story.show(Gossip, Visit, Update, "Event")
+    story.say("n2 wants mag > 4 only")
+    story.world.want(processes[1], ".a", "mag > 4")
+    story.world.network.run(1.0)
+    story.show(Gossip, Visit)
+    story.skip(4.0)
+    story.tables(processes[0])
+    story.say("n3 publishes the same again")
+    story.world.publish(processes[2], ".a", b'{"mag": 3, "km": 50}')
+    story.world.network.run(1.5)
+    story.show(Gossip, Visit, Update, "Event")
+
+
+SCENARIOS: tuple[Callable[[Story], None], ...] = (join, period, leave, crash, event, attributes)
 
 
 def written(scenario: Callable[[Story], None]) -> str:

@@ -9,11 +9,14 @@ from random import Random
 
 from camcast.events import EventId
 from camcast.identity import PeerId
+from camcast.interests import Interest
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver
 from camcast.protocols.catalogue import backend_for, find_protocol
-from camcast.protocols.hpmcast_hierarchy import Hierarchy, regroup
-from camcast.protocols.hpmcast_view import tables
+from camcast.protocols.hpmcast_address import Address, branch
+from camcast.protocols.hpmcast_coverage import accuracy_of, weakened
+from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.protocols.hpmcast_view import Line, elect
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Climate, Constant
@@ -40,14 +43,20 @@ class World:
         backend = backend_for(chosen, "hpmcast")
         self.settings = Settings(backend=backend, discovery=self.census.discovery, protocol=chosen)
         self.topics: dict[PeerId, tuple[Topic, ...]] = {}
+        self.wheres: dict[PeerId, str] = {}
+        """What those want of attributes who do not want everything."""
         self.delivered: dict[EventId, dict[PeerId, int]] = {}
         """How often, by event and process."""
 
-    def start(self, *topics: str, gap: float = 0.02, peer: PeerId | None = None) -> Process:
+    def start(
+        self, *topics: str, gap: float = 0.02, peer: PeerId | None = None, where: str = ""
+    ) -> Process:
         process = self.network.start(self.settings, peer=peer)
+        if where:
+            self.wheres[process.me.peer] = where
         self.topics[process.me.peer] = tuple(map(Topic.parse, topics))
         for topic in self.topics[process.me.peer]:
-            self.network.do(process, partial(_join, topic))
+            self.network.do(process, partial(_join, topic, where))
         self.network.run(gap)
         return process
 
@@ -75,9 +84,14 @@ class World:
         self.network.run(1.0)
         self.network.crash(process)
 
-    def publish(self, process: Process, topic: str) -> EventId:
+    def want(self, process: Process, topic: str, where: str) -> None:
+        """Let a process want something else of the attributes of a topic; "" is everything."""
+        process.node.want(Topic.parse(topic), Interest.parse(where) if where else None)
+        self.wheres[process.me.peer] = where
+
+    def publish(self, process: Process, topic: str, payload: bytes = b"!") -> EventId:
         receipt = self.network.do(
-            process, lambda node, now: node.publish(Topic.parse(topic), b"!", now)
+            process, lambda node, now: node.publish(Topic.parse(topic), payload, now)
         )
         return receipt.id
 
@@ -85,17 +99,22 @@ class World:
         """Return which tables are not what they should be, by process and level."""
         hierarchy = self.hierarchy
         living = {
-            hierarchy.address_of(process.me.peer): regroup([self.topics[process.me.peer]])
-            for process in self.network
+            hierarchy.address_of(process.me.peer): self.wanted(process) for process in self.network
         }
         return [
             f"{process.me}, level {level}"
             for process in self.network
-            for level, table in tables(
-                hierarchy.address_of(process.me.peer), living, hierarchy.redundancy, regroup
-            ).items()
-            if tuple(views(process).table(level)) != table
+            for level in range(1, hierarchy.depth + 1)
+            if list(views(process).table(level))
+            != true_table(hierarchy, living, hierarchy.address_of(process.me.peer), level)
         ]
+
+    def wanted(self, process: Process) -> Interest:
+        """Return what a process wants."""
+        where = self.wheres.get(process.me.peer)
+        topics = self.topics[process.me.peer]
+        terms = [f"{topic} and ({where})" if where else str(topic) for topic in topics]
+        return Interest.parse(" or ".join(terms))
 
     def until_right(self, seconds_max: float) -> float:
         """Let time pass until all tables of all processes are right; return how much."""
@@ -120,8 +139,33 @@ def views(process: Process) -> HpmcastMembership:
     return participation.membership
 
 
-def _join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
+def true_table(
+    hierarchy: Hierarchy, members: Mapping[Address, Interest], owner: Address, level: int
+) -> list[Line[Interest]]:
+    """Return a table, from all members at once: what its lines want is weakened level by level."""
+    found: dict[Address, list[Address]] = {}
+    for one in sorted(members):
+        if branch(one, level) == branch(owner, level):
+            found.setdefault(branch(one, level - 1), []).append(one)
+    return [
+        Line(
+            at, elect(inside, hierarchy.redundancy), len(inside), _together(hierarchy, members, at)
+        )
+        for at, inside in found.items()
+    ]
+
+
+def _together(hierarchy: Hierarchy, members: Mapping[Address, Interest], at: Address) -> Interest:
+    if len(at) == hierarchy.depth:
+        return members[at]
+    level = hierarchy.depth - len(at)
+    below = dict.fromkeys(one[: len(at) + 1] for one in sorted(members) if one[: len(at)] == at)
+    first, *others = (_together(hierarchy, members, one) for one in below)
+    return weakened(first.union(*others), accuracy_of(level + 1, hierarchy.depth))
+
+
+def _join(topic: Topic, where: str, node: Node, now: float) -> None:
+    node.join(topic, now, where=Interest.parse(where) if where else None)
 
 
 def _leave(topic: Topic, node: Node, now: float) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from camcast import CommunityManager, Received
+from camcast import Community, CommunityManager, Received, Subscription
 from camcast.doors import OptionError
 from camcast.experiment.conductor import Outcome, conduct
 from camcast.experiment.output import OutputFolder
@@ -17,6 +18,7 @@ from camcast.experiment.progress import Progress
 from camcast.experiment.scenario import Scenario
 from camcast.experiment.workload import Workload
 from camcast.topics import Topic
+from membership.hpmcast import HpmcastMembership
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
 
@@ -95,6 +97,64 @@ async def _come_and_go() -> None:
     assert [received.payload for received in got] == [b"goal"]
     assert asyncio.all_tasks() == before
     gc.collect()  # a forgotten task would complain
+
+
+@pytest.mark.parametrize(("protocol", "options"), [("hpmcast", {"depth": 1}), ("pmcast", {})])
+def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_changes(
+    protocol: str, options: dict[str, object]
+) -> None:
+    """In one level, for in several the lines depend on the random identities."""
+    asyncio.run(_attributes(protocol, options))
+
+
+async def _attributes(protocol: str, options: dict[str, object]) -> None:
+    def manager(gateway: str | None) -> CommunityManager:
+        return CommunityManager(
+            gateways=[gateway] if gateway else (),
+            protocol=protocol,
+            protocol_options={"fan_out": 4, "period_seconds": 0.02} | options,
+            options={"gossip_seconds": 0.1},
+        )
+
+    async def known(here: Community, *wanted: str) -> None:
+        """Wait until a process knows what everybody wants, itself included."""
+        async with asyncio.timeout(10):
+            while True:
+                membership = here._participation and here._participation.membership
+                assert isinstance(membership, HpmcastMembership)
+                if sorted(str(line.interest) for line in membership.table(1)) == sorted(wanted):
+                    return
+                await asyncio.sleep(0.01)
+
+    async def got(subscription: Subscription, wanted: int) -> list[int]:
+        async with asyncio.timeout(10):
+            return [json.loads((await anext(subscription)).payload)["mag"] for _ in range(wanted)]  # type: ignore[union-attr]  # nothing is missed
+
+    async with manager(None) as first:
+        here = await first.join(NEWS)
+        async with manager(first.address) as second, manager(first.address) as third:
+            strong = second.community(NEWS).subscribe(where="mag >= 5")
+            some = third.community(NEWS).subscribe(where="mag >= 2")
+            await second.community(NEWS).ready(2)
+            await third.community(NEWS).ready(2)
+            await known(here, NEWS, ".news and mag >= 5", ".news and mag >= 2")
+            for mag in (1, 3, 6):
+                await here.publish(json.dumps({"mag": mag}).encode())
+            assert sorted(await got(some, 2)) == [3, 6]
+            assert await got(strong, 1) == [6]
+            assert (second.counters.parasites, third.counters.parasites) == (0, 0)
+            assert (second.counters.events, third.counters.events) == (1, 2)
+            weak = second.community(NEWS).subscribe(where="mag < 2")
+            await known(here, NEWS, ".news and mag < 2 or .news and mag >= 5", ".news and mag >= 2")
+            strong.close()
+            await known(here, NEWS, ".news and mag < 2", ".news and mag >= 2")
+            for mag in (1, 3, 6):
+                await here.publish(json.dumps({"mag": mag}).encode())
+            assert await got(weak, 1) == [1]
+            assert sorted(await got(some, 2)) == [3, 6]
+            assert (second.counters.events, third.counters.events) == (2, 4)
+            second.community(NEWS).subscribe()
+            await known(here, NEWS, NEWS, ".news and mag >= 2")
 
 
 def test_a_wrong_option_is_named() -> None:

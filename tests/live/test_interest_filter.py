@@ -42,6 +42,31 @@ async def rest(subscription: Subscription) -> list[Any]:
 
 
 @live
+async def test_a_process_wants_what_its_subscriptions_want_together() -> None:
+    """What hpmcast tells others; after the last one a publisher wants all, as any member."""
+    async with CommunityManager() as manager:
+        quakes = manager.community(".quakes")
+
+        def wanted() -> str:
+            assert quakes._participation is not None
+            return str(quakes._participation.interest.whole)
+
+        strong = quakes.subscribe(where="mag >= 5")
+        assert wanted() == ".quakes and mag >= 5"
+        weak = quakes.subscribe(where="mag >= 2")
+        assert wanted() == ".quakes and mag >= 2"
+        everything = quakes.subscribe()
+        assert wanted() == ".quakes"
+        everything.close()
+        assert wanted() == ".quakes and mag >= 2"
+        quakes.unsubscribe(weak)
+        assert wanted() == ".quakes and mag >= 5"
+        await quakes.publish(b"{}")
+        strong.close()
+        assert wanted() == ".quakes"
+
+
+@live
 async def test_each_subscription_has_a_filter_of_its_own() -> None:
     async with CommunityManager() as manager:
         quakes = await manager.join(Quake)

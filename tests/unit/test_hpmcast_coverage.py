@@ -37,7 +37,10 @@ def test_a_weaker_filter_covers_the_precise_one(interest: Interest, other: Inter
     for accuracy in Accuracy:  # a line is condensed from weakened ones, or weakened at the end
         both = weakened(interest.union(other), accuracy)
         assert weakened(both, accuracy) == both
-        assert both.covers(weakened(interest, accuracy))
+        one, two = weakened(interest, accuracy), weakened(other, accuracy)
+        for line in (both, one.union(two), weakened(one.union(two), accuracy)):
+            assert line.covers(interest)
+            assert line.covers(other)
 
 
 @given(

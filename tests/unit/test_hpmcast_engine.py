@@ -14,18 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast import messages
+from camcast.bounded_interest import BYTES_MAX
 from camcast.doors import Membership, MembershipContext, OptionError, find_backend
+from camcast.event_attributes import EventAttributes
 from camcast.events import Event, EventId
 from camcast.identity import Contact, PeerId
+from camcast.interests import Interest
 from camcast.node import Node, Settings
 from camcast.outbox import Outbox, Outlet
 from camcast.parameters import Parameters
-from camcast.protocols import hpmcast
+from camcast.process_interest import ProcessInterest
+from camcast.protocols import hpmcast, hpmcast_audience
 from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.protocols.dissemination import Neighbourhood
 from camcast.protocols.hpmcast import Herald, Hpmcast, LevelWise
 from camcast.protocols.hpmcast_address import Address
-from camcast.protocols.hpmcast_hierarchy import TOPICS_MAX, Hierarchy, Topics, regroup
+from camcast.protocols.hpmcast_hierarchy import Hierarchy
 from camcast.protocols.hpmcast_rounds import rounds
 from camcast.protocols.hpmcast_view import Line, tables
 from camcast.simulation.census import Census
@@ -34,7 +38,7 @@ from camcast.wire import Kind, decode_control
 from membership.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast_law import known_on_average
 from membership.hpmcast_messages import DECODER, Gossip, LineNews, Update, View
-from membership.hpmcast_tables import STAMP_MAX, Tables
+from membership.hpmcast_tables import STAMP_MAX, LineError, Tables
 
 peers = st.binary(min_size=16, max_size=16).map(PeerId)
 hierarchies = st.builds(
@@ -43,8 +47,8 @@ hierarchies = st.builds(
     depth=st.integers(1, 8),
     redundancy=st.integers(1, 5),
 )
-names = st.lists(st.sampled_from("abc"), max_size=3).map(lambda levels: Topic(tuple(levels)))
-A, B = Topic.parse(".a"), Topic.parse(".b")
+TOPIC = Topic.parse(".a")
+A, B = Interest.parse(".a"), Interest.parse(".b")
 
 
 # -- the hierarchy -------------------------------------------------------------------------------
@@ -86,26 +90,6 @@ def test_an_option_out_of_range_is_named(options: dict[str, object], message: st
         find_protocol("hpmcast", options)
 
 
-@given(st.lists(st.lists(names, max_size=6).map(tuple), max_size=6))
-def test_regrouped_interests_are_what_anybody_wants_and_nothing_twice(
-    interests: list[tuple[Topic, ...]],
-) -> None:
-    together = regroup(interests)
-    for interest in interests:
-        assert all(any(one.includes(topic) for one in together) for topic in interest)
-    given_topics = {topic for interest in interests for topic in interest}
-    assert given_topics.issuperset(together)
-    assert not any(x != y and x.includes(y) for x in together for y in together)
-    assert regroup([together]) == together
-
-
-def test_too_many_interests_become_wider_ones() -> None:
-    """6.1.1: a filter that covers the precise one."""
-    news = tuple(Topic.parse(f".usenet.comp.g{number}") for number in range(TOPICS_MAX + 1))
-    assert regroup([news[:-1]]) == tuple(sorted(news[:-1]))
-    assert regroup([news, (A,)]) == (A, Topic.parse(".usenet.comp"))
-
-
 def test_the_law_of_the_view_is_the_mean_over_true_views() -> None:
     """200 processes with random identities, 40 times; within 3.29 standard errors (99.9 %)."""
     rng = Random(2)
@@ -113,9 +97,11 @@ def test_the_law_of_the_view_is_the_mean_over_true_views() -> None:
         means = []
         for _ in range(40):
             identities = [PeerId(rng.randbytes(16)) for _ in range(200)]
-            members: dict[Address, Topics] = {hierarchy.address_of(one): () for one in identities}
+            members: dict[Address, Interest] = dict.fromkeys(
+                map(hierarchy.address_of, identities), A
+            )
             owner = next(iter(members))
-            known = tables(owner, members, hierarchy.redundancy, regroup)
+            known = tables(owner, members, hierarchy.redundancy, hierarchy.regroup(1))
             means.append(
                 len({one for table in known.values() for line in table for one in line.delegates})
                 - 1
@@ -129,7 +115,7 @@ def test_a_membership_without_hierarchical_views_is_refused() -> None:
     settings = Settings(find_backend("scamp"), Census(Random(1)).discovery, protocol=Hpmcast())
     node = Node(contact(1), settings, Random(1), 1)
     with pytest.raises(OptionError, match="'hpmcast'; a Scamp keeps none"):
-        node.join(A, 0.0)
+        node.join(TOPIC, 0.0)
     adapted = find_protocol("pmcast").adapt(find_backend("scamp"))
     with pytest.raises(OptionError, match="a Scamp keeps none"):
         adapted.keeper(context(1), adapted.options())
@@ -158,7 +144,7 @@ def context(number: int) -> MembershipContext:
 class Views:
     """The true views of process 1 of 1 to 12: arity 2, two levels; the odd are its group."""
 
-    wants: dict[int, Topics]
+    wants: dict[int, Interest]
     hierarchy: Hierarchy = field(factory=lambda: Hierarchy(arity=2, depth=2, redundancy=2))
     version: int = 0
     along: list[Contact] = field(factory=list)
@@ -166,10 +152,11 @@ class Views:
     def arrange(self, hierarchy: Hierarchy) -> None:
         raise AssertionError
 
-    def table(self, level: int) -> Sequence[Line[Topics]]:
+    def table(self, level: int) -> Sequence[Line[Interest]]:
         members = {self.hierarchy.address_of(contact(n).peer): t for n, t in self.wants.items()}
         owner = self.hierarchy.address_of(contact(1).peer)
-        return tables(owner, members, self.hierarchy.redundancy, regroup)[level]
+        union = self.hierarchy.regroup(self.hierarchy.depth)
+        return tables(owner, members, self.hierarchy.redundancy, union)[level]
 
     def contact(self, address: Address) -> Contact:
         return next(
@@ -183,15 +170,16 @@ class Views:
 class Engine:
     """The dissemination of process 1, and what it sent."""
 
-    def __init__(self, wants: dict[int, Topics] | None = None, **options: Any) -> None:
-        self.views = Views(wants or dict.fromkeys(range(1, 13), (A,)))
+    def __init__(self, wants: dict[int, Interest] | None = None, **options: Any) -> None:
+        self.views = Views(wants or dict.fromkeys(range(1, 13), A))
         self.sent: list[tuple[Herald, int]] = []
         self.copies = 0
         self._outbox = Outbox()
         at = Neighbourhood(
             me=contact(1),
             group=ROOT,
-            interests=[A],
+            interest=ProcessInterest(TOPIC),
+            attributes=EventAttributes(),
             membership=cast(Membership, self.views),
             links=[],
             parameters=Parameters(),
@@ -228,7 +216,7 @@ class Engine:
         return not self._outbox.wakes
 
 
-def event(sequence: int, hops: int = 1, topic: Topic = A) -> Event:
+def event(sequence: int, hops: int = 1, topic: Topic = TOPIC) -> Event:
     return Event(EventId(contact(2).peer, 1, sequence), topic, b"!", hops)
 
 
@@ -261,8 +249,8 @@ def test_copies_go_to_delegates_above_and_to_neighbours_below() -> None:
 
 def test_it_is_sent_to_whom_it_interests_or_who_stands_for_such() -> None:
     """2 and 4 stand for 12, who wants it; of the odd, 11 and the publisher do."""
-    wants: dict[int, Topics] = dict.fromkeys(range(1, 13), (B,))
-    engine = Engine(wants | {1: (A,), 11: (A,), 12: (A,)})
+    wants: dict[int, Interest] = dict.fromkeys(range(1, 13), B)
+    engine = Engine(wants | {1: A, 11: A, 12: A})
     targets: set[int] = set()
     for sequence in range(20):
         engine.sent.clear()
@@ -331,7 +319,7 @@ def test_a_late_herald_changes_nothing_and_is_not_kept() -> None:
 def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hpmcast, "HERALDS_MAX", 5)
     monkeypatch.setattr(hpmcast, "BUFFERED_MAX", 7)
-    monkeypatch.setattr(hpmcast, "AUDIENCES_MAX", 4)
+    monkeypatch.setattr(hpmcast_audience, "AUDIENCES_MAX", 4)
     engine = Engine()
     for number in range(20):
         engine.level_wise.receive(contact(3), herald(100 + number, level=1), 0.0)
@@ -340,13 +328,13 @@ def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPa
     assert len(engine.level_wise._heralds) == 5
     assert len(engine.level_wise._events) == 7
     assert {sent.sequence for sent, _ in engine.period()} <= set(range(13, 20))
-    assert len(engine.level_wise._audiences) <= 4
+    assert len(engine.level_wise._audiences._known) <= 4
 
 
 def test_the_audience_follows_the_views() -> None:
     engine = Engine()
     engine.level_wise.disseminate(event(1, hops=0), 0.0)
-    engine.views.wants = dict.fromkeys((1, 3, 5), (A,))
+    engine.views.wants = dict.fromkeys((1, 3, 5), A)
     engine.views.version += 1
     targets: set[int] = set()
     while not engine.idle:
@@ -356,8 +344,8 @@ def test_the_audience_follows_the_views() -> None:
 
 def test_the_threshold_adds_the_first_of_the_view() -> None:
     """D = 4 of 5.4.2 in a view of six with two interested."""
-    wants: dict[int, Topics] = dict.fromkeys(range(1, 13), (B,))
-    engine = Engine(wants | {1: (A,), 11: (A,)}, threshold=4)
+    wants: dict[int, Interest] = dict.fromkeys(range(1, 13), B)
+    engine = Engine(wants | {1: A, 11: A}, threshold=4)
     targets: set[int] = set()
     for sequence in range(10):
         engine.level_wise.receive(contact(3), herald(sequence, level=1), 0.0)
@@ -368,7 +356,7 @@ def test_the_threshold_adds_the_first_of_the_view() -> None:
 
 
 def test_a_constant_lengthens_what_equation_9_says() -> None:
-    wants: dict[int, Topics] = dict.fromkeys(range(1, 13), (A,))
+    wants: dict[int, Interest] = dict.fromkeys(range(1, 13), A)
     lengths = []
     for constant in (0.0, 2.0):
         engine = flat(wants, constant)
@@ -381,7 +369,7 @@ def test_a_constant_lengthens_what_equation_9_says() -> None:
     assert lengths[1] == lengths[0] + 2
 
 
-def flat(wants: dict[int, Topics], constant: float) -> Engine:
+def flat(wants: dict[int, Interest], constant: float) -> Engine:
     """Return process 1 in a hierarchy of one level."""
     engine = Engine(wants)
     engine.views.hierarchy = Hierarchy(depth=1, redundancy=1)
@@ -393,10 +381,8 @@ def flat(wants: dict[int, Topics], constant: float) -> Engine:
 # -- tables that strangers write to ----------------------------------------------------------------
 
 
-def line(
-    number: int, stamp: int = 1, level: int = 1, topics: tuple[str, ...] = (".a",)
-) -> LineNews:
-    return LineNews(level, contact(number).peer, stamp, (contact(number),), 1, topics)
+def line(number: int, stamp: int = 1, level: int = 1, interest: str = ".a") -> LineNews:
+    return LineNews(level, contact(number).peer, stamp, (contact(number),), 1, interest)
 
 
 def group_tables() -> Tables:
@@ -406,11 +392,11 @@ def group_tables() -> Tables:
 def test_of_two_lines_the_newer_counts() -> None:
     known = group_tables()
     assert known.take(line(3, 5), 1.0)
-    assert not known.take(line(3, 5, topics=(".b",)), 2.0)
-    assert not known.take(line(3, 4, topics=(".b",)), 2.0)
-    assert known.table(1)[0].interest == (A,)
-    assert known.take(line(3, 6, topics=(".b",)), 2.0)
-    assert known.table(1)[0].interest == (B,)
+    assert not known.take(line(3, 5, interest=".b"), 2.0)
+    assert not known.take(line(3, 4, interest=".b"), 2.0)
+    assert known.table(1)[0].interest == A
+    assert known.take(line(3, 6, interest=".b"), 2.0)
+    assert known.table(1)[0].interest == B
 
 
 def test_who_is_gone_comes_back_with_a_newer_stamp_only() -> None:
@@ -425,7 +411,7 @@ def test_who_is_gone_comes_back_with_a_newer_stamp_only() -> None:
 
 def test_who_has_been_gone_for_long_is_forgotten() -> None:
     member = Member()
-    gone = LineNews(1, contact(9).peer, 50, (), 0, ())
+    gone = LineNews(1, contact(9).peer, 50, (), 0, "")
     member.membership.receive(contact(3), Update((gone,)), 0.5)
     known = []
     for now in range(1, 62):
@@ -436,32 +422,64 @@ def test_who_has_been_gone_for_long_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "reason"),
     [
-        line(2),  # not of this group
-        line(3, stamp=0),
-        line(3, stamp=STAMP_MAX + 1),
-        line(3, level=0),
-        line(3, level=2),
-        line(3, topics=("a",)),
-        line(3, topics=(".a",) * (TOPICS_MAX + 1)),
-        LineNews(1, b"short", 1, (contact(3),), 1, ()),
-        LineNews(1, contact(3).peer, 1, (contact(5),), 1, ()),  # somebody else's contact
-        LineNews(2, 2, 1, (contact(2),), 1, ()),  # a digit beyond the arity
-        LineNews(2, 0, 1, (contact(3),), 1, ()),  # a delegate of another subsystem
+        (line(2), None),  # not of this group
+        (line(3, level=0), None),
+        (line(3, level=2), None),
+        (LineNews(1, b"short", 1, (contact(3),), 1, "."), None),
+        (LineNews(2, 2, 1, (contact(2),), 1, "."), None),  # a digit beyond the arity
+        (line(3, stamp=0), "a stamp of 0"),
+        (line(3, stamp=STAMP_MAX + 1), "a stamp of"),
+        (line(3, interest="a"), "its interest: column 2: expected a comparison after 'a'"),
+        (line(3, interest=""), "its interest: column 1: expected a topic"),
+        (line(3, interest=".a and mag => 5"), "its interest: column 12: expected a comparison"),
+        (line(3, interest=".a and mag > 5 and mag < 5"), "no event can match both"),
+        (line(3, interest=".a" + " or .a" * BYTES_MAX), "at most 2,048 bytes"),
+        (
+            line(3, interest=" or ".join(f"x=={n}" for n in range(65))),
+            "at most 64 alternatives, not",
+        ),
+        (
+            line(3, interest="(x > 1 or y > 1) and z > 1"),
+            "multiplied out, these are more than 1 alt",
+        ),
+        (LineNews(1, contact(3).peer, 1, (contact(5),), 1, "."), "no delegate is of the subs"),
+        (LineNews(2, 0, 1, (contact(3),), 1, "."), "no delegate"),  # of another subsystem
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
-def test_a_line_that_cannot_be_is_not_taken(wrong: LineNews) -> None:
+def test_a_line_that_cannot_be_is_refused_and_counted(wrong: LineNews, reason: str | None) -> None:
     known = group_tables()
+    at = known.locate(wrong.level, wrong.key)
+    assert (at is None) == (reason is None)
+    if at is not None and reason is not None:
+        with pytest.raises(LineError, match=reason):
+            known.read(wrong, at, 1.0)
     assert not known.take(wrong, 1.0)
-    assert known.version == 0
+    assert (known.version, known.refused) == (0, 1)
+
+
+def test_a_refused_line_changes_nothing_and_the_next_good_one_counts() -> None:
+    member = Member()
+    before = member.membership.table(1)
+    lines = (line(3, 9, interest=".a and"), line(5, 9, interest=".a and mag > 5"))
+    member.membership.receive(contact(3), Update(lines), 1.0)
+    assert member.membership.refused == 1
+    changed = [
+        new.interest
+        for old, new in zip(before, member.membership.table(1), strict=True)
+        if old != new
+    ]
+    assert changed == [Interest.parse(".a and mag > 5")]
+    member.membership.receive(contact(3), Update((line(3, 9, interest=".b"),)), 1.0)
+    assert member.membership.refused == 1
 
 
 def test_a_line_s_delegates_are_the_smallest_and_in_order() -> None:
     known = group_tables()
     contacts = tuple(contact(number) for number in (8, 4, 3, 2, 4))
-    assert known.take(LineNews(2, 0, 1, contacts, -3, (".a",)), 1.0)
+    assert known.take(LineNews(2, 0, 1, contacts, -3, ".a"), 1.0)
     (only,) = known.table(2)
     assert [known.contacts()[one] for one in only.delegates] == [contact(2), contact(4)]
     assert only.processes == 2
@@ -482,7 +500,9 @@ def test_updates_of_anything_leave_tables_that_can_be_read(data: st.DataObject) 
         st.integers(-1, 5) | st.just(STAMP_MAX),
         st.lists(st.integers(1, 9).map(contact), max_size=3).map(tuple),
         st.integers(-5, 2**70),
-        st.lists(st.sampled_from((".a", ".b", "c", ".")), max_size=2).map(tuple),
+        st.sampled_from(
+            (".a", ".b or .c", "c", ".", "", ".a and mag > 5", "(.a", "mag => 5", "\ud800")
+        ),
     )
     stamps = st.tuples(st.integers(-1, 4), keys, st.integers(-1, 5))
     for now in range(data.draw(st.integers(1, 6))):
@@ -567,9 +587,9 @@ def test_its_own_line_is_its_own_to_write() -> None:
     """Whoever says that it is gone is told better."""
     member = Member()
     own = contact(1).peer
-    member.membership.receive(contact(3), Update((LineNews(1, own, 77, (), 0, ()),)), 1.0)
+    member.membership.receive(contact(3), Update((LineNews(1, own, 77, (), 0, ""),)), 1.0)
     assert member.membership.size() == 5
     assert [stamp for _, key, stamp in member.membership._tables.stamps(1) if key == own] == [78]
-    member.membership.receive(contact(3), Update((LineNews(2, 1, 99, (contact(3),), 1, ()),)), 1.0)
+    member.membership.receive(contact(3), Update((LineNews(2, 1, 99, (contact(3),), 1, ""),)), 1.0)
     table = member.membership.table(2)
     assert next(member.membership.contact(one) for one in table[0].delegates) == contact(1)
