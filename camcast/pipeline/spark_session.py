@@ -30,6 +30,7 @@ from camcast.pipeline.spark_jvm import (
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from py4j.protocol import Py4JJavaError
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 __all__ = ["SparkFailedError", "SparkUnavailableError", "open_spark"]
@@ -38,6 +39,7 @@ _HERE: Final = "local[*]"  # all cores that this process may use
 # chosen: what one core sorts and joins at a time is then small; Spark joins up what is too small
 _PARTITIONS_A_CORE: Final = 4
 _CONTEXT_SECONDS: Final = 90.0  # chosen: Spark asks a silent master three times, 20 s apart
+_ALONE_SECONDS: Final = 15.0  # chosen: an executor starts in 5 s; from then on Spark waits silently
 _CONNECT_SECONDS: Final = 5.0  # chosen: two lost SYNs of TCP, sent again after 1 s and 3 s
 # Spark itself would miss the last two in the middle of the work.
 _PACKAGES: Final = ("pyspark", "pyarrow", "pandas")
@@ -60,6 +62,7 @@ class _Opened:
     master: str
 
 
+_log = logging.getLogger(__name__)
 _opened: _Opened | None = None  # a process has one JVM at most [pyspark, SparkContext._gateway]
 
 
@@ -226,13 +229,38 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
         finally:
             overdue.cancel()
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
-        with _errors_readable():
+        with _errors_readable(), _alone_said(context, master):
             yield SparkSession(context)
     except BaseException:
         jvm.end()  # now: it may be in the middle of an answer, and we will not wait for it
         raise
     finally:
         _forget(gateway)
+
+
+@contextmanager
+def _alone_said(context: SparkContext, master: str) -> Iterator[None]:
+    """Say it when there is work and nobody to do it: a cluster may be full, or without workers."""
+
+    def look() -> None:
+        with suppress(Exception):  # the session may end at this very moment
+            executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # and the driver
+            if not executors and context.statusTracker().getActiveJobsIds():
+                _log.warning(
+                    "%s has given us no executor yet: has it workers, with as much memory and as"
+                    " many cores free as --conf spark.executor.memory and .cores ask for? Waiting"
+                    " goes on; Ctrl-C ends it",
+                    master,
+                )
+
+    timer = threading.Timer(_ALONE_SECONDS, look)
+    timer.daemon = True
+    if not is_local(master):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
