@@ -39,8 +39,8 @@ class MulticastInfo:
     """Copies of events that were sent, in all rounds."""
     control_messages: int
     """Whatever else was sent meanwhile."""
-    bytes: int | None
-    """Of everything sent, with headers and frames, in all rounds."""
+    bytes: int
+    """Of everything sent in all rounds, by live nodes with the headers of frames."""
     cpu_seconds_per_1000_deliveries: float
     memory_mb_per_node: float
     parameters: Parameters

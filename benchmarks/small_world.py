@@ -34,8 +34,6 @@ class SmallWorld:
     ) -> None:
         backend = find_backend(membership)
         self.network = VirtualNetwork(seed, Climate())
-        self.bytes = 0
-        self.network.on_send = self._on_send
         self._settings = Settings(
             backend=backend,
             discovery=Census(stream(seed, "network", "census")).discovery,
@@ -65,9 +63,6 @@ class SmallWorld:
             assert participation is not None
             sizes.append(len(participation.membership.peers()))
         return sizes
-
-    def _on_send(self, _source: str, _target: str, record: bytes) -> None:
-        self.bytes += len(record)
 
 
 def _join(node: Node, now: float) -> None:

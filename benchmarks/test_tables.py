@@ -95,7 +95,7 @@ def test_a_hundred_join(benchmark: BenchmarkFixture, membership: str) -> None:
         nodes=NODES,
         virtual_seconds=NODES * JOIN_GAP_SECONDS,
         messages=world.network.messages,
-        bytes=world.bytes,
+        bytes=world.network.bytes,
         milliseconds_per_join=seconds / NODES * 1e3,
         microseconds_per_message=seconds / world.network.messages * 1e6,
         view_mean=statistics.mean(world.views()),
@@ -108,10 +108,10 @@ def test_a_minute_of_upkeep(benchmark: BenchmarkFixture, membership: str) -> Non
     """Heartbeats, leases and refreshes of a settled community, while nothing happens."""
     world = SmallWorld(membership, NODES, Parameters(), SEED)
     world.settle()
-    messages, sent_bytes = world.network.messages, world.bytes
+    messages, sent_bytes = world.network.messages, world.network.bytes
     benchmark.pedantic(lambda: world.network.run(60.0), rounds=1)
     assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
-    messages, sent_bytes = world.network.messages - messages, world.bytes - sent_bytes
+    messages, sent_bytes = world.network.messages - messages, world.network.bytes - sent_bytes
     benchmark.extra_info.update(
         membership=membership,
         seed=SEED,

@@ -73,7 +73,7 @@ def _measure(
         missed=summary.lost,
         messages=copies,
         control_messages=outcome.messages - copies,
-        bytes=None,  # the outcome does not say
+        bytes=outcome.bytes,
         cpu_seconds_per_1000_deliveries=seconds / deliveries * 1000,
         memory_mb_per_node=(peak - floor) / outcome.joined / 1e6,
         parameters=scenario.parameters,

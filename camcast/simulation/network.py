@@ -78,6 +78,8 @@ class VirtualNetwork:
         """Who is alive, by address."""
         self.messages = 0
         """Copies of records sent so far."""
+        self.bytes = 0
+        """Of all these copies."""
         self.undeliverable = 0
         """Copies that found nobody alive at their address, or not who was when they were sent."""
         self.checksum = 0
@@ -195,6 +197,7 @@ class VirtualNetwork:
             for addresses, record, _ in outbox.sends:
                 self.checksum = crc32(record, self.checksum)
                 self.messages += len(addresses)
+                self.bytes += len(addresses) * len(record)
                 frame = FRAME_HEADER + record
                 if on_send is not None:
                     for address in addresses:

@@ -57,6 +57,8 @@ class VirtualOutcome:
     """How many processes (lives) became members."""
     messages: int
     """Copies of records sent, control messages included."""
+    bytes: int
+    """Of all these copies."""
     lost_copies: int
     """Of these, lost on the way."""
     undeliverable: int
@@ -438,6 +440,7 @@ class _Run:
             virtual_seconds=network.now,
             joined=len(reading.members),
             messages=network.messages,
+            bytes=network.bytes,
             lost_copies=network.weather.lost,
             undeliverable=network.undeliverable,
             unpublished=self._unpublished,

@@ -171,9 +171,10 @@ def test_who_watches_the_sends_sees_every_copy_also_the_lost_ones() -> None:
     sent: list[tuple[str, str, bytes]] = []
     bench.network.on_send = lambda source, target, record: sent.append((source, target, record))
     bench.network.weather.cuts.append(Cut(range(4), range(4)))
-    before = bench.network.messages
+    before, sent_before = bench.network.messages, bench.network.bytes
     bench.publish(processes[0])
     assert bench.network.messages - before == len(sent) == 3
+    assert bench.network.bytes - sent_before == sum(len(record) for _, _, record in sent)
     assert {source for source, _, _ in sent} == {processes[0].me.address}
     assert {target for _, target, _ in sent} == {process.me.address for process in processes[1:]}
     assert all(record[4] == wire.Kind.EVENT for _, _, record in sent)
