@@ -22,6 +22,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from camcast.pipeline import quarantine
+from camcast.pipeline.local_table import local_table
 
 _SCHEMA: Final = """
     machine_info struct<
@@ -97,15 +98,15 @@ def read_bench_files(spark: SparkSession, files: Sequence[Path]) -> Benches:
         for row in about
         for name in row.strange or ()
     ]
-    named = spark.createDataFrame(list(names.items()), "file string, run string")
+    named = local_table(spark, names.items(), "file string, run string")
     entries = read.where(reason.isNull()).join(F.broadcast(named), "file")
     entries = entries.select(
         "run", _version().alias("version"), F.explode("benchmarks").alias("of")
     )
     return Benches(
         measures=_measures(entries.where(_is_whole(F.col("of")))),
-        quarantine=spark.createDataFrame(
-            [(file, file, None, reason, None) for file, reason in bad], quarantine.SCHEMA
+        quarantine=local_table(
+            spark, [(file, file, None, reason, None) for file, reason in bad], quarantine.SCHEMA
         ),
         problems=tuple(f"{file}: {reason}" for file, reason in bad),
         sources=tuple(
@@ -124,7 +125,7 @@ def _has_good_name(path: Path) -> bool:
 
 def _read(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     if not files:
-        return spark.createDataFrame([], f"{_SCHEMA}, file string")
+        return local_table(spark, [], f"{_SCHEMA}, file string")
     return (
         spark.read.schema(_SCHEMA)
         .option("multiLine", True)

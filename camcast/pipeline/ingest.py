@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from camcast.pipeline import condense, quarantine
 from camcast.pipeline.condense import condensed
 from camcast.pipeline.line_scan import objects_in
+from camcast.pipeline.local_table import local_table
 from camcast.pipeline.quarantine import TEXT_CHARACTERS, numbered, wrong_line, wrong_record
 from camcast.pipeline.records import COLUMNS, DEFAULTS, SCHEMA, arrow_schema
 from camcast.pipeline.run_folder import (
@@ -82,12 +83,12 @@ def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     records = parts[0][0] if parts else _nothing(spark)
     for part, _ in parts[1:]:
         records = records.unionByName(part)
-    wrong = spark.createDataFrame([], quarantine.SCHEMA)
+    wrong = local_table(spark, [], quarantine.SCHEMA)
     for _, part in parts:
         wrong = wrong.unionByName(part)
     problems += _told(counts)
     rows = [row_of(r, counts[r.run].records, counts[r.run].quarantined) for r in described]
-    return Runs(records, spark.createDataFrame(rows, RUNS_SCHEMA), wrong, tuple(problems))
+    return Runs(records, local_table(spark, rows, RUNS_SCHEMA), wrong, tuple(problems))
 
 
 def row_of(run: RunFolder, records: int, quarantined: int) -> tuple[object, ...]:
@@ -161,7 +162,7 @@ def _json_lines(
         for run in lines.keys() - strange:
             counts[run].records += lines[run]
         right = known.where(~F.col("run").isin(*strange)) if strange else known
-        yield right.select(*condense.COLUMNS), spark.createDataFrame([], quarantine.SCHEMA)
+        yield right.select(*condense.COLUMNS), local_table(spark, [], quarantine.SCHEMA)
         plain = {path: run for path, run in plain.items() if run not in strange}
     if rest := {path: run for path, run in run_of.items() if path not in plain}:
         yield _line_by_line(spark, rest, counts)
@@ -175,12 +176,14 @@ def _plain(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
         .json(_paths(run_of))
     )
     names = _names(spark, frame, run_of)
+    # Not `_metadata.file_path`, with which Spark copies each row once more.
+    files = names.select(F.regexp_replace("uri", "^file:", "file://").alias("uri"), "of")
     wrong = F.when(F.col("malformed").isNotNull(), F.lit("malformed")).otherwise(
         wrong_record({name: F.col(name) for name in COLUMNS})
     )
     records = (
-        frame.select(*COLUMNS, "malformed", F.col("_metadata.file_path").alias("uri"))
-        .join(F.broadcast(names.select("uri", "of")), "uri")
+        frame.select(*COLUMNS, "malformed", F.input_file_name().alias("uri"))
+        .join(F.broadcast(files), "uri")
         .select(
             *("of", wrong.alias("reason")),
             *(_whole(F.col(name), name).alias(name) for name in COLUMNS),
@@ -262,7 +265,7 @@ def _parquet(
                     " can be read, and none was",
                 )
     whole = {p: run_of[p].run for p in rows if readable.get(p, 0) == rows[p]} if rows else {}
-    files = spark.createDataFrame(wrong_files, quarantine.SCHEMA)
+    files = local_table(spark, wrong_files, quarantine.SCHEMA)
     if not whole:
         if wrong_files:
             yield _nothing(spark), files
@@ -361,7 +364,7 @@ def _count(sums: Sequence[Row], counts: dict[str, _Counts]) -> None:
 
 
 def _nothing(spark: SparkSession) -> DataFrame:
-    return condensed(spark.createDataFrame([], f"run string, {SCHEMA}"))
+    return condensed(local_table(spark, [], f"run string, {SCHEMA}"))
 
 
 def _whole(column: Column, name: str) -> Column:
@@ -390,4 +393,4 @@ def _names(spark: SparkSession, frame: DataFrame, run_of: dict[Path, str]) -> Da
         (uri, run_of[path], str(path), of[run_of[path]])
         for uri, path in _paths_by_uri(frame, run_of).items()
     ]
-    return spark.createDataFrame(rows, "uri string, run string, file string, of int")
+    return local_table(spark, rows, "uri string, run string, file string, of int")

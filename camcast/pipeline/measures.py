@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from camcast.pipeline import measures_spread, measures_tables
 from camcast.pipeline.condense import STORY
 from camcast.pipeline.ingest import Runs
+from camcast.pipeline.local_table import local_table
 from camcast.pipeline.measures_members import members_of
 from camcast.pipeline.nearest_rank import nearest_ranks
 
@@ -75,7 +76,7 @@ def measures(runs: Runs) -> DataFrame:
                         *(run["parameters"], run["version"], run["seed"], metric, value),
                     )
                 )
-    return runs.runs.sparkSession.createDataFrame(rows, SCHEMA)
+    return local_table(runs.runs.sparkSession, rows, SCHEMA)
 
 
 def _measured(story: DataFrame, copies: DataFrame) -> DataFrame:

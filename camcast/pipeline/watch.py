@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from camcast.experiment.output import SUMMARY_FILE
 from camcast.pipeline.condense import condensed
 from camcast.pipeline.ingest import RUNS_SCHEMA, Runs, judged, row_of
+from camcast.pipeline.local_table import local_table
 from camcast.pipeline.measures import measures
 from camcast.pipeline.records import COLUMNS, SCHEMA
 from camcast.pipeline.run_folder import NoTraceError, RunFolder, read_run_folder
@@ -119,14 +120,14 @@ class _Watcher:
         self._tell()
 
     def _tell(self) -> None:
-        records = self.spark.createDataFrame([], SCHEMA)
+        records = local_table(self.spark, [], SCHEMA)
         if (self.place / "records").exists():
             records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
         rows = [row_of(self.run, self.records, self.quarantined)]
         runs = Runs(
             records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
-            runs=self.spark.createDataFrame(rows, RUNS_SCHEMA),
-            quarantine=self.spark.createDataFrame([], "run string"),
+            runs=local_table(self.spark, rows, RUNS_SCHEMA),
+            quarantine=local_table(self.spark, [], "run string"),
             problems=(),
         )
         communities: dict[str, dict[str, float | None]] = {}
