@@ -177,6 +177,7 @@ def _longest_of_groups(setting: AddressedSetting) -> float:
     """
     n, p_1 = setting.processes, setting.interested / setting.processes
     urns = setting.hierarchy.arity ** (setting.hierarchy.depth - 1)
+    # chosen: larger groups have probabilities below 10^-20
     sizes = range(min(n, int(n / urns + 9 * (n / urns) ** 0.5 + 20)) + 1)
     found = [
         (size, _periods(size, wanting / size, setting) if wanting else 0, p)

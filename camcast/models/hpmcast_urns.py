@@ -30,18 +30,25 @@ _PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 
 @frozen(kw_only=True)
 class AddressedSetting:
-    """Processes with addresses as they fall, and the weather. Raises `SettingError`."""
+    """Processes with addresses as they fall, and the weather.
+
+    Raises `SettingError`, and `ValueError` for a number out of its range.
+    """
 
     processes: int
     interested: int
     """The publisher is one of them."""
     hierarchy: Hierarchy
-    fan_out: int
+    fan_out: int = field(validator=validators.ge(1))
     loss: float = field(default=0.0, validator=_PROBABILITY)
     crash: float = field(default=0.0, validator=_PROBABILITY)
     """The probability that a process, but not the publisher, is dead from the beginning."""
 
     def __attrs_post_init__(self) -> None:
+        if not 1 <= self.interested <= self.processes:
+            raise SettingError(
+                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
+            )
         tree = self.hierarchy
         if tree.depth > 1 and tree.arity * tree.redundancy > VIEW_MAX:
             raise SettingError(

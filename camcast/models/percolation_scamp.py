@@ -61,7 +61,11 @@ class ScampOverlay:
 
     def __attrs_post_init__(self) -> None:
         if self.processes < 2:
-            raise SettingError("an overlay of 1 process; percolation takes 2 or more")
+            raise SettingError(f"processes is {self.processes}; percolation takes 2 or more")
+        if not 1 <= self.interested <= self.processes:
+            raise SettingError(
+                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
+            )
 
     @property
     def holders(self) -> int:

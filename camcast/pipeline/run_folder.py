@@ -6,11 +6,11 @@ The folder is `camcast.experiment.output.OutputFolder`'s, of a live run or a vir
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from attrs import frozen
-from msgspec import UNSET
+from msgspec import UNSET, Meta
 
 from camcast.experiment.output import SCENARIO_FILE
 from camcast.trace import SCHEMA_VERSION
@@ -44,7 +44,7 @@ class _Scenario(msgspec.Struct, frozen=True):
     communities: dict[str, int]
     membership: str
     parameters: dict[str, Any]
-    seed: int
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]  # as Spark has it
     protocol: str = "camcast"  # the only one when it was not yet written down
     protocol_options: dict[str, Any] = {}
     options: dict[str, Any] = {}

@@ -134,9 +134,8 @@ class LevelWise(Dissemination):
             self._gossip.begin(event, self._top())
         self._waiting.clear()
         self._send(self._gossip.gossip(), now)
-        self._events = {
-            known: event for known, event in self._events.items() if self._gossip.holds(known)
-        }
+        for known in [known for known in self._events if not self._gossip.holds(known)]:
+            self._forget(known)
         if self._events:
             self._awake = True
             self._at.outlet.wake(self._period, "gossip")
@@ -169,6 +168,7 @@ class LevelWise(Dissemination):
 
     def _forget(self, event: EventId) -> None:
         self._gossip.forget(event)
+        self._audiences.forget(event)
         self._waiting.pop(event, None)
         del self._events[event]
 

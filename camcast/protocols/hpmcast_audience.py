@@ -59,6 +59,11 @@ class Audiences:
         precise = self._verdicts(level, lambda one: self._attributes.match(one, event))
         return self._remember(level, event.id, precise)
 
+    def forget(self, event: EventId) -> None:
+        """Forget the audiences of an event that is gossiped no longer; those of topics stay."""
+        for level in range(1, self._views.hierarchy.depth + 1):
+            self._known.pop((level, event), None)
+
     def _verdicts(self, level: int, match: Callable[[Interest], V]) -> list[V]:
         """Match all lines of a table; many say the same."""
         if level not in self._different:

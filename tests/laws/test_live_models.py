@@ -25,6 +25,7 @@ from camcast.protocols.hpmcast_address import Address
 from camcast.protocols.hpmcast_hierarchy import Hierarchy
 from camcast.protocols.hpmcast_rounds import Audience, LevelGossip, audience
 from camcast.protocols.hpmcast_view import Line, processes_of, tables
+from camcast.simulation.setting import SettingError
 from camcast.simulation.weather import Climate, Constant, Weather
 from camcast.streams import stream
 from membership.hpmcast_law import known_on_average
@@ -400,3 +401,17 @@ def test_percolation_on_scamp_is_its_model(
     assert near(found["messages"], model.messages, 0.1 * model.messages)
     assert near(found["parasites"], model.parasites, 0.1 * model.parasites)
     assert near(found["entries"], model.entries, 0.08 * model.entries)
+
+
+@pytest.mark.parametrize(("n", "n_1"), [(10, 20), (10, 0), (0, 0)])
+def test_more_or_fewer_interested_than_there_can_be_are_named(n: int, n_1: int) -> None:
+    told = f"{n_1} of {n} processes are interested; give 1 to all"
+    with pytest.raises(SettingError, match=told):
+        AddressedSetting(processes=n, interested=n_1, hierarchy=Hierarchy(), fan_out=3)
+    with pytest.raises(SettingError, match=told if n else "takes 2 or more"):
+        ScampOverlay(processes=n, interested=n_1, gamma=0.1, c=2)
+
+
+def test_a_fan_out_of_nobody_is_named() -> None:
+    with pytest.raises(ValueError, match="'fan_out' must be >= 1: 0"):
+        AddressedSetting(processes=10, interested=5, hierarchy=Hierarchy(), fan_out=0)

@@ -215,11 +215,19 @@ def test_nothing_to_read_is_an_error(spark: SparkSession, tmp_path: Path) -> Non
         read_runs(spark, [])
 
 
+HUGE_SEED = (
+    '{"scenario": {"name": "x", "communities": {}, "membership": "dht", "parameters": {}, "seed": 1'
+    + "0" * 30
+    + "}}"
+)
+
+
 @pytest.mark.parametrize(
     ("content", "error", "named"),
     [
         ("{", ScenarioFileError, "scenario.json does not say"),
         ('{"scenario": {}}', ScenarioFileError, "missing required field"),
+        (HUGE_SEED, ScenarioFileError, r"<= 9223372036854775807.*seed"),
         (None, ScenarioFileError, "cannot read"),
         (3, SchemaVersionError, "schema version 3; this camcast reads 1 and 2"),
     ],

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from camcast import event_attributes
-from camcast.event_attributes import KNOWN_MAX, EventAttributes, matches_by_topic
+from camcast.event_attributes import (
+    KNOWN_BYTES_MAX,
+    KNOWN_MAX,
+    EventAttributes,
+    matches_by_topic,
+)
 from camcast.events import Event, EventId
 from camcast.identity import PeerId
 from camcast.interests import Interest, attributes_of
@@ -66,6 +71,20 @@ def test_memory_is_bounded() -> None:
     for sequence in range(KNOWN_MAX + 5):
         attributes.of(event(b"", sequence))
     assert len(attributes._known) == KNOWN_MAX
+
+
+def test_memory_is_bounded_where_payloads_are_large() -> None:
+    """Decoded, each of these takes more than forty times its bytes."""
+    attributes, payload = EventAttributes(), b'{"mag": 3, "all": [' + b"[]," * 30_000 + b"0]}"
+    fitting = KNOWN_BYTES_MAX // len(payload)
+    for sequence in range(fitting + 5):
+        assert attributes.of(event(payload, sequence))["mag"] == 3
+        assert len(attributes._known) <= fitting
+    assert attributes.of(event(b'{"mag": "' + b"x" * KNOWN_BYTES_MAX + b'"}', 99))
+    assert len(attributes._known) == 1
+    attributes.of(event(b"", 100))
+    attributes.of(event(b"", 101))
+    assert len(attributes._known) == 2
 
 
 texts = st.lists(

@@ -331,6 +331,18 @@ def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPa
     assert len(engine.level_wise._audiences._known) <= 4
 
 
+@pytest.mark.parametrize("wanted", [".a", ".a and mag > 5"])
+def test_of_events_that_are_gossiped_no_longer_no_audience_is_kept(wanted: str) -> None:
+    """One for each topic and level at most; each is as large as a table."""
+    engine = Engine(dict.fromkeys(range(1, 13), Interest.parse(wanted)) | {1: A, 3: A})
+    for number in range(20):
+        engine.level_wise.disseminate(event(number, hops=0), 0.0)
+    assert len(engine.level_wise._audiences._known) >= (1 if wanted == ".a" else 20)
+    while not engine.idle:
+        engine.period()
+    assert len(engine.level_wise._audiences._known) <= 2
+
+
 def test_the_audience_follows_the_views() -> None:
     engine = Engine()
     engine.level_wise.disseminate(event(1, hops=0), 0.0)
