@@ -8,18 +8,9 @@ from typing import Any
 
 import pytest
 
-from camcast.cli.app import app
+from tests.camcast_command import camcast
 
 MEASURES = ("reception", "reliability", "rounds", "messages", "between", "parasites")
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def simulated(capfd: pytest.CaptureFixture[str], protocol: str, *settings: object) -> Any:

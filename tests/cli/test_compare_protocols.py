@@ -10,21 +10,12 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.cli.app import app
 from camcast.protocols.catalogue import PROTOCOLS
 from camcast.reproduction.protocol_comparison import EFFORTS, Cost, columns
+from tests.camcast_command import camcast
 
 NAMES = ("broadcast", "multicast", "percolation")
 SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def compare(*arguments: object) -> int:

@@ -14,7 +14,7 @@ from camcast.models.percolation_scamp import ScampOverlay, predict_on_scamp
 from camcast.protocols.hpmcast import Hpmcast
 from camcast.protocols.percolation import Percolation
 from membership.scamp import ScampOptions
-from tests.cli.test_baseline_commands import camcast
+from tests.camcast_command import camcast
 
 
 def modelled(capfd: pytest.CaptureFixture[str], protocol: str, *settings: str) -> Any:

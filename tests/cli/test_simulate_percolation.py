@@ -11,18 +11,9 @@ from typing import Any
 
 import pytest
 
-from camcast.cli.app import app
+from tests.camcast_command import camcast
 
 SMALL = ["--degrees", "poisson:4,300", "--sigma", 0.2, "--gamma", 0.3]
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def percolation(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from camcast.cli.app import app
+from tests.camcast_command import camcast
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
 
@@ -30,15 +30,6 @@ topic = ".d"
 events = 5
 rate = 1
 """
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def output(capfd: pytest.CaptureFixture[str]) -> Any:

@@ -8,9 +8,7 @@ they said is compared with the text beside this file. After a wanted change of b
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +20,11 @@ from camcast.parameters import Parameters
 from camcast.topics import Topic
 from membership.scamp_messages import Echo, Heartbeat, Renew
 from overlays.gateways import Announce, Answer, Ask
+from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.memory_network import MemoryNetwork, name_of
 from tests.transcript import Transcript
 
 HERE = Path(__file__).parent
-REWRITE = "CAMCAST_REWRITE_CONVERSATIONS"
-LINES_MAX = 60
 
 HEARTBEATS = (Heartbeat, Echo)
 GATEWAY = (Announce, Ask, Answer)
@@ -299,31 +296,10 @@ SCENARIOS: tuple[Callable[[Story], None], ...] = (
 )
 
 
-def written(scenario: Callable[[Story], None]) -> str:
-    story = Story()
-    scenario(story)
-    about = "\n".join(line.strip() for line in (scenario.__doc__ or "").strip().splitlines())
-    return "\n".join([about, *story.text, ""])
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_they_say_what_is_written(scenario: Callable[[Story], None]) -> None:
-    path = HERE / f"{scenario.__name__}.txt"
-    text = written(scenario)
-    if os.environ.get(REWRITE):
-        path.write_text(text, "utf-8")
-    golden = path.read_text("utf-8")
-    diff = unified_diff(golden.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-    assert text == golden, f"the conversation changed; {REWRITE}=1 rewrites it:\n" + "\n".join(diff)
+    assert_says_what_is_written(HERE, scenario, Story())
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_a_conversation_is_short_enough_to_read(scenario: Callable[[Story], None]) -> None:
-    lines = (HERE / f"{scenario.__name__}.txt").read_text("utf-8").splitlines()
-    assert len(lines) <= LINES_MAX
-    assert max(map(len, lines)) <= 120
-
-
-def test_every_text_belongs_to_a_scenario() -> None:
-    names = sorted(scenario.__name__ for scenario in SCENARIOS)
-    assert sorted(path.stem for path in HERE.glob("*.txt")) == names
+def test_every_text_is_of_a_scenario_and_short_enough_to_read() -> None:
+    assert_short_enough_to_read(HERE, SCENARIOS)

@@ -7,9 +7,7 @@ address, its stamp, its delegates and its interest; a stamp alone as it is in `G
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +20,11 @@ from camcast.simulation.network import Process
 from camcast.topics import Topic
 from camcast.wire import Kind
 from membership.hpmcast_messages import DECODER, Gossip, Join, Key, LineNews, Update, View, Visit
+from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.laws.hpmcast_world import World, views
 from tests.memory_network import name_of
 
 HERE = Path(__file__).parent / "hpmcast"
-REWRITE = "CAMCAST_REWRITE_CONVERSATIONS"
-LINES_MAX = 60
 
 
 class Story:
@@ -223,31 +220,10 @@ def attributes(story: Story) -> None:
 SCENARIOS: tuple[Callable[[Story], None], ...] = (join, period, leave, crash, event, attributes)
 
 
-def written(scenario: Callable[[Story], None]) -> str:
-    story = Story()
-    scenario(story)
-    about = "\n".join(line.strip() for line in (scenario.__doc__ or "").strip().splitlines())
-    return "\n".join([about, *story.text, ""])
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_they_say_what_is_written(scenario: Callable[[Story], None]) -> None:
-    path = HERE / f"{scenario.__name__}.txt"
-    text = written(scenario)
-    if os.environ.get(REWRITE):
-        path.write_text(text, "utf-8")
-    golden = path.read_text("utf-8")
-    diff = unified_diff(golden.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-    assert text == golden, f"the conversation changed; {REWRITE}=1 rewrites it:\n" + "\n".join(diff)
+    assert_says_what_is_written(HERE, scenario, Story())
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_a_conversation_is_short_enough_to_read(scenario: Callable[[Story], None]) -> None:
-    lines = (HERE / f"{scenario.__name__}.txt").read_text("utf-8").splitlines()
-    assert len(lines) <= LINES_MAX
-    assert max(map(len, lines)) <= 120
-
-
-def test_every_text_belongs_to_a_scenario() -> None:
-    names = sorted(scenario.__name__ for scenario in SCENARIOS)
-    assert sorted(path.stem for path in HERE.glob("*.txt")) == names
+def test_every_text_is_of_a_scenario_and_short_enough_to_read() -> None:
+    assert_short_enough_to_read(HERE, SCENARIOS)

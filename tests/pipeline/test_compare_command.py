@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from camcast.cli.app import app
+from tests.camcast_command import camcast
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,15 +36,6 @@ events = 5
 rate = 2
 """
 KEYS = ["backend", "protocol", "community", "p_sel", "runs", "metric", "mean", "low", "high"]
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def bench(folder: Path, name: str, rates: dict[str, float], commit: str = "a" * 40) -> Path:

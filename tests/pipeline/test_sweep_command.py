@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.cli.app import app
 from camcast.simulation.scenario_file import read_virtual_scenario
 from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import SweepError, sweep
 from camcast.sweeps.grid import Axis, GridError, overridden, points, read_axis
+from tests.camcast_command import camcast
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,15 +58,6 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app(["sweep", *map(str, arguments)], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
-
-
 def dataset(output: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
@@ -80,8 +71,11 @@ def cells(output: Path) -> list[str]:
 def test_both_engines_find_the_same_scenarios_to_the_bit(
     scenario: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
-    assert camcast(scenario, *LOSSES, "--output", tmp_path / "here", "--workers", 1) == 0
-    assert camcast(scenario, *LOSSES, "--output", tmp_path / "there", "--engine", "spark") == 0
+    assert camcast("sweep", scenario, *LOSSES, "--output", tmp_path / "here", "--workers", 1) == 0
+    assert (
+        camcast("sweep", scenario, *LOSSES, "--engine", "spark", "--output", tmp_path / "there")
+        == 0
+    )
     assert len(cells(tmp_path / "here")) == CELLS
     assert cells(tmp_path / "here") == cells(tmp_path / "there")
     assert dataset(tmp_path / "here").equals(dataset(tmp_path / "there"), check_metadata=True)
@@ -100,8 +94,10 @@ def test_both_engines_find_the_same_settings_to_the_bit(
     setting.write_text(SETTING)
     asked = ["--grid", "simulator=chain,virtual", "--grid", "parameters.c=1,5", "--grid"]
     asked += ["sizes=[40,10],[30]", "--repetitions", "50"]
-    assert camcast(setting, *asked, "--output", tmp_path / "here", "--workers", 1) == 0
-    assert camcast(setting, *asked, "--output", tmp_path / "there", "--engine", "spark") == 0
+    assert camcast("sweep", setting, *asked, "--output", tmp_path / "here", "--workers", 1) == 0
+    assert (
+        camcast("sweep", setting, *asked, "--engine", "spark", "--output", tmp_path / "there") == 0
+    )
     assert cells(tmp_path / "here") == cells(tmp_path / "there")
     found = dataset(tmp_path / "here")
     assert found.equals(dataset(tmp_path / "there"), check_metadata=True)
@@ -115,7 +111,7 @@ def test_protocols_are_told_apart(
     scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--grid", "protocol=camcast,broadcast", "--repetitions", 1, "--workers", 1]
-    assert camcast(scenario, *asked, "--output", tmp_path / "o", "--json") == 0
+    assert camcast("sweep", scenario, *asked, "--output", tmp_path / "o", "--json") == 0
     swept = json.loads(capfd.readouterr().out)["points"]
     assert [point["protocol"] for point in swept] == ["camcast", "broadcast"]
     folders = (tmp_path / "o" / "results" / "simulator=virtual").iterdir()
@@ -126,7 +122,7 @@ def test_protocols_are_told_apart(
 
 def test_a_row_is_what_the_scenario_gives_by_itself(scenario: Path, tmp_path: Path) -> None:
     asked = ["--grid", "links.loss=0.3", "--seed", 8, "--repetitions", 2, "--workers", 1]
-    assert camcast(scenario, *asked, "--output", tmp_path / "o") == 0
+    assert camcast("sweep", scenario, *asked, "--output", tmp_path / "o") == 0
     by_hand = tmp_path / "by_hand.toml"
     by_hand.write_text(SCENARIO.replace("seed = 3", "seed = 9").replace("0.1", "0.3"))
     outcome = run_scenario(read_virtual_scenario(by_hand))
@@ -147,11 +143,10 @@ def test_a_row_of_a_setting_is_what_simulate_gives(
     setting = tmp_path / "chain.toml"
     setting.write_text(SETTING + 'simulator = "chain"\n')
     asked = ["--grid", "crash=0.4", "--repetitions", "1500", "--workers", 1]  # two cells
-    assert camcast(setting, *asked, "--output", tmp_path / "o") == 0
+    assert camcast("sweep", setting, *asked, "--output", tmp_path / "o") == 0
     capfd.readouterr()
     simulate = ["simulate", "chain", "--sizes", "40,10", "--crash", "0.4", "--seed", "5"]
-    with pytest.raises(SystemExit):
-        app([*simulate, "--runs", "1500", "--json"])
+    assert camcast(*simulate, "--runs", 1500, "--json") == 0
     simulated = json.loads(capfd.readouterr().out)["communities"]
     rows = dataset(tmp_path / "o").to_pylist()
     for number, community in enumerate(simulated):
@@ -195,11 +190,11 @@ def test_a_killed_sweep_continues(
     done = (output / "cells.jsonl").read_text()
     assert len(done.splitlines()) == 3
     assert list((output / "results").iterdir()) == []
-    assert camcast(*asked, output, "--engine", engine) == 0
+    assert camcast("sweep", *asked, output, "--engine", engine) == 0
     assert f"3 of {CELLS} cells are done already, in {output}" in capfd.readouterr().err
     assert (output / "cells.jsonl").read_text().startswith(done)
     assert len(cells(output)) == CELLS
-    assert camcast(*asked, tmp_path / "whole", "--workers", 1) == 0
+    assert camcast("sweep", *asked, tmp_path / "whole", "--workers", 1) == 0
     assert dataset(output).equals(dataset(tmp_path / "whole"), check_metadata=True)
 
 
@@ -207,10 +202,10 @@ def test_more_of_the_grid_computes_only_that(
     scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--output", tmp_path / "o", "--workers", 1, "--repetitions", 2, "--json"]
-    assert camcast(scenario, *asked, "--grid", "links.loss=0.1") == 0
+    assert camcast("sweep", scenario, *asked, "--grid", "links.loss=0.1") == 0
     first = dataset(tmp_path / "o")
     capfd.readouterr()
-    assert camcast(scenario, *asked, "--grid", "links.loss=0.1,0.2") == 0
+    assert camcast("sweep", scenario, *asked, "--grid", "links.loss=0.1,0.2") == 0
     printed = capfd.readouterr()
     assert "2 of 4 cells are done already" in printed.err
     summary = json.loads(printed.out)
@@ -256,7 +251,7 @@ def test_what_is_wrong_is_said_before_any_work(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert camcast(scenario, *arguments, "--output", tmp_path / "o") in (1, 2)
+    assert camcast("sweep", scenario, *arguments, "--output", tmp_path / "o") in (1, 2)
     said = capfd.readouterr()
     assert said.out == ""
     assert says in said.err
@@ -269,18 +264,18 @@ def test_what_is_wrong_in_the_file_is_said_with_its_line(
 ) -> None:
     scenario.write_text(SCENARIO.replace("rate = 2", "rate = 0"))
     for grid in ([], ["--grid", "links.loss=0,0.1"]):
-        assert camcast(scenario, *grid, "--output", tmp_path / "o") == 2
+        assert camcast("sweep", scenario, *grid, "--output", tmp_path / "o") == 2
         assert f"{scenario}:13: workload.rate: " in capfd.readouterr().err
 
 
 def test_an_output_that_cannot_be_written_is_named(
     scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert camcast(scenario, "--output", scenario / "o") == 1
+    assert camcast("sweep", scenario, "--output", scenario / "o") == 1
     assert f"--output {scenario / 'o'}: " in capfd.readouterr().err
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "results").write_text("something else")
-    assert camcast(scenario, "--output", tmp_path / "taken") == 1
+    assert camcast("sweep", scenario, "--output", tmp_path / "taken") == 1
     assert (tmp_path / "taken" / "results").read_text() == "something else"
 
 

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from camcast.cli.app import app
 from camcast.models.hpmcast_levels import predicted_reliability
 from camcast.models.hpmcast_parasites import uninterested_delegates
 from camcast.models.pmcast_law import completion_rounds, new_infected_law
@@ -36,6 +35,7 @@ from camcast.simulation import hpmcast, pmcast
 from camcast.simulation.hpmcast_setting import HpmcastSetting
 from camcast.simulation.pmcast import FlatSetting
 from camcast.simulation.setting import SettingError
+from tests.camcast_command import camcast
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
 from tests.simulation.hpmcast_twin import Twin, figure6, gossip_network
 
@@ -279,15 +279,6 @@ def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
 
 
 # --- the command --------------------------------------------------------------------------------
-
-
-def camcast(*arguments: object) -> int:
-    """Run the command in this process; return its exit code."""
-    try:
-        code = app([str(argument) for argument in arguments], prog_name="camcast")
-    except SystemExit as exit:
-        code = exit.code
-    return int(code or 0)
 
 
 def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
