@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,16 +24,9 @@ from camcast import (
     TopicError,
     blocking,
 )
+from tests.patience import PATIENCE_SECONDS, wait_until
 
-TIMEOUT_SECONDS = 20.0
 CERTAIN = Parameters(a=3.0, search_seconds=0.2)
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def payloads(items: Iterable[Received | Lagged]) -> list[bytes]:
@@ -94,10 +86,10 @@ def test_iteration_ends_when_the_subscription_or_the_manager_closes() -> None:
         lists = [pool.submit(list, first), pool.submit(list, second)]
         community.publish(b"x")
         first.close()
-        assert payloads(lists[0].result(TIMEOUT_SECONDS)) == [b"x"]
+        assert payloads(lists[0].result(PATIENCE_SECONDS)) == [b"x"]
         assert first.closed
         only.close()
-        assert payloads(lists[1].result(TIMEOUT_SECONDS)) == [b"x"]
+        assert payloads(lists[1].result(PATIENCE_SECONDS)) == [b"x"]
         assert list(second) == []
 
 
@@ -116,9 +108,9 @@ def test_several_threads_publish_and_iterate_at_once() -> None:
             pool.submit(publish, sent[number::4])
         runner = only._manager._runner
         assert runner is not None
-        eventually(lambda: runner.node._sequence == 400)
+        wait_until(lambda: runner.node._sequence == 400)
         community.unsubscribe(events)
-        got = [payload for reader in readers for payload in reader.result(TIMEOUT_SECONDS)]
+        got = [payload for reader in readers for payload in reader.result(PATIENCE_SECONDS)]
         assert sorted(got) == sorted(sent)
 
 
@@ -151,7 +143,7 @@ def test_a_coroutine_callback_is_told_not_to_wait() -> None:
 
         community.subscribe(callback)
         community.publish(b"x")
-        eventually(lambda: bool(caught))
+        wait_until(lambda: bool(caught))
         assert "a coroutine callback cannot wait" in caught[0]
 
 
@@ -187,10 +179,10 @@ def test_close_ends_the_calls_that_are_waiting() -> None:
     with manager() as only, ThreadPoolExecutor(1) as pool:
         community = only.join(".a")
         waiting = pool.submit(community.ready, timeout=None)
-        eventually(waiting.running)
+        wait_until(waiting.running)
         only.close()
         with pytest.raises(CommunityError):
-            waiting.result(TIMEOUT_SECONDS)
+            waiting.result(PATIENCE_SECONDS)
 
 
 def test_close_leaves_no_thread_or_descriptor_behind() -> None:
@@ -202,7 +194,7 @@ def test_close_leaves_no_thread_or_descriptor_behind() -> None:
     use()
     threads, descriptors = threading.enumerate(), len(os.listdir("/proc/self/fd"))
     use()
-    eventually(lambda: threading.enumerate() == threads)
+    wait_until(lambda: threading.enumerate() == threads)
     assert len(os.listdir("/proc/self/fd")) == descriptors
 
 
@@ -229,12 +221,12 @@ def test_ctrl_c_ends_a_waiting_loop_and_leaves_politely(tmp_path: Path) -> None:
         with process:
             try:
                 assert process.stdout.readline() == "subscribed\n"
-                community.ready(timeout=TIMEOUT_SECONDS)
+                community.ready(timeout=PATIENCE_SECONDS)
                 community.publish(b"hello")
                 assert process.stdout.readline() == "hello\n"
                 process.send_signal(signal.SIGINT)
-                assert process.wait(TIMEOUT_SECONDS) == 0
+                assert process.wait(PATIENCE_SECONDS) == 0
                 assert process.stdout.read() == "interrupted\n"
-                eventually(lambda: community.state == "alone")  # it said goodbye
+                wait_until(lambda: community.state == "alone")  # it said goodbye
             finally:
                 process.kill()

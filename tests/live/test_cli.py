@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-TIMEOUT_SECONDS = 30.0
+from tests.patience import PATIENCE_SECONDS
+
 COMMAND = [sys.executable, "-W", "error", "-m", "camcast"]
 QUICK = ["--set", "heartbeat_seconds=0.2", "--set", "suspect_after=50"]
 
@@ -37,7 +38,7 @@ class Running:
     def line(self) -> str:
         """Read the next line of stdout; "" at its end."""
         assert self.process.stdout is not None
-        deadline = time.monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self.process.stdout], [], [], deadline - time.monotonic())
             assert ready, "no line in time"
@@ -56,7 +57,7 @@ class Running:
         """Send a signal, wait for the end, and return the exit code and what stderr says."""
         if number is not None:
             self.process.send_signal(number)
-        code = self.process.wait(TIMEOUT_SECONDS)
+        code = self.process.wait(PATIENCE_SECONDS)
         assert self.process.stderr is not None
         return code, self.process.stderr.read().decode()
 
@@ -77,7 +78,7 @@ def camcast(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
         [*COMMAND, *arguments],
         input=stdin,
         capture_output=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -264,7 +265,7 @@ def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:
             reads.stdin.flush()
             assert peer.read()["payload"] == "line"
             reads.send_signal(signal.SIGINT)
-            assert reads.wait(TIMEOUT_SECONDS) == 0  # although stdin is open
+            assert reads.wait(PATIENCE_SECONDS) == 0  # although stdin is open
             assert reads.stderr.read() == b""
         assert asks.end(signal.SIGTERM) == (0, "")
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TIMEOUT_SECONDS = 30.0
 
 PRINTS = {
     "ten_lines.py": [
@@ -47,7 +48,7 @@ def python(example: str) -> list[str | Path]:
 @pytest.mark.parametrize("example", sorted(PRINTS))
 def test_an_example_prints_what_it_says(example: str) -> None:
     done = subprocess.run(
-        python(example), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        python(example), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     # Sorted, because two processes' events may overtake each other.
@@ -72,13 +73,13 @@ def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
                 input="Hello\n",
                 capture_output=True,
                 text=True,
-                timeout=TIMEOUT_SECONDS,
+                timeout=PATIENCE_SECONDS,
                 check=True,
             )
             assert "[Ben in .chat] Ben: Hello" in ben.stdout
             assert ada.stdout.readline() == "[Ada in .chat] Ben: Hello\n"
             ada.stdin.close()
-            assert ada.wait(TIMEOUT_SECONDS) == 0
+            assert ada.wait(PATIENCE_SECONDS) == 0
         finally:
             ada.kill()
 
@@ -89,7 +90,7 @@ def test_the_chat_says_what_was_wrong() -> None:
             [*python("chat.py"), *arguments],
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_SECONDS,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
         assert done.returncode == 2

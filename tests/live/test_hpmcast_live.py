@@ -19,6 +19,7 @@ from camcast.experiment.scenario import Scenario
 from camcast.experiment.workload import Workload
 from camcast.topics import Topic
 from membership.hpmcast import HpmcastMembership
+from tests.patience import PATIENCE_SECONDS
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
 
@@ -88,10 +89,10 @@ async def _come_and_go() -> None:
             await here.ready(2)
             receipt = await sport.publish(b"goal")
             assert receipt.peers > 0
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not got:
                     await asyncio.sleep(0.01)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while here.peers:
                 await asyncio.sleep(0.01)
     assert [received.payload for received in got] == [b"goal"]
@@ -118,7 +119,7 @@ async def _attributes(protocol: str, options: dict[str, object]) -> None:
 
     async def known(here: Community, *wanted: str) -> None:
         """Wait until a process knows what everybody wants, itself included."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 membership = here._participation and here._participation.membership
                 assert isinstance(membership, HpmcastMembership)
@@ -127,7 +128,7 @@ async def _attributes(protocol: str, options: dict[str, object]) -> None:
                 await asyncio.sleep(0.01)
 
     async def got(subscription: Subscription, wanted: int) -> list[int]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return [json.loads((await anext(subscription)).payload)["mag"] for _ in range(wanted)]  # type: ignore[union-attr]  # nothing is missed
 
     async with manager(None) as first:

@@ -1,11 +1,8 @@
 """A subscriber's local filter, over real sockets: typed events, JSON payloads, and bad texts."""
 
-import asyncio
-import functools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import attrs
@@ -13,26 +10,13 @@ import pytest
 
 from camcast import CommunityManager, Received, Subscription, blocking
 from camcast.interests import Interest, InterestError
-
-TIMEOUT_SECONDS = 30.0  # of a whole test; hardly one takes a tenth of it
+from tests.patience import PATIENCE_SECONDS, live
 
 
 @attrs.frozen(slots=False)
 class Quake:
     mag: float
     place: str
-
-
-def live(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    @functools.wraps(test)
-    def timed() -> None:
-        async def main() -> None:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                await test()
-
-        asyncio.run(main())
-
-    return timed
 
 
 async def rest(subscription: Subscription) -> list[Any]:
@@ -126,7 +110,7 @@ def test_the_blocking_face_filters_too() -> None:
 
 def test_the_command_points_at_the_column() -> None:
     command = [sys.executable, "-m", "camcast", "subscribe", ".earthquake", "--where", "mag => 5"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (ended.returncode, ended.stdout) == (2, "")
     said, line, caret = ended.stderr.splitlines()
     assert said.startswith("camcast: column 5: expected a comparison")
@@ -150,4 +134,4 @@ def test_the_command_prints_what_matches() -> None:
                 community.publish(json.dumps({"mag": mag}).encode())
             line = json.loads(command.stdout.readline())
         assert json.loads(line["payload"]) == {"mag": 6}
-        assert command.wait(TIMEOUT_SECONDS) == 0
+        assert command.wait(PATIENCE_SECONDS) == 0

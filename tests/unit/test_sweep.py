@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 
 from camcast.sweeps import JSON, Cell, ProgressBar, SweepError, sweep
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 Task = Callable[[Cell], JSON]
 
@@ -90,7 +90,6 @@ if __name__ == "__main__":
         workers=workers,
     )
 """
-PATIENCE = 60  # chosen: seconds until a condition that must come counts as never; a loaded CI
 
 
 class Place:
@@ -135,13 +134,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     yield Place(tmp_path)
     sys.modules.pop("sweep_tasks", None)
     assert multiprocessing.active_children() == []
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.005)
 
 
 def is_alive(pid: int) -> bool:
@@ -231,7 +223,7 @@ def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, worke
     wait_until(lambda: not any(map(is_alive, place.workers())))  # no orphans
     assert place.finished() == 3
     place.gate.touch()
-    subprocess.run(program, cwd=place.folder, check=True, timeout=PATIENCE)
+    subprocess.run(program, cwd=place.folder, check=True, timeout=PATIENCE_SECONDS)
     begun_twice = dict.fromkeys(range(3, 3 + workers), 2)
     assert place.computed() == {**dict.fromkeys(range(6), 1), **begun_twice}
     assert place.finished() == 6
@@ -252,7 +244,7 @@ def test_a_signal_stops_a_sweep_and_its_workers(
     ) as stopped:
         wait_until(lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers)
         os.killpg(stopped.pid, stop) if stop is signal.SIGINT else stopped.send_signal(stop)
-        _, said = stopped.communicate(timeout=PATIENCE)
+        _, said = stopped.communicate(timeout=PATIENCE_SECONDS)
     assert not any(map(is_alive, place.workers()))
     assert place.finished() == 3
     if stop is signal.SIGINT:
@@ -433,7 +425,7 @@ def test_a_sweep_runs_in_another_thread(place: Place) -> None:
         target=lambda: found.append(sweep(place.task("gated"), cells, workers=2))
     )
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(PATIENCE_SECONDS)
     assert found == [[0, 1]]
 
 
