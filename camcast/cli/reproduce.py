@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from attrs import frozen
 from rich.table import Table as Grid
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, wide_console
+from camcast.doors import UnknownPlugError
+from camcast.protocols.catalogue import find_protocol
+from camcast.reproduction.described import PAPER_OF, choose
 from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:
-    from camcast.reproduction.camcast_paper import Reproduction
-    from camcast.reproduction.claim import Claim
+    from camcast.reproduction import camcast_paper
     from camcast.reproduction.memberships import Memberships
+    from camcast.reproduction.paper import Reproduction
+    from camcast.reproduction.plan_folder import PlanFolder
     from camcast.simulation.spread import Interval
 
-PAPERS: Final = ("camcast", "memberships", "percolation", "hpmcast")
-EXTRAS: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert")
 _WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
 
-_T = TypeVar("_T")
-
 
 def reproduce(
+    context: typer.Context,
     what: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="PAPER",
-            help="camcast (section 6.1), memberships (its section 6.2), percolation, hpmcast.",
+            help="camcast (section 6.1), memberships (its section 6.2), percolation, hpmcast."
+            " With --protocol, the one that describes the first protocol if not given.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    protocols: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="NAME[,NAME...]",
+            help="Only what is about these: camcast, broadcast, multicast, hierarchical (of"
+            " camcast); rfpbcast, pmcast, hpmcast (of hpmcast); percolation. camcast has rows of"
+            " pmcast and hpmcast, too.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Default: runs/reproduce-<paper>."),
@@ -79,96 +93,44 @@ def reproduce(
     side by side: live, for some minutes, and in the virtual network. `percolation` simulates
     section V of its paper, percolation gossip, and `hpmcast` section 5, multicast in a
     hierarchy. The output folder gets index.html, which needs no network, and everything in it as
-    CSV, JSON, SVG and PNG. A run that was stopped continues with the same command. Needs the
-    extras camcast[sim,report].
+    CSV, JSON, SVG and PNG. A run that was stopped continues with the same command, and one with
+    another --protocol in the same folder uses what is there. Needs the extras
+    camcast[sim,report].
 
     Example: camcast reproduce camcast --runs 100 --output section6
     """
-    path = output or Path("runs") / f"reproduce-{what}"
-    with clear_failures(ValueError, SweepError, OSError):
-        if what not in PAPERS:
-            raise ValueError(f"unknown paper {what!r}; known: {', '.join(PAPERS)}")
-        given: dict[str, Any] = {"runs": runs, "events": events, "seed": seed, "engine": engine}
+    names = None if protocols is None else [name.strip() for name in protocols.split(",")]
+    with clear_failures(ValueError, UnknownPlugError, SweepError, OSError):
+        if what is None:
+            if names is None:
+                context.fail("Missing argument 'PAPER', or option '--protocol'.")
+            find_protocol(names[0])
+            what = PAPER_OF[names[0]]
+        if what not in _PAPERS:
+            raise ValueError(f"unknown paper {what!r}; known: {', '.join(_PAPERS)}")
+        asked = _PAPERS[what]
+        chosen = None if names is None else choose(what, names)
+        given = {"runs": runs, "events": events, "seed": seed, "engine": engine}
         given = {name: value for name, value in given.items() if value is not None}
-        if what == "camcast":
-            _reproduce_camcast(path, given, workers, json)
-        elif what == "percolation":
-            _reproduce_percolation(path, given, workers, json)
-        elif what == "hpmcast":
-            _reproduce_hpmcast(path, given, workers, json)
+        for name in asked.refused:
+            if name in given:
+                raise ValueError(asked.refused[name])
+        with extras_named("sim,report"):
+            from camcast.reproduction.papers import PAPERS
+            from camcast.reproduction.plan_folder import PlanFolder
+        paper = PAPERS[what]
+        selected = {} if chosen is None else {"protocols": chosen}
+        path = output or Path("runs") / f"reproduce-{what}"
+        folder = PlanFolder(path, paper, paper.plan(**given, **selected))
+        found = _with_bar(folder, workers)
+        if json:
+            print_json(folder.as_json(found) | {"output": str(path)})
         else:
-            _reproduce_memberships(path, given, workers, json)
+            asked.show(found)
+            typer.echo(f"output: {path / 'index.html'}")
 
 
-def _reproduce_camcast(path: Path, given: dict[str, Any], workers: int | None, json: bool) -> None:
-    if "events" in given:
-        raise ValueError("--events is for memberships; camcast publishes one event a run")
-    with extras_named("sim,report"):
-        from camcast.reproduction.camcast_plan import ENGINES, Plan
-        from camcast.reproduction.folder import ReproductionFolder
-        from camcast.simulation.simulators import find_simulator
-
-        for engine in ENGINES:  # what is missing is said now, and not by a worker
-            find_simulator(engine)
-    folder = ReproductionFolder(path, "camcast", Plan(**given))
-    reproduction = _with_bar("camcast", path, lambda show: folder.reproduce(workers, show))
-    if json:
-        print_json(folder.as_json(reproduction) | {"output": str(path)})
-    else:
-        _print_tables(reproduction)
-        typer.echo(f"output: {path / 'index.html'}")
-
-
-def _reproduce_memberships(
-    path: Path, given: dict[str, Any], workers: int | None, json: bool
-) -> None:
-    if "engine" in given:
-        raise ValueError("--engine is for camcast; memberships runs live and virtual nodes")
-    with extras_named("sim,report"):
-        from camcast.reproduction.memberships_folder import MembershipsFolder
-        from camcast.reproduction.memberships_plan import Plan
-    folder = MembershipsFolder(path, Plan(**given))
-    found = _with_bar("memberships", path, lambda show: folder.reproduce(workers, show))
-    if json:
-        print_json(folder.as_json(found) | {"output": str(path)})
-    else:
-        _print_memberships(found)
-        typer.echo(f"output: {path / 'index.html'}")
-
-
-def _reproduce_percolation(
-    path: Path, given: dict[str, Any], workers: int | None, json: bool
-) -> None:
-    if "engine" in given:
-        raise ValueError("--engine is for camcast; percolation has a simulator of its own")
-    with extras_named("sim,report"):
-        from camcast.reproduction.percolation_folder import PercolationFolder
-        from camcast.reproduction.percolation_plan import Plan
-    folder = PercolationFolder(path, Plan(**given))
-    found = _with_bar("percolation", path, lambda show: folder.reproduce(workers, show))
-    if json:
-        print_json(folder.as_json(found) | {"output": str(path)})
-    else:
-        _print_claims(found.claims)
-        typer.echo(f"output: {path / 'index.html'}")
-
-
-def _reproduce_hpmcast(path: Path, given: dict[str, Any], workers: int | None, json: bool) -> None:
-    if "engine" in given or "events" in given:
-        raise ValueError("--engine and --events are not for hpmcast: one event a run, all alike")
-    with extras_named("sim,report"):
-        from camcast.reproduction.hpmcast_folder import HpmcastFolder
-        from camcast.reproduction.hpmcast_plan import Plan
-    folder = HpmcastFolder(path, Plan(**given))
-    found = _with_bar("hpmcast", path, lambda show: folder.reproduce(workers, show))
-    if json:
-        print_json(folder.as_json(found) | {"output": str(path)})
-    else:
-        _print_claims(found.claims)
-        typer.echo(f"output: {path / 'index.html'}")
-
-
-def _with_bar(what: str, path: Path, run: Callable[[Callable[[int, int], None]], _T]) -> _T:
+def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
     """Show how far a reproduction is; an interrupt says how to continue, and exits."""
     done, total = 0, 0
 
@@ -178,11 +140,11 @@ def _with_bar(what: str, path: Path, run: Callable[[Callable[[int, int], None]],
         bar.update(done, total)
 
     try:
-        with ProgressBar(f"reproduce {what}") as bar:
-            return run(show)
+        with ProgressBar(f"reproduce {folder.paper.name}") as bar:
+            return folder.reproduce(workers, show)
     except KeyboardInterrupt:
         complain(
-            f"interrupted; {done} of {total} cells are kept in {path}, and the same command"
+            f"interrupted; {done} of {total} cells are kept in {folder.path}, and the same command"
             " continues there"
         )
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -210,15 +172,15 @@ def _print_memberships(found: Memberships) -> None:
         grid.add_row(heading, *(_interval(cost.measures[name]) for cost in found.upkeep))
     console.print(grid, highlight=False)
     console.print()
-    _print_claims(found.claims)
+    _print_claims(found)
 
 
-def _print_claims(claims: Sequence[Claim]) -> None:
+def _print_claims(found: Reproduction) -> None:
     console = wide_console(_WIDTH)
     grid = Grid(title="What the paper concludes", title_justify="left", box=None)
     for heading in ("claim", "holds", "here"):
         grid.add_column(heading, overflow="fold")
-    for claim in claims:
+    for claim in found.claims:
         grid.add_row(claim.quote, claim.holds, claim.found)
     console.print(grid, highlight=False)
     console.print()
@@ -233,7 +195,7 @@ def _interval(interval: Interval) -> str:
     return f"{shown} ±{(interval.high - interval.low) / 2:.3f}"
 
 
-def _print_tables(reproduction: Reproduction) -> None:
+def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
     console = wide_console(_WIDTH)
     for table in reproduction.tables:
         rows: dict[tuple[str, str], list[str]] = {}
@@ -245,7 +207,8 @@ def _print_tables(reproduction: Reproduction) -> None:
             computed = rows.setdefault((entry.approach, entry.how), [])
             computed.append(shown)
             if len(published) < len(computed):
-                published.append(f"{entry.published:,g}")
+                shown = "-" if entry.published is None else f"{entry.published:,g}"
+                published.append(shown)
         grid = Grid(title=f"Table {table.number}. {table.title}", title_justify="left", box=None)
         grid.add_column("")
         grid.add_column("")
@@ -257,3 +220,36 @@ def _print_tables(reproduction: Reproduction) -> None:
             before = approach
         console.print(grid, highlight=False)
         console.print()
+
+
+@frozen
+class _Paper:
+    """What of a paper is known without the extras."""
+
+    show: Callable[[Any], None]
+    """Print what was found."""
+    refused: Mapping[str, str]
+    """Options that are not for it, and why."""
+
+
+_PAPERS: Final[Mapping[str, _Paper]] = {
+    "camcast": _Paper(
+        _print_tables,
+        {"events": "--events is for memberships and percolation; camcast has one event a run"},
+    ),
+    "memberships": _Paper(
+        _print_memberships,
+        {"engine": "--engine is for camcast; memberships runs live and virtual nodes"},
+    ),
+    "percolation": _Paper(
+        _print_claims,
+        {"engine": "--engine is for camcast; percolation has a simulator of its own"},
+    ),
+    "hpmcast": _Paper(
+        _print_claims,
+        dict.fromkeys(
+            ("engine", "events"),
+            "--engine and --events are not for hpmcast: one event a run, all alike",
+        ),
+    ),
+}

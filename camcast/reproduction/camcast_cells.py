@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from camcast.reproduction.camcast_plan import (
@@ -15,6 +15,7 @@ from camcast.reproduction.camcast_plan import (
     Engine,
     Plan,
 )
+from camcast.simulation.baselines_setting import Protocol
 from camcast.sweeps import Cell
 
 RUNS_CHAIN_MAX: Final = RUNS  # chosen: of the chain beside the others; 6 s
@@ -23,6 +24,18 @@ RUNS_PARASITES_MAX: Final = 20  # chosen: ±0.2 % of Table 2's largest number; 3
 RUNS_MULTICAST_MAX: Final = 50  # chosen: ±6 % of any number, mostly ±3 %; 15 s in all
 
 CAMCAST, BROADCAST, PMCAST = "(1) CAMCAST", "(2) gossip broadcast", "(3) PMcast"
+MULTICAST, HIERARCHICAL = "4.2 (b) gossip multicast", "4.2 (c) hierarchical gossip broadcast"
+APPROACHES: Final[Mapping[str, tuple[str, ...]]] = {
+    CAMCAST: ("camcast",),
+    BROADCAST: ("broadcast",),
+    # [CAMCAST 2] "In PMcast [22] [...] the processes are arranged into a hierarchy": by either name
+    PMCAST: ("pmcast", "hpmcast"),
+    MULTICAST: ("multicast",),
+    HIERARCHICAL: ("hierarchical",),
+}
+"""The rows of Tables 1 and 2, by the names of protocols that choose them."""
+DIVIDED: Final[Mapping[str, Protocol]] = {MULTICAST: "multicast", HIERARCHICAL: "hierarchical"}
+"""The approaches that the paper's tables leave out."""
 FAN_OUTS: Final = {
     (CAMCAST, "ceil"): "measured at real nodes, an event of every topic",
     (BROADCAST, "floor"): "measured at real nodes, fan-out ⌊ln n + c⌋",
@@ -35,31 +48,48 @@ FAN_OUTS_PMCAST: Final = (2, 4)
 
 def cells(plan: Plan) -> list[Cell]:
     """Return all that is to be simulated, what takes longest first."""
-    beside = [
-        spread_cell(plan, crash=CRASHED_COMPARED, engine=cast(Engine, engine), runs=runs)
-        for engine, runs in reversed(compared(plan).items())
-    ]
-    parasites = [
-        parasites_cell(plan, approach, sizes, fan_out)
-        for sizes in TOPOLOGIES.values()
-        for approach, fan_out in FAN_OUTS
-    ]
-    multicasts = [
-        multicast_cell(plan, sum(sizes), interested, fan_out)
-        for sizes in TOPOLOGIES.values()
-        for interested in (sum(sizes), sizes[-1])
-        for fan_out in FAN_OUTS_PMCAST
-    ]
-    rounds = [
-        spread_cell(plan, group)
-        for sizes in TOPOLOGIES.values()
-        for group in (sizes, group_of(sizes))
-    ]
-    broadcast = spread_cell(plan, group_of(SIZES), CRASHED_COMPARED)
-    figures = [
-        spread_cell(plan, crash=crash, weak=weak) for weak in (False, True) for crash in CRASHED
-    ]
-    return [*beside, *parasites, *multicasts, *rounds, broadcast, *figures]
+    chosen = approaches(plan)
+    listed: list[Cell] = []
+    if CAMCAST in chosen:
+        listed += [
+            spread_cell(plan, crash=CRASHED_COMPARED, engine=cast(Engine, engine), runs=runs)
+            for engine, runs in reversed(compared(plan).items())
+        ]
+    for sizes in TOPOLOGIES.values():
+        listed += [
+            parasites_cell(plan, approach, sizes, fan_out)
+            for approach, fan_out in FAN_OUTS
+            if approach in chosen
+        ]
+    for sizes in TOPOLOGIES.values():
+        if PMCAST in chosen:
+            listed += [
+                multicast_cell(plan, sum(sizes), interested, fan_out)
+                for interested in (sum(sizes), sizes[-1])
+                for fan_out in FAN_OUTS_PMCAST
+            ]
+        listed += [
+            baseline_cell(plan, approach, sizes, root=root)
+            for approach in DIVIDED
+            if approach in chosen
+            for root in (False, True)
+        ]
+        groups = {CAMCAST: sizes, BROADCAST: group_of(sizes)}
+        listed += [
+            spread_cell(plan, group) for approach, group in groups.items() if approach in chosen
+        ]
+    if CAMCAST in chosen and BROADCAST in chosen:
+        listed.append(spread_cell(plan, group_of(SIZES), CRASHED_COMPARED))
+    if CAMCAST in chosen:
+        listed += [
+            spread_cell(plan, crash=crash, weak=weak) for weak in (False, True) for crash in CRASHED
+        ]
+    return listed
+
+
+def approaches(plan: Plan) -> tuple[str, ...]:
+    """Return the approaches that are to be computed, in the order of the tables."""
+    return tuple(approach for approach, names in APPROACHES.items() if any(map(plan.about, names)))
 
 
 def spread_cell(
@@ -102,6 +132,18 @@ def multicast_cell(plan: Plan, processes: int, interested: int, fan_out: int) ->
         "interested": interested,
         "fan_out": fan_out,
         "runs": min(plan.runs, RUNS_MULTICAST_MAX),
+        "seed": plan.seed,
+    }
+
+
+def baseline_cell(plan: Plan, approach: str, sizes: Sequence[int], *, root: bool) -> Cell:
+    """Return the cell of a baseline: an event of the bottom-most topic, or of the root's."""
+    return {
+        "kind": "baseline",
+        "protocol": DIVIDED[approach],
+        "sizes": list(sizes),
+        "published_in": len(sizes) - 1 if root else 0,
+        "runs": plan.runs,
         "seed": plan.seed,
     }
 

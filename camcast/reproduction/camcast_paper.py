@@ -9,9 +9,8 @@ Where the paper leaves a convention open, the table's or figure's `notes` say wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
 
 import attrs
 from attrs import frozen
@@ -32,11 +31,14 @@ from camcast.reproduction.camcast_points import Figure, figures
 from camcast.reproduction.camcast_results import Results
 from camcast.reproduction.camcast_tables import Table, tables
 from camcast.reproduction.claim import Claim
+from camcast.reproduction.paper import by_one_sweep
 from camcast.reproduction.parasites import copies_outside
+from camcast.simulation import baselines
+from camcast.simulation.baselines_setting import baseline
 from camcast.simulation.simulators import find_simulator
 from camcast.simulation.spread import Interval, mean_interval
 from camcast.streams import stream
-from camcast.sweeps import JSON, Cell, sweep
+from camcast.sweeps import JSON, Cell
 
 
 @frozen(kw_only=True)
@@ -69,6 +71,8 @@ def compute(cell: Cell) -> JSON:
         return _compute_parasites(given)
     if given["kind"] == "multicast":
         return _compute_multicast(given)
+    if given["kind"] == "baseline":
+        return _compute_baseline(given)
     setting = setting_of(given["sizes"], given["crash"], given["weak"])
     spread = find_simulator(given["engine"])(setting, given["runs"], given["seed"], 0)
     climbed = (spread.upward_messages > 0).mean(axis=0).tolist()
@@ -116,27 +120,28 @@ def _compute_multicast(given: Mapping[str, Any]) -> JSON:
     return {measure: [run[measure] for run in found] for measure in found[0]}
 
 
-def reproduce(
-    plan: Plan,
-    results: Path | None = None,
-    workers: int | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Reproduction:
-    """Simulate all cells, or those that the file `results` does not have yet.
+def _compute_baseline(given: Mapping[str, Any]) -> JSON:
+    """Return what became of an event each run, measure by measure."""
+    setting = baseline(given["protocol"], setting_of(given["sizes"]), given["published_in"])
+    spread = baselines.simulate(setting, given["runs"], given["seed"])
+    return {"rounds": spread.rounds.tolist(), "parasites": spread.parasites.tolist()}
 
-    Raises `SweepError`; see `camcast.sweeps.sweep`.
-    """
-    listed = cells(plan)
-    found = sweep(compute, listed, results=results, workers=workers, on_progress=on_progress)
+
+def _together(plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> Reproduction:
     simulated = Results(plan, listed, found)
+    ours = plan.about("camcast")
     return Reproduction(
         plan=plan,
         tables=tables(simulated),
-        figures=figures(simulated),
-        agreement=_agreement(simulated),
-        runs_compared=compared(plan),
+        figures=figures(simulated) if ours else (),
+        agreement=_agreement(simulated) if ours else (),
+        runs_compared=compared(plan) if ours else {},
         claims=claims(simulated),
     )
+
+
+reproduce: Final = by_one_sweep(cells, compute, _together)
+"""Simulate all cells of a plan, or those that a file does not have yet; see `Reproduce`."""
 
 
 def _agreement(results: Results) -> tuple[Agreement, ...]:

@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 from attrs import frozen
 
 from camcast.parameters import Parameters
+from camcast.reproduction.described import ChosenProtocols
 from camcast.simulation.setting import Setting, chain
 
 Engine = Literal["population", "chain", "virtual"]
@@ -34,14 +35,17 @@ TOPOLOGIES: Final[Mapping[str, tuple[int, ...]]] = {  # [CAMCAST Tables 1 and 2]
 
 
 @frozen(kw_only=True)
-class Plan:
+class Plan(ChosenProtocols):
     """All that determines a reproduction. Raises `ValueError` for a value out of range."""
+
+    PAPER = "camcast"
 
     runs: int = RUNS
     seed: int = 1
     engine: Engine = "population"
 
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         if self.runs < RUNS_MIN:
             raise ValueError(f"runs is {self.runs}; give {RUNS_MIN} or more, for an interval")
         if self.engine not in ENGINES:

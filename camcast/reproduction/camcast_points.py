@@ -16,6 +16,7 @@ from camcast.reproduction.camcast_plan import (
     setting_of,
 )
 from camcast.reproduction.camcast_results import Results
+from camcast.reproduction.numbered_figure import NumberedFigure
 
 
 @frozen(kw_only=True)
@@ -37,21 +38,13 @@ class Point:
 
 
 @frozen(kw_only=True)
-class Figure:
+class Figure(NumberedFigure):
     """A figure of the paper."""
 
-    number: int
-    title: str
     measure: str
     """What the points are that were simulated; the others are formulas."""
     axis: str
-    notes: str
     points: tuple[Point, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of its files, without what follows the dot."""
-        return f"figure{self.number}"
 
 
 def figures(results: Results) -> tuple[Figure, ...]:

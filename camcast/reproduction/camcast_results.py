@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from camcast.models.prediction import Prediction, predict
 from camcast.reproduction.camcast_cells import spread_cell
 from camcast.reproduction.camcast_plan import SIZES, Plan, setting_of
+from camcast.reproduction.cell_results import CellResults
 from camcast.sweeps import JSON, Cell
 
 
-class Results:
-    """What was simulated, by cell."""
+class Results(CellResults[Plan]):
+    """What was simulated, by cell, and what is predicted."""
 
     def __init__(self, plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> None:
-        self.plan = plan
-        self._found = dict(zip(map(_key, listed), found, strict=True))
+        super().__init__(plan, listed, found)
         self._predictions: dict[tuple[tuple[int, ...], float, bool], list[Prediction]] = {}
-
-    def of(self, cell: Cell) -> Any:
-        """Return the result of a cell."""
-        return self._found[_key(cell)]
 
     def spread(self, *arguments: Any, **options: Any) -> Any:
         """Return the result of `spread_cell` with these arguments."""
-        return self.of(spread_cell(self.plan, *arguments, **options))
+        return self.of_cell(spread_cell(self.plan, *arguments, **options))
 
     def model(
         self, sizes: tuple[int, ...] = SIZES, crash: float = 0.0, weak: bool = False
@@ -36,7 +31,3 @@ class Results:
         if key not in self._predictions:
             self._predictions[key] = predict(setting_of(sizes, crash, weak))
         return self._predictions[key]
-
-
-def _key(cell: Cell) -> str:
-    return json.dumps(cell, sort_keys=True)

@@ -13,3 +13,8 @@ class Claim:
     quote: str
     holds: str
     found: str
+
+
+def verdict(held: bool, how: str = "yes") -> str:
+    """Return what `Claim.holds` says of a claim that held in this way, or did not."""
+    return how if held else "no"

@@ -14,9 +14,9 @@ import altair as alt
 from camcast.reproduction.camcast_plan import COMMUNITIES, SIZES
 from camcast.reproduction.camcast_points import Figure, Point
 from camcast.reproduction.drawing import Drawing, render
+from camcast.reproduction.series import PALETTE
 
-# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
-COLOURS: Final = dict(zip(COMMUNITIES, ("#0072B2", "#D55E00", "#009E73"), strict=True))
+COLOURS: Final = dict(zip(COMMUNITIES, PALETTE, strict=False))
 _WIDTH, _HEIGHT, _PANEL_HEIGHT = 560, 300, 120  # chosen: pixels; a phone shrinks them to 60 %
 _LETTER_LOW: Final = 0.15  # chosen: of a line's height, so that a letter is not on the axis
 _LETTER: Final[dict[str, Any]] = {"fontSize": 16, "fontWeight": "bold"}

@@ -6,17 +6,24 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import attrs
+import numpy as np
 
 from camcast.models.hpmcast_prediction import predict
-from camcast.models.pmcast_law import completion_rounds
+from camcast.models.pmcast_law import completion_rounds, new_infected_law
 from camcast.reproduction.hpmcast_plan import (
     ARITIES,
     DEPTH_PROCESSES,
     DEPTHS,
     FAN_OUTS,
+    FAN_OUTS_FLAT,
     FLAT_PROCESSES,
     FLAT_ROUNDS,
+    HPMCAST,
+    INTERESTED_FLAT,
+    PMCAST,
     REDUNDANCIES,
+    RFPBCAST,
+    ROUNDS_FLAT,
     SHARES,
     SHARES_COMPARED,
     SHARES_LOW,
@@ -43,6 +50,26 @@ def flat_cell(plan: Plan, interested: int) -> Cell:
     return {"kind": "flat", "interested": interested, "runs": plan.runs, "seed": plan.seed}
 
 
+def infection_cell(plan: Plan, protocol: str, interested: int, fan_out: int) -> Cell:
+    """Return the cell of rfpbcast or pmcast, round by round, among the processes of Figure 9."""
+    return {
+        "kind": "infection",
+        "protocol": protocol,
+        "interested": interested,
+        "fan_out": fan_out,
+        "rounds": ROUNDS_FLAT[protocol],
+        "runs": plan.runs,
+        "seed": plan.seed,
+    }
+
+
+def infections(protocol: str) -> list[tuple[int, int]]:
+    """Return of how many interested processes, and of which F, rfpbcast or pmcast is shown."""
+    if protocol == RFPBCAST:  # which sends to everybody, whoever is interested
+        return [(FLAT_PROCESSES, fan_out) for fan_out in FAN_OUTS_FLAT]
+    return [(interested, FAN_OUT) for interested in INTERESTED_FLAT]
+
+
 def scaled(arity: int, interested: float) -> dict[str, Any]:
     """Return a setting of Figure 11."""
     # [hpmcast Figure 11: "= 3, R = 4, F = 3" is left of its caption]
@@ -62,7 +89,21 @@ def deep(depth: int) -> dict[str, Any]:
 
 def cells(plan: Plan) -> list[Cell]:
     """Return all that is to be simulated, what takes longest first."""
-    settings: list[dict[str, Any]] = [
+    listed: list[Cell] = []
+    if plan.about(HPMCAST):
+        listed += [hierarchy_cell(plan, **setting) for setting in _hierarchies()]
+    if plan.about(PMCAST):
+        listed += [flat_cell(plan, interested) for interested in flat_interested()]
+    return listed + [
+        infection_cell(plan, protocol, interested, fan_out)
+        for protocol in (RFPBCAST, PMCAST)
+        if plan.about(protocol)
+        for interested, fan_out in infections(protocol)
+    ]
+
+
+def _hierarchies() -> list[dict[str, Any]]:
+    return [
         *(scaled(arity, share) for arity in reversed(ARITIES) for share in SHARES_SCALED),
         *({"redundancy": R, "interested": p} for R in reversed(REDUNDANCIES) for p in SHARES_LOW),
         *({"fan_out": fan_out, "interested": p} for fan_out in FAN_OUTS for p in SHARES_COMPARED),
@@ -70,8 +111,6 @@ def cells(plan: Plan) -> list[Cell]:
         *({"interested": p, "threshold": D} for D in THRESHOLDS for p in (*SHARES_SMALL, 0.1)),
         *map(deep, DEPTHS),
     ]
-    flat = [flat_cell(plan, interested) for interested in flat_interested()]
-    return [*(hierarchy_cell(plan, **setting) for setting in settings), *flat]
 
 
 def flat_interested() -> tuple[int, ...]:
@@ -84,6 +123,8 @@ def compute(cell: Cell) -> JSON:
     given = cast(Mapping[str, Any], cell)
     if given["kind"] == "flat":
         return _compute_flat(given)
+    if given["kind"] == "infection":
+        return _compute_infection(given)
     names = [field.name for field in attrs.fields(HpmcastSetting)]
     setting = HpmcastSetting(**{name: given[name] for name in names})
     spread = simulate(setting, given["runs"], given["seed"])
@@ -104,4 +145,25 @@ def _compute_flat(given: Mapping[str, Any]) -> JSON:
     return {
         "completion": mean_interval(completed[completed >= 0], 0.0).as_json(),
         "model": completion_rounds(FLAT_PROCESSES - 1, given["interested"] - 1, FAN_OUT),
+    }
+
+
+def _compute_infection(given: Mapping[str, Any]) -> JSON:
+    """Return which share of its audience an event has got to after 0, 1, 2, … rounds."""
+    setting = pmcast.FlatSetting(
+        processes=FLAT_PROCESSES,
+        interested=given["interested"],
+        fan_out=given["fan_out"],
+        rounds=given["rounds"],
+        sender_filters=given["protocol"] == PMCAST,
+    )
+    shares = pmcast.simulate(setting, given["runs"], given["seed"]).infected / setting.audience
+    others, susceptible = FLAT_PROCESSES - 1, setting.audience - 1
+    models = [
+        new_infected_law(others, susceptible, setting.fan_out, rounds)
+        for rounds in range(setting.rounds + 1)
+    ]
+    return {
+        "shares": [mean_interval(round_, 0.0, 1.0).as_json() for round_ in shares.T],
+        "models": [(1 + float(law @ np.arange(len(law)))) / setting.audience for law in models],
     }

@@ -11,9 +11,8 @@ import attrs
 
 from camcast.reproduction.drawing import Drawing, render
 from camcast.reproduction.hpmcast_points import Figure
+from camcast.reproduction.series import by_series
 
-# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _TICKS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _WIDTH, _HEIGHT = 560, 300  # chosen: pixels; a phone shrinks them to 60 %
 _LEGEND_LETTERS: Final = 70  # chosen: of the names beside each other in the figure's width
@@ -22,22 +21,12 @@ _LEGEND_LETTERS: Final = 70  # chosen: of the names beside each other in the fig
 def draw(figure: Figure) -> Drawing:
     """Draw a figure."""
     series = list(dict.fromkeys(point.series for point in figure.points))
-    colour = {
-        "field": "series",
-        "type": "nominal",
-        "scale": {"domain": series, "range": list(_COLOURS[: len(series)])},
-        "legend": {
-            "title": None,
-            "orient": "bottom",
-            "columns": max(1, min(len(series), _LEGEND_LETTERS // max(map(len, series)))),
-            "labelColor": "currentColor",
-            "labelFontSize": 13,
-            "labelLimit": 280,
-            "symbolType": "stroke",
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,  # not the area's
-        },
-    }
+    colour = by_series(
+        "series",
+        series,
+        columns=max(1, min(len(series), _LEGEND_LETTERS // max(map(len, series)))),
+        labelLimit=280,
+    )
     xs = [point.x for point in figure.points]
     few = len(set(xs)) <= 8
     x = {
@@ -46,7 +35,7 @@ def draw(figure: Figure) -> Drawing:
         "title": figure.x,
         "scale": {"type": "log" if figure.logarithmic else "linear", "nice": False}
         | ({"domain": [min(xs), max(xs)]} if few or figure.logarithmic else {}),
-        "axis": {"grid": False, "labelFlush": False, "format": "~g"}
+        "axis": {"grid": False, "labelFlush": False, "format": "~f"}
         | ({"values": sorted(set(xs))} if few else {})
         | (
             {"values": [at for at in _TICKS if min(xs) <= at <= max(xs)]}
@@ -63,7 +52,7 @@ def draw(figure: Figure) -> Drawing:
             "type": "quantitative",
             "title": figure.y,
             "scale": {"domain": figure.domain} if figure.domain else {"zero": True},
-            "axis": {"format": (".2%" if narrow else ".0%") if figure.share else ","},
+            "axis": {"format": (".2%" if narrow else ".0%") if figure.share else ",~f"},
         }
 
     tooltip = [

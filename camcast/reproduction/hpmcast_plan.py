@@ -6,6 +6,10 @@ from typing import Final
 
 from attrs import frozen
 
+from camcast.reproduction.described import ChosenProtocols
+
+RFPBCAST, PMCAST, HPMCAST = "rfpbcast", "pmcast", "hpmcast"
+
 RUNS: Final = 100
 """chosen: a reliability of Figure 8 to ±0.0001; some minutes on two cores."""
 RUNS_MIN: Final = 2  # an interval needs two
@@ -24,17 +28,23 @@ FAN_OUTS: Final = tuple(range(1, 9))  # chosen: the caption of Figure 10 is not 
 ARITIES: Final = (10, 15, 20, 25, 30, 35, 40)  # chosen: 64,000 processes at the most
 REDUNDANCIES: Final = tuple(range(1, 7))  # chosen: the caption of Figure 12 is not in our text
 THRESHOLDS: Final = (0, 6, 12)  # chosen: 5.4.2 names no D; multiples of R add whole lines
+FAN_OUTS_FLAT: Final = (2, 4)  # chosen: that of Figure 9, and twice it
+INTERESTED_FLAT: Final = (20, 50)  # chosen: of Figure 9's processes, a fifth and half
+ROUNDS_FLAT: Final = {RFPBCAST: 10, PMCAST: 20}  # chosen: then nearly all have it
 DEPTH_PROCESSES: Final = 4096  # chosen: a power with many roots
 DEPTHS: Final = (1, 2, 3, 4, 6)  # of 4096: a = 4096, 64, 16, 8, 4; below, there are no R = 3
 
 
 @frozen(kw_only=True)
-class Plan:
+class Plan(ChosenProtocols):
     """All that determines a reproduction. Raises `ValueError` for a value out of range."""
+
+    PAPER = "hpmcast"
 
     runs: int = RUNS
     seed: int = 1
 
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         if self.runs < RUNS_MIN:
             raise ValueError(f"runs is {self.runs}; give {RUNS_MIN} or more, for an interval")

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import numpy as np
 from attrs import frozen
 
 from camcast.models.hpmcast import broadcast_rounds
 from camcast.models.hpmcast_depth import needed_rounds, needed_rounds_of_all
-from camcast.models.pmcast import pmcast_rounds
-from camcast.reproduction.hpmcast_cells import deep, flat_interested, scaled
+from camcast.models.pmcast import pmcast_law, pmcast_rounds
+from camcast.reproduction.hpmcast_cells import deep, flat_interested, infections, scaled
 from camcast.reproduction.hpmcast_plan import (
     ARITIES,
     DEPTH_PROCESSES,
     DEPTHS,
     FAN_OUTS,
     FLAT_PROCESSES,
+    HPMCAST,
+    PMCAST,
     REDUNDANCIES,
+    RFPBCAST,
     SHARES,
     SHARES_COMPARED,
     SHARES_LOW,
@@ -33,6 +37,15 @@ _INTERESTED: Final = "interested processes, p₁"
 _EXPECTED: Final = "rounds from expected p₁"
 _MEASURED: Final = "rounds from measured p₁"
 _HIERARCHY: Final = "n = 22³, R = 3, F = 2"
+_CHAIN: Final = (
+    " Dashed: the exact chain, in which the F that one sender chooses are distinct. Dotted: "
+)
+_INFECTION_NOTES: Final = {
+    RFPBCAST: "Beyond the paper's figures: its Figure 1, process by process. It is the same whoever"
+    f" is interested.{_CHAIN}Equations 2 and 3, by which it may choose the same process twice.",
+    PMCAST: "Beyond the paper's figures: its Figure 2, process by process; nobody else gets it."
+    f"{_CHAIN}Equations 7 and 8, those of rfpbcast for n p₁ processes and a fan-out of F p₁.",
+}
 
 
 @frozen(kw_only=True)
@@ -66,19 +79,25 @@ class Figure:
     logarithmic: bool = False
     """Whether x is."""
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What there is to say about its points."""
+        return {"title": self.title, "x": self.x, "y": self.y, "notes": self.notes}
+
 
 def figures(results: Results) -> tuple[Figure, ...]:
-    """Return the figures: the paper's in its order, then those beyond it."""
-    return (
-        *_interest(results),
-        _flat_rounds(results),
-        *_fan_out(results),
-        _scale(results),
-        _redundancy(results),
-        _threshold(results),
-        _parasites(results),
-        _depth(results),
-    )
+    """Return the figures of the protocols that are chosen: the paper's, then those beyond it."""
+    made: list[Figure] = []
+    about = results.plan.about
+    if about(HPMCAST):
+        made += _interest(results)
+    if about(PMCAST):
+        made.append(_flat_rounds(results))
+    if about(HPMCAST):
+        made += [*_fan_out(results), _scale(results), _redundancy(results), _threshold(results)]
+        made += [_parasites(results), _depth(results)]
+    made += [_infection(results, protocol) for protocol in (RFPBCAST, PMCAST) if about(protocol)]
+    return tuple(made)
 
 
 def _curve(
@@ -320,4 +339,30 @@ def _depth(results: Results) -> Figure:
             *formulas,
         ),
         share=False,
+    )
+
+
+def _infection(results: Results, protocol: str) -> Figure:
+    filters = protocol == PMCAST
+    measured, equation = [], []
+    for interested, fan_out in infections(protocol):
+        found = results.infection(protocol, interested, fan_out)
+        p = interested / FLAT_PROCESSES
+        name = f"p₁ = {p:g}" if filters else f"F = {fan_out}"
+        for rounds, (share, model) in enumerate(zip(found["shares"], found["models"], strict=True)):
+            measured.append(
+                Point(series=name, x=rounds, model=model, runs=results.plan.runs, **share)
+            )
+            law = pmcast_law(FLAT_PROCESSES, p, fan_out, rounds)
+            mean = float(law @ np.arange(len(law))) / interested
+            equation.append(Point(series=f"{name}, by equation", x=rounds, mean=mean))
+    return Figure(
+        name=protocol,
+        title=f"{protocol}, round by round; n = {FLAT_PROCESSES}"
+        + (f", F = {FAN_OUT}" if filters else ""),
+        x="rounds",
+        y="share of the interested that have it" if filters else "share that have the event",
+        notes=_INFECTION_NOTES[protocol],
+        points=(*measured, *equation),
+        domain=(0, 1),
     )

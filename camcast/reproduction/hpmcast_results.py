@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
-from camcast.reproduction.hpmcast_cells import flat_cell, hierarchy_cell
+from camcast.reproduction.cell_results import CellResults
+from camcast.reproduction.hpmcast_cells import flat_cell, hierarchy_cell, infection_cell
 from camcast.reproduction.hpmcast_plan import Plan
-from camcast.sweeps import JSON, Cell
 
 
-class Results:
+class Results(CellResults[Plan]):
     """What was simulated, by cell."""
-
-    def __init__(self, plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> None:
-        self.plan = plan
-        self._found = dict(zip(map(_key, listed), found, strict=True))
 
     def hierarchy(self, **setting: Any) -> Any:
         """Return the result of `hierarchy_cell` with this setting."""
-        return self._found[_key(hierarchy_cell(self.plan, **setting))]
+        return self.of_cell(hierarchy_cell(self.plan, **setting))
 
     def flat(self, interested: int) -> Any:
         """Return the result of `flat_cell` with so many interested processes."""
-        return self._found[_key(flat_cell(self.plan, interested))]
+        return self.of_cell(flat_cell(self.plan, interested))
+
+    def infection(self, protocol: str, interested: int, fan_out: int) -> Any:
+        """Return the result of `infection_cell` with these."""
+        return self.of_cell(infection_cell(self.plan, protocol, interested, fan_out))
 
     def mean(self, measure: str, **setting: Any) -> float:
         """Return the mean of a measure."""
         return float(self.hierarchy(**setting)[measure]["mean"])
-
-
-def _key(cell: Cell) -> str:
-    return json.dumps(cell, sort_keys=True)

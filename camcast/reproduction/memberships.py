@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+import attrs
 from attrs import frozen
 
 from camcast.reproduction.claim import Claim
 from camcast.reproduction.memberships_claims import claims, claims_beyond
 from camcast.reproduction.memberships_live import live_cells, run_live
 from camcast.reproduction.memberships_plan import VARIANTS, Plan
-from camcast.reproduction.memberships_results import Figure, Results, Row
+from camcast.reproduction.memberships_results import COLUMNS, Figure, Results, Row
 from camcast.reproduction.memberships_upkeep import (
     UpkeepRow,
     run_upkeep,
@@ -39,6 +40,46 @@ class Memberships:
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
     claims: tuple[Claim, ...]
+
+    @property
+    def tables(self) -> tuple[Sheet, Sheet]:
+        """Comparison and upkeep, as they lie in the folder."""
+        upkeep = [
+            {"backend": row.backend, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
+            for row in self.upkeep
+            for name, interval in row.measures.items()
+        ]
+        return (
+            Sheet(
+                name="comparison",
+                about={"title": "The memberships side by side"},
+                rows=[_flat(row) for row in self.comparison],
+            ),
+            Sheet(
+                name="upkeep",
+                about={"title": "What they cost, and how soon they notice"},
+                rows=upkeep,
+            ),
+        )
+
+
+@frozen(kw_only=True)
+class Sheet:
+    """A table as it lies in the folder."""
+
+    name: str
+    about: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {
+        name: getattr(row, name) for name in ("world", "backend", "variant", "runs")
+    }
+    for name in COLUMNS:
+        interval = getattr(row, name)
+        flat |= {name: interval.mean, f"{name}_from": interval.low, f"{name}_to": interval.high}
+    return flat | {"parasites": row.parasites}
 
 
 def compute(cell: Cell) -> JSON:

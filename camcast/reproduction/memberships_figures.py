@@ -12,9 +12,9 @@ import attrs
 from camcast.reproduction.drawing import Drawing, render
 from camcast.reproduction.memberships_plan import VARIANTS
 from camcast.reproduction.memberships_results import SHARES, Figure
+from camcast.reproduction.series import PALETTE, by_series
 
-# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
-_COLOURS: Final = dict(zip(VARIANTS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
+_COLOURS: Final = dict(zip(VARIANTS, PALETTE, strict=False))
 _DASHES: Final = dict(zip(VARIANTS, ([1, 0], [7, 4], [2, 3]), strict=True))
 """[CAMCAST 6.2.2] "plain, interrupted and dotted lines"."""
 _WIDTH, _HEIGHT = 400, 230  # chosen: pixels; two stand beside each other, a phone shrinks them
@@ -38,8 +38,8 @@ def draw(figure: Figure) -> Drawing:
         "scale": {"type": "log", "domain": [min(p_sel), max(p_sel)], "nice": False},
         "axis": {"values": _TICKS, "format": "~g", "grid": False, "labelFlush": False},
     }
-    colour = _by_backend(names, [_COLOURS[backend] for backend in backends])
-    dash = _by_backend(names, [_DASHES[backend] for backend in backends])
+    colour = by_series("backend", names, [_COLOURS[backend] for backend in backends])
+    dash = by_series("backend", names, [_DASHES[backend] for backend in backends])
     format_ = ".1%" if share else ",.2f"
 
     def y(field: str) -> dict[str, Any]:
@@ -86,20 +86,3 @@ def draw(figure: Figure) -> Drawing:
             ],
         }
     )
-
-
-def _by_backend(names: list[str], values: list[Any]) -> dict[str, Any]:
-    return {
-        "field": "backend",
-        "type": "nominal",
-        "scale": {"domain": names, "range": values},
-        "legend": {
-            "title": None,
-            "orient": "bottom",
-            "labelColor": "currentColor",
-            "labelFontSize": 13,
-            "symbolType": "stroke",
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,  # not the area's
-        },
-    }

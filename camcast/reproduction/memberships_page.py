@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from html import escape
-from importlib.metadata import version
 from typing import Final
 
-from camcast.reproduction.drawing import Drawing, library_versions
+from camcast.reproduction.drawing import Drawing
 from camcast.reproduction.memberships import Memberships
 from camcast.reproduction.memberships_live import RATE, SETTLE_SECONDS_MAX
 from camcast.reproduction.memberships_plan import PARAMETERS, VARIANTS, World
@@ -26,19 +24,18 @@ from camcast.reproduction.memberships_upkeep import (
 )
 from camcast.reproduction.memberships_virtual import CRASHED, LOSS, VIRTUAL_EVENTS_MAX
 from camcast.reproduction.page_parts import (
+    PAIRS_STYLE,
     claims_table,
     document,
     grid,
+    how_made,
     interval_cell,
     notes_list,
+    pairs,
     picture,
 )
 
 _TITLE: Final = "CAMCAST, section 6.2: three memberships side by side"
-_STYLE: Final = """
-.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
-.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
-"""
 _WORLDS: Final[Mapping[World, str]] = {
     "live": "Live",
     "virtual": "In the virtual network, beyond the paper",
@@ -62,9 +59,9 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
             for figure in found.figures
             if figure.world == world
         )
-        parts.append('<div class="pairs">' + "".join(pictures) + "</div>")
+        parts.append(pairs(pictures))
     parts.append(_how(found, command))
-    return document(_TITLE, parts, drawings, _STYLE)
+    return document(_TITLE, parts, drawings, PAIRS_STYLE)
 
 
 def _introduction(found: Memberships) -> str:
@@ -151,13 +148,6 @@ def _setting(found: Memberships, world: World) -> str:
 
 def _how(found: Memberships, command: str) -> str:
     plan, p = found.plan, PARAMETERS
-    versions = {
-        "camcast": version("camcast"),
-        "Python": platform.python_version(),
-        "numpy": version("numpy"),
-        **library_versions(),
-    }
-    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
     settings = (
         f"c = {p.c:g}, a = {p.a:g}, z = {p.z} (6.2.1); the membership's own c is 0, too. Everything"
         " else has the defaults of the backends.",
@@ -168,8 +158,6 @@ def _how(found: Memberships, command: str) -> str:
         " of the sum of the squares of their intervals' halves.",
         "A live run is not repeatable byte for byte; a virtual one is.",
     )
-    return (
-        "<h2>How this was made</h2>"
-        f"<p><code>{escape(command)}</code></p><p>Seed {plan.seed}, {plan.runs} runs,"
-        f" {plan.events} events. {escape(listed)}.</p>" + notes_list(settings)
+    return how_made(
+        command, f"Seed {plan.seed}, {plan.runs} runs, {plan.events} events.", ("numpy",), settings
     )

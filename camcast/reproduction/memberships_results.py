@@ -61,6 +61,11 @@ class Figure:
     notes: str
     points: tuple[Point, ...]
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What there is to say about its points."""
+        return {"title": self.title, "world": self.world, "notes": self.notes}
+
 
 @frozen(kw_only=True)
 class Row:

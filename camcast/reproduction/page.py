@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.metadata import version
 from typing import Final
 
 from camcast.reproduction.camcast_paper import Agreement, Reproduction
@@ -19,28 +17,64 @@ from camcast.reproduction.camcast_plan import (
 )
 from camcast.reproduction.camcast_points import Figure
 from camcast.reproduction.camcast_tables import Entry, Table
-from camcast.reproduction.drawing import Drawing, library_versions
+from camcast.reproduction.drawing import Drawing
 from camcast.reproduction.page_parts import (
     NOTHING,
     claims_table,
     document,
     grid,
+    how_made,
     interval_cell,
     notes_list,
     number,
+    only_about,
     picture,
 )
 
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
 _TITLE: Final = "CAMCAST, section 6.1, computed again"
+_P: Final = PARAMETERS
+_SETTINGS: Final = (
+    (
+        False,
+        f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {_P.c:g}, g = {_P.g:g},"
+        f" a = {_P.a:g}, z = {_P.z}; a copy arrives with probability {SUCCESS} (000, 6.1.1).",
+    ),
+    (
+        True,
+        "Tables are static, uniform and independent: a topic table of ⌈ln N + c⌉ others and a"
+        " super-topic table of z. Nobody replaces a crashed process in them. The publisher is"
+        " alive, and links upward like anyone else: with p_sel = g/N, to each of z entries with"
+        " p_a = a/z.",
+    ),
+    (
+        False,
+        "Rounds are synchronous: who receives the event in one round sends it in the next, once.",
+    ),
+    (
+        True,
+        "Reception: the share of a community's alive processes that have the event in the end, in"
+        " the mean over runs (Student's interval). Reliability: the share of runs in which all of"
+        " them have it (Wilson's interval). A run in which nobody of a community is alive says"
+        " nothing of its reception and reliability.",
+    ),
+    (
+        True,
+        "The model is camcast.models.prediction. It is not meant for gossip that hardly survives:"
+        " beyond 80 % crashed it is too high.",
+    ),
+    (False, "All points are simulated with the same seed."),
+)
+"""The conventions, and whether they are about CAMCAST alone."""
 
 
 def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
     parts = [
         _introduction(reproduction),
+        only_about(reproduction.plan.protocols),
         *map(_table, reproduction.tables),
-        "<h2>Figures</h2>",
+        "<h2>Figures</h2>" if reproduction.figures else "",
         *(_figure(figure, drawings[figure.name]) for figure in reproduction.figures),
         claims_table(reproduction.claims),
         _agreement(reproduction.agreement, reproduction.runs_compared),
@@ -72,7 +106,7 @@ def _table(table: Table) -> str:
     for (approach, how), by_topology in rows.items():
         entries = [by_topology[topology] for topology in TOPOLOGIES]
         if approach != before:
-            published = (f"<td>{entry.published:,g}</td>" for entry in entries)
+            published = (f"<td>{_published(entry.published)}</td>" for entry in entries)
             body.append(
                 f'<tr class="published"><td>{escape(approach)}</td><td class="how">published</td>'
                 + "".join(published)
@@ -90,6 +124,10 @@ def _table(table: Table) -> str:
         + grid(heads, body)
         + notes_list(table.notes)
     )
+
+
+def _published(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,g}"
 
 
 def _entry(entry: Entry) -> str:
@@ -112,6 +150,8 @@ def _figure(figure: Figure, drawing: Drawing) -> str:
 
 
 def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
+    if not agreement:
+        return ""
     what = {
         "population": "every process by itself, tables drawn when needed",
         "chain": "only how many processes have the event",
@@ -136,32 +176,6 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
 
 def _how(reproduction: Reproduction, command: str) -> str:
     plan = reproduction.plan
-    p = PARAMETERS
-    settings = (
-        f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {p.c:g}, g = {p.g:g},"
-        f" a = {p.a:g}, z = {p.z}; a copy arrives with probability {SUCCESS} (000, 6.1.1).",
-        "Tables are static, uniform and independent: a topic table of ⌈ln N + c⌉ others and a"
-        " super-topic table of z. Nobody replaces a crashed process in them. The publisher is"
-        " alive, and links upward like anyone else: with p_sel = g/N, to each of z entries with"
-        " p_a = a/z.",
-        "Rounds are synchronous: who receives the event in one round sends it in the next, once.",
-        "Reception: the share of a community's alive processes that have the event in the end, in"
-        " the mean over runs (Student's interval). Reliability: the share of runs in which all of"
-        " them have it (Wilson's interval). A run in which nobody of a community is alive says"
-        " nothing of its reception and reliability.",
-        "The model is camcast.models.prediction. It is not meant for gossip that hardly survives:"
-        " beyond 80 % crashed it is too high.",
-        "All points are simulated with the same seed.",
-    )
-    versions = {
-        "camcast": version("camcast"),
-        "Python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba")},
-        **library_versions(),
-    }
-    listed = ", ".join(f"{name} {release}" for name, release in versions.items())
-    return (
-        "<h2>How this was made</h2>"
-        + f"<p><code>{escape(command)}</code></p><p>Seed {plan.seed}, {plan.runs:,} runs,"
-        f" simulator {escape(plan.engine)}. {escape(listed)}.</p>" + notes_list(settings)
-    )
+    settings = [text for ours, text in _SETTINGS if not ours or plan.about("camcast")]
+    given = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
+    return how_made(command, given, ("numpy", "numba"), settings)

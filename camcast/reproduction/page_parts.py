@@ -8,16 +8,24 @@ the page once. It follows the reader's light or dark, and a phone's width.
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.metadata import version
 from typing import Final
 
 from camcast.reproduction.claim import Claim
-from camcast.reproduction.drawing import Drawing, script
+from camcast.reproduction.drawing import Drawing, library_versions, script
 from camcast.simulation.spread import Interval
 
 NOTHING: Final = "\N{EN DASH}"
+
+PAIRS_STYLE: Final = """
+.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
+"""
+"""Of figures that stand beside each other; see `pairs`."""
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8881; --quiet: #666; }
@@ -92,6 +100,11 @@ def picture(name: str, label: str, notes: str, drawing: Drawing) -> str:
     )
 
 
+def pairs(pictures: Iterable[str]) -> str:
+    """Return pictures beside each other where there is room, for a page with `PAIRS_STYLE`."""
+    return '<div class="pairs">' + "".join(pictures) + "</div>"
+
+
 def in_script(text: str) -> str:
     """Return JSON or JavaScript such that nothing in a string of it ends its element."""
     return re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)
@@ -131,7 +144,9 @@ def interval_cell(interval: Interval) -> str:
 
 
 def claims_table(claims: Sequence[Claim]) -> str:
-    """Return what a paper claims beside what was found."""
+    """Return what a paper claims beside what was found; nothing without a claim."""
+    if not claims:
+        return ""
     rows = (
         f"<tr><td>{escape(claim.where)}</td><td><blockquote>“{escape(claim.quote)}”</blockquote>"
         f"</td><td><strong>{escape(claim.holds)}</strong></td><td>{escape(claim.found)}</td></tr>"
@@ -139,4 +154,25 @@ def claims_table(claims: Sequence[Claim]) -> str:
     )
     return "<h2>What the paper concludes</h2>" + grid(
         ["section", "claim", "holds", "here"], rows, "words"
+    )
+
+
+def only_about(protocols: Sequence[str] | None) -> str:
+    """Return which protocols the page is about, if they were chosen; None: all there are."""
+    return "" if protocols is None else f"<p>Chosen with --protocol: {', '.join(protocols)}.</p>"
+
+
+def how_made(command: str, given: str, packages: Iterable[str], settings: Iterable[str]) -> str:
+    """Return how a page was made: the command, what was given, versions, and conventions."""
+    versions = {
+        "camcast": version("camcast"),
+        "Python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        **library_versions(),
+    }
+    listed = ", ".join(f"{name} {release}" for name, release in versions.items())
+    return (
+        "<h2>How this was made</h2>"
+        f"<p><code>{escape(command)}</code></p><p>{escape(given)} {escape(listed)}.</p>"
+        + notes_list(settings)
     )

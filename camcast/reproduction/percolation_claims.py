@@ -9,7 +9,7 @@ from camcast.models.percolation import (
     other_threshold,
     poisson_degrees,
 )
-from camcast.reproduction.claim import Claim
+from camcast.reproduction.claim import Claim, verdict
 from camcast.reproduction.percolation_cells import above_threshold, below_threshold
 from camcast.reproduction.percolation_plan import (
     ALMOST_ALL,
@@ -59,7 +59,7 @@ def _subscribers(results: Results) -> Claim:
         where="IV-C",
         quote="To obtain the average number of subscribers ⟨s⟩ that receive the event, it suffices"
         f" to multiply ⟨r⟩ by the probability that a peer is a subscriber {SIGMA}",
-        holds=_verdict(all(held)),
+        holds=verdict(all(held)),
         found="Subscribers are sent every copy and the others few, so that they are more than"
         f" their share of the receivers. In Figure 3 {SIGMA}⟨r⟩ is {min(paper):.0%} to"
         f" {max(paper):.0%} of what is measured, and in {sum(held)} of {len(points)} intervals;"
@@ -75,7 +75,7 @@ def _transition() -> Claim:
     return Claim(
         where="V-A, Figure 1",
         quote=f"the higher {GAMMA} the smaller the value of {SIGMA} to have a transition",
-        holds=_verdict(falling == sorted(falling, reverse=True)),
+        holds=verdict(falling == sorted(falling, reverse=True)),
         found=f"The transition is at {SIGMA} = {listed}.",
     )
 
@@ -93,7 +93,7 @@ def _near(results: Results) -> Claim:
         quote="all results from the simulations lye near the theoretical value, regardless on the"
         " considered number of simulated network nodes",
         # 95 of 100 intervals should have it
-        holds=_verdict(within >= 0.8 * len(points), "yes, in the mean over networks"),
+        holds=verdict(within >= 0.8 * len(points), "yes, in the mean over networks"),
         found=f"Equation 17 is in {within} of {len(points)} intervals; the mean of all networks is"
         f" at most {abs(farthest):.1%} from it. Single networks scatter more near the transition.",
     )
@@ -110,7 +110,7 @@ def _significant(results: Results) -> Claim:
         quote="when the theoretical model estimates that an infinite amount of nodes is reached"
         " [...], simulations show that a significant portion of the simulated network receives the"
         " events",
-        holds=_verdict(min(shares.values()) >= _SIGNIFICANT),
+        holds=verdict(min(shares.values()) >= _SIGNIFICANT),
         found=f"At {len(shares)} points above the transition, {min(shares.values()):.1%} to"
         f" {max(shares.values()):.1%} of the nodes in the mean; the least with"
         f" {overlay_name(least.overlay)}, {SIGMA} = {least.sigma:g}, {GAMMA} = {least.gamma:g}.",
@@ -129,7 +129,7 @@ def _increasing(results: Results) -> Claim:
         where="V-B1, Figures 4, 5",
         quote="the whole overlay is not covered completely. The amount of the reached nodes"
         f" increases with the varied parameter {SIGMA} (resp. {GAMMA}).",
-        holds=_verdict(rising == len(figures) and most < 1),
+        holds=verdict(rising == len(figures) and most < 1),
         found=f"It increases from point to point in {rising} of all {len(figures)} such figures. In"
         f" Figures 4 and 5 at most {most:.1%} of the nodes are reached: even flooding does not"
         " reach those without a link to the giant component.",
@@ -141,7 +141,7 @@ def _size(results: Results) -> Claim:
     return Claim(
         where="V-B2",
         quote="the choice of a=6, b=1, resulting in networks composed of 2482 nodes",
-        holds=_verdict(nodes == _SIZE),
+        holds=verdict(nodes == _SIZE),
         found=f"{nodes:,} nodes.",
     )
 
@@ -190,7 +190,7 @@ def _duplicates(results: Results) -> Claim:
         where="VI",
         quote="the low clustering guarantees that tree-like overlay are obtained, hence limiting"
         " the possibility that a peer receives multiple messages containing the same event",
-        holds=_verdict(max(above.values()) < _FEW) if below >= _FEW else "below the transition",
+        holds=verdict(max(above.values()) < _FEW) if below >= _FEW else "below the transition",
         found=f"Duplicates a receiver: up to {below:.3f} in Figure 3, below the transition. Above"
         f" it: {listed}. What is short of a tree is not the neighbourhood but the whole: most"
         " links join two nodes that both have the event by other ways.",
@@ -209,7 +209,3 @@ def _percolating() -> list[Setting]:
 
 def _within(value: float, low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low <= value <= high
-
-
-def _verdict(held: bool, how: str = "yes") -> str:
-    return how if held else "no"

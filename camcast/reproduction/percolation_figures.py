@@ -13,9 +13,8 @@ import attrs
 from camcast.reproduction.drawing import Drawing, render
 from camcast.reproduction.percolation_plan import GAMMA, SIGMA
 from camcast.reproduction.percolation_points import DegreeCount, Figure, Point
+from camcast.reproduction.series import by_series
 
-# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _WIDTH, _HEIGHT = 400, 250  # chosen: pixels; two stand beside each other, a phone shrinks them
 _AXES: Final = {
     "sigma": f"{SIGMA}, share of subscribers",
@@ -71,7 +70,7 @@ def _modelled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     seen = f"datum.model <= {_MODELLED_MAX}"
     x = _x("sigma", max(end["end"] for end in ends))
     y = _y("model", "nodes that receive the event", _MODELLED_MAX)
-    colour = _colour("series", names)
+    colour = by_series("series", names)
     return [
         {
             "transform": [{"filter": f"datum.measure == 'receivers' && {seen}"}],
@@ -106,7 +105,7 @@ def _below(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     x = {**_x("gamma", max(gammas) + 2 * step), "field": "beside"}
     x["scale"] = {"domain": [-2 * step, max(gammas) + 2 * step], "nice": False}
     title = "nodes that receive the event"
-    colour = _colour("size", names)
+    colour = by_series("size", names)
     of_all = {"filter": "datum.network === null"}
     return [
         {
@@ -146,7 +145,7 @@ def _below(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _above(figure: Figure, nodes: int) -> list[dict[str, Any]]:
     """Draw one of Figures 4, 5 and 7 to 18: a colour for receivers, one for subscribers."""
     x = _x(figure.varied, 1.0)
-    colour = _colour("measure", ["receivers", "subscribers"])
+    colour = by_series("measure", ["receivers", "subscribers"])
     of_all = {"filter": "datum.network === null"}
 
     def y(field: str) -> dict[str, Any]:
@@ -193,7 +192,6 @@ def _above(figure: Figure, nodes: int) -> list[dict[str, Any]]:
 
 def _degrees() -> list[dict[str, Any]]:
     """Draw Figure 6: a colour for each b, on two logarithmic axes."""
-    names = None  # as the rows have them
     log = {"type": "log", "nice": False}
     x = {
         "field": "degree",
@@ -212,7 +210,7 @@ def _degrees() -> list[dict[str, Any]]:
             "axis": {"values": [1, 10, 100, 400]},
         }
 
-    colour = _colour("overlay", names)
+    colour = by_series("overlay")
     return [
         {
             "transform": [{"filter": "datum.nodes > 0"}],
@@ -261,20 +259,3 @@ def _tooltip(*fields: str) -> list[dict[str, Any]]:
         else {"field": field, "type": "quantitative", "format": ",.4~r"}
         for field in fields
     ]
-
-
-def _colour(field: str, names: list[str] | None) -> dict[str, Any]:
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"range": list(_COLOURS), **({"domain": names} if names else {})},
-        "legend": {
-            "title": None,
-            "orient": "bottom",
-            "labelColor": "currentColor",
-            "labelFontSize": 13,
-            "symbolType": "stroke",
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,  # not the area's
-        },
-    }

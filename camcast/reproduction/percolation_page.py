@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from html import escape
-from importlib.metadata import version
 from typing import Final
 
-from camcast.reproduction.drawing import Drawing, library_versions
-from camcast.reproduction.page_parts import claims_table, document, notes_list, picture
+from camcast.reproduction.drawing import Drawing
+from camcast.reproduction.page_parts import (
+    PAIRS_STYLE,
+    claims_table,
+    document,
+    how_made,
+    pairs,
+    picture,
+)
 from camcast.reproduction.percolation_paper import Reproduction
 from camcast.reproduction.percolation_plan import (
     GAMMA,
@@ -23,10 +28,6 @@ from camcast.reproduction.percolation_plan import (
 from camcast.reproduction.percolation_points import Figure
 
 _TITLE: Final = "Publish-subscribe systems via gossip, section V, computed again"
-_STYLE: Final = """
-.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
-.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
-"""
 _PARTS: Final[Mapping[str, tuple[tuple[int, ...], ...]]] = {
     "The model alone": ((1, 2),),
     "Poisson degrees": ((3,), (4, 5)),
@@ -43,9 +44,9 @@ def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: s
         parts.append(f"<h2>{escape(title)}</h2>")
         for numbers in rows:
             pictures = (_picture(figures[number], drawings) for number in numbers)
-            parts.append('<div class="pairs">' + "".join(pictures) + "</div>")
+            parts.append(pairs(pictures))
     parts.append(_how(reproduction, command))
-    return document(_TITLE, parts, drawings, _STYLE)
+    return document(_TITLE, parts, drawings, PAIRS_STYLE)
 
 
 def _introduction(reproduction: Reproduction) -> str:
@@ -86,15 +87,4 @@ def _how(reproduction: Reproduction, command: str) -> str:
         "All points are simulated with the same seed: the networks are the same at all"
         f" {SIGMA} and {GAMMA}.",
     )
-    versions = {
-        "camcast": version("camcast"),
-        "Python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba")},
-        **library_versions(),
-    }
-    listed = ", ".join(f"{name} {release}" for name, release in versions.items())
-    return (
-        "<h2>How this was made</h2>"
-        + f"<p><code>{escape(command)}</code></p><p>Seed {reproduction.plan.seed}."
-        f" {escape(listed)}.</p>" + notes_list(settings)
-    )
+    return how_made(command, f"Seed {reproduction.plan.seed}.", ("numpy", "numba"), settings)

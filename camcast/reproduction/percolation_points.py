@@ -18,6 +18,7 @@ from camcast.models.percolation import (
     poisson_degrees,
     power_law_degrees,
 )
+from camcast.reproduction.numbered_figure import NumberedFigure
 from camcast.reproduction.percolation_cells import above_threshold, below_threshold, overlay_of
 from camcast.reproduction.percolation_plan import (
     B_DRAWN,
@@ -77,20 +78,12 @@ class DegreeCount:
 
 
 @frozen(kw_only=True)
-class Figure:
+class Figure(NumberedFigure):
     """A figure of the paper."""
 
-    number: int
-    title: str
-    notes: str
     varied: str
     """What is on its horizontal axis: sigma, gamma or degree."""
     points: tuple[Point, ...] | tuple[DegreeCount, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of its files, without what follows the dot."""
-        return f"figure{self.number}"
 
 
 def figures(results: Results) -> tuple[Figure, ...]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import inf
-from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -19,12 +16,12 @@ from camcast.models.percolation import (
     mean_subscribers_of_the_paper,
     poisson_degrees,
 )
+from camcast.reproduction.cell_results import CellResults
 from camcast.reproduction.percolation_cells import cell_of
 from camcast.reproduction.percolation_plan import Plan, Setting
 from camcast.simulation.graphs import PowerLaw
 from camcast.simulation.percolation import OF_NODES
 from camcast.simulation.spread import Interval, mean_interval
-from camcast.sweeps import JSON, Cell
 
 
 @frozen(kw_only=True)
@@ -47,16 +44,12 @@ class Corpus:
         return mean_interval(np.array(self.means[measure]), 0.0, most)
 
 
-class Results:
+class Results(CellResults[Plan]):
     """What was simulated, by point."""
-
-    def __init__(self, plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> None:
-        self.plan = plan
-        self._found: dict[str, Any] = dict(zip(map(_key, listed), found, strict=True))
 
     def of(self, setting: Setting) -> Corpus:
         """Return what was simulated at a point."""
-        return Corpus(**self._found[_key(cell_of(self.plan, setting))])
+        return Corpus(**self.of_cell(cell_of(self.plan, setting)))
 
 
 @cache  # some 180 points, each asked for several times
@@ -83,7 +76,3 @@ def _degrees(overlay: tuple[str, float, float]) -> tuple[Degrees, int]:
         return poisson_degrees(first), int(second)
     power_law = PowerLaw(first, second)
     return degrees_of(power_law.degrees), power_law.nodes
-
-
-def _key(cell: Cell) -> str:
-    return json.dumps(cell, sort_keys=True)

@@ -2,40 +2,51 @@
 
 * ``plan.json``: what was asked for; written first, and a folder takes no other;
 * ``cells.jsonl``: the sweep, a line for each finished cell;
-* tables and figures as ``.csv`` and ``.json``, the figures as ``.svg``, ``.png`` and, for
+* tables, figures and claims as ``.csv`` and ``.json``, the figures as ``.svg``, ``.png`` and, for
   Vega-Lite, ``.vl.json``;
 * ``index.html``: all of it.
+
+Which protocols are chosen is no matter of the folder's: every choice finds the cells of the others,
+and writes its own. What another has written besides, a figure say, stays; it is of the same plan.
 """
 
 from __future__ import annotations
 
+import shlex
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic
 
 import attrs
 import msgspec
 
+from camcast.reproduction.paper import OnProgress, P, Paper, R
 from camcast.reproduction.results_folder import ResultsFolder, as_bytes
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"
+
+_PROTOCOLS: Final = "protocols"
+_OPTIONS: Final = ("runs", "events", "seed", "engine")
+"""The fields of plans that `camcast reproduce` has options for."""
 
 
 class FolderError(ValueError):
     """The folder holds something else; the message says what, and what to do."""
 
 
-class PlanFolder(ResultsFolder):
+class PlanFolder(ResultsFolder, Generic[P, R]):
     """A folder for one plan: new, empty, or with what a run of the same plan left behind.
 
     Raises `FolderError`, and `OSError` when it cannot be used.
     """
 
-    def __init__(self, path: Path, paper: str, plan: attrs.AttrsInstance) -> None:
+    def __init__(self, path: Path, paper: Paper[P, R], plan: P) -> None:
         super().__init__(path)
         self.paper = paper
-        given = {"paper": paper, **attrs.asdict(plan), "camcast": version("camcast")}
+        self.plan = plan
+        kept_apart = attrs.asdict(plan, filter=lambda field, _: field.name != _PROTOCOLS)
+        given = {"paper": paper.name, **kept_apart, "camcast": version("camcast")}
         asked = msgspec.json.decode(msgspec.json.encode(given))
         path.mkdir(parents=True, exist_ok=True)
         file = path / PLAN_FILE
@@ -60,6 +71,39 @@ class PlanFolder(ResultsFolder):
     def cells(self) -> Path:
         """The results file of the sweep."""
         return self.path / CELLS_FILE
+
+    @property
+    def command(self) -> str:
+        """The command that makes this folder's content."""
+        given = attrs.asdict(self.plan)
+        parts = ["camcast", "reproduce", self.paper.name]
+        if chosen := given.get(_PROTOCOLS):
+            parts += ["--protocol", ",".join(chosen)]
+        for name in _OPTIONS:
+            if name in given:
+                parts += [f"--{name}", str(given[name])]
+        return shlex.join([*parts, "--output", str(self.path)])
+
+    def reproduce(self, workers: int | None, on_progress: OnProgress | None = None) -> R:
+        """Compute what is not there yet, and write everything; raises `SweepError`."""
+        found = self.paper.reproduce(self.plan, self.cells, workers, on_progress)
+        for table in found.tables:
+            self.write_rows(table.name, table.about, table.rows)
+        drawings = {}
+        for figure in found.figures:
+            points = [attrs.asdict(point) for point in figure.points]
+            self.write_rows(figure.name, figure.about, points)
+            drawings[figure.name] = drawing = self.paper.draw(figure)
+            self.write_drawing(figure.name, drawing)
+        if found.claims:
+            claims = [attrs.asdict(claim) for claim in found.claims]
+            self.write_rows("claims", {"title": "What the paper concludes"}, claims)
+        self.write("index.html", self.paper.html(found, drawings, self.command).encode())
+        return found
+
+    def as_json(self, found: R) -> dict[str, Any]:
+        """Return what was computed as JSON takes it, with what it was computed from."""
+        return {"command": self.command, **attrs.asdict(found)}
 
 
 def _in_words(asked: Any) -> str:

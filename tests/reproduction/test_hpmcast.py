@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +20,8 @@ from camcast.reproduction.hpmcast_cells import (
     deep,
     flat_cell,
     hierarchy_cell,
+    infection_cell,
+    infections,
     scaled,
 )
 from camcast.reproduction.hpmcast_figures import draw
@@ -29,7 +33,7 @@ from tests.reproduction.page import Page
 
 FIGURES = [
     *("figure7", "figure8", "figure9", "figure10", "figure10_rounds", "figure11", "figure12"),
-    *("figure13", "parasites", "depth"),
+    *("figure13", "parasites", "depth", "rfpbcast", "pmcast"),
 ]
 COLUMNS = ["series", "x", "mean", "low", "high", "model", "runs"]
 TIMEOUT_SECONDS = 900.0
@@ -51,7 +55,7 @@ def test_a_plan_needs_runs_for_an_interval() -> None:
 def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
     listed = cells(Plan(runs=2))
     assert len({json.dumps(cell, sort_keys=True) for cell in listed}) > 100
-    assert {cell["kind"] for cell in listed} == {"hierarchy", "flat"}
+    assert {cell["kind"] for cell in listed} == {"hierarchy", "flat", "infection"}
     assert all(deep(depth)["arity"] ** depth == DEPTH_PROCESSES for depth in DEPTHS)
     figure11 = {"arity": 10, "depth": 3, "redundancy": 4, "fan_out": 3, "interested": 0.5}
     assert scaled(10, 0.5) == figure11
@@ -71,6 +75,19 @@ def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
     assert isinstance(found, dict)
     assert found["model"] == completion_rounds(FLAT_PROCESSES - 1, 19, 2)
     assert found["completion"]["low"] < found["model"] < found["completion"]["high"]
+
+
+@pytest.mark.parametrize("protocol", ["rfpbcast", "pmcast"])
+def test_an_infection_cell_has_the_exact_chain_beside_it(protocol: str) -> None:
+    """Whoever has the event after each round, within five standard errors of the chain's mean."""
+    for interested, fan_out in infections(protocol):
+        found: Any = compute(infection_cell(Plan(runs=300), protocol, interested, fan_out))
+        assert found["models"][0] == 1 / interested
+        assert found["shares"][0]["mean"] == pytest.approx(1 / interested, abs=1e-12)
+        assert found["models"][-1] > 0.95
+        for share, model in zip(found["shares"][1:], found["models"][1:], strict=True):
+            error = (share["high"] - share["mean"]) / 1.96
+            assert abs(share["mean"] - model) <= max(5 * error, 1e-4)
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
@@ -97,6 +114,18 @@ def test_a_figure_is_drawn(logarithmic: bool) -> None:
         assert text in drawing.svg
 
 
+def test_axes_have_whole_numbers_as_they_are_written() -> None:
+    points = [Point(series="one", x=x, mean=10.0 * x, runs=3) for x in range(11)]
+    drawing = draw(
+        Figure(
+            *(), name="rounds", title="T", x="x", y="y", notes="", points=tuple(points), share=False
+        )
+    )
+    words = re.findall(r">([^<]+)</text>", drawing.svg)
+    assert {"10", "100"} <= set(words)
+    assert not any("e+" in word for word in words)
+
+
 @pytest.mark.parametrize("option", [["--engine", "chain"], ["--events", "5"], ["--runs", "1"]])
 def test_options_that_are_not_for_it(option: list[str], tmp_path: Path) -> None:
     done = reproduce("--output", tmp_path / "out", *option)
@@ -112,7 +141,7 @@ def test_the_folder_has_everything_and_is_made_again_from_its_cells(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert [figure["name"] for figure in printed["figures"]] == FIGURES
-    assert len(printed["claims"]) == 10
+    assert len(printed["claims"]) == 11
     expected = {"plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"}
     ends = (".csv", ".json", ".svg", ".png", ".vl.json")
     expected |= {f"{name}{end}" for name in FIGURES for end in ends}

@@ -13,12 +13,13 @@ import pytest
 
 from camcast.reproduction import memberships
 from camcast.reproduction.memberships import Memberships, together
-from camcast.reproduction.memberships_folder import MembershipsFolder
 from camcast.reproduction.memberships_live import live_cells
 from camcast.reproduction.memberships_plan import COMMUNITIES, VARIANTS, Plan
 from camcast.reproduction.memberships_results import COLUMNS, MEASURES
 from camcast.reproduction.memberships_upkeep import UPKEEP, run_upkeep, upkeep_cells
 from camcast.reproduction.memberships_virtual import virtual_cells
+from camcast.reproduction.papers import MEMBERSHIPS
+from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell
 from tests.patience import PATIENCE_SECONDS
 from tests.reproduction.page import Page
@@ -41,7 +42,7 @@ POINT = ["backend", "community", "p_sel", "measure", "mean", "low", "high", "mod
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Memberships]:
     """A finished reproduction, with live nodes of all three backends."""
     path = tmp_path_factory.mktemp("memberships") / "out"
-    return path, MembershipsFolder(path, PLAN).reproduce(1)
+    return path, PlanFolder(path, MEMBERSHIPS, PLAN).reproduce(1)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -154,7 +155,7 @@ def test_a_finished_run_is_not_repeated(
         raise AssertionError("this run was finished")
 
     monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, fail))
-    MembershipsFolder(folder, PLAN)  # takes it as it is
+    PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
     assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
     assert (folder / "cells.jsonl").read_bytes() == before
 

@@ -15,12 +15,12 @@ import pytest
 
 from camcast.cli.app import app
 from camcast.reproduction import percolation_cells, percolation_paper
+from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation_cells import cells
 from camcast.reproduction.percolation_figures import draw
-from camcast.reproduction.percolation_folder import PercolationFolder
 from camcast.reproduction.percolation_paper import Reproduction
 from camcast.reproduction.percolation_plan import Plan
-from camcast.reproduction.plan_folder import FolderError
+from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.simulation import graphs
 from tests.reproduction.page import Page
 
@@ -40,7 +40,7 @@ def smaller() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, smaller: None) -> tuple[Path, Reproduction]:
     path = tmp_path_factory.mktemp("percolation") / "out"
-    return path, PercolationFolder(path, PLAN).reproduce(workers=1)
+    return path, PlanFolder(path, PERCOLATION, PLAN).reproduce(workers=1)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_the_folder_has_every_figure(folder: Path) -> None:
     ends = (".csv", ".json", ".svg", ".png", ".vl.json")
-    expected = {"plan.json", "cells.jsonl", "index.html"}
+    expected = {"plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"}
     expected |= {f"{name}{end}" for name in FIGURES for end in ends}
     assert {path.name for path in folder.iterdir()} == expected
 
@@ -156,7 +156,7 @@ def test_the_same_again_computes_nothing_and_draws_the_same(
         assert drawing.svg_file.encode() == (path / f"figure{number}.svg").read_bytes()
         assert drawing.png == (path / f"figure{number}.png").read_bytes()
     with pytest.raises(FolderError, match="has a reproduction of"):
-        PercolationFolder(path, Plan(runs=2, events=2, seed=4))
+        PlanFolder(path, PERCOLATION, Plan(runs=2, events=2, seed=4))
 
 
 def test_a_torn_run_continues(folder: Path, tmp_path: Path, smaller: None) -> None:

@@ -18,12 +18,17 @@ import pytest
 
 from camcast.reproduction import camcast_paper, drawing, page_parts
 from camcast.reproduction.camcast_cells import cells
-from camcast.reproduction.camcast_plan import CRASHED, ENGINES, RUNS, Engine, Plan
-from camcast.reproduction.folder import ReproductionFolder
-from camcast.reproduction.plan_folder import FolderError
+from camcast.reproduction.camcast_plan import CRASHED, ENGINES, RUNS, Engine, Plan, setting_of
+from camcast.reproduction.camcast_tables import ROUNDS
+from camcast.reproduction.papers import CAMCAST
+from camcast.reproduction.plan_folder import FolderError, PlanFolder
+from camcast.simulation import baselines
+from camcast.simulation.baselines_setting import baseline
 from tests.reproduction.page import Page
+from tests.reproduction.used_cells import different, recorded
 
 RUNS_HERE = 2
+TABLES = ["table1", "table2"]
 FIGURES = [f"figure{number}" for number in range(13, 19)]
 COLUMNS = ["community", "crashed", "measure", "mean", "low", "high", "model", "simulator", "runs"]
 TIMEOUT_SECONDS = 60.0
@@ -60,7 +65,7 @@ def number(text: str) -> float:
 
 def test_the_folder_has_every_table_and_figure(folder: Path) -> None:
     expected = {"plan.json", "cells.jsonl", "index.html"}
-    expected |= {f"table{n}{end}" for n in (1, 2) for end in (".csv", ".json")}
+    expected |= {f"{name}{end}" for name in (*TABLES, "claims") for end in (".csv", ".json")}
     ends = (".csv", ".json", ".svg", ".png", ".vl.json")
     expected |= {f"{name}{end}" for name in FIGURES for end in ends}
     assert {path.name for path in folder.iterdir()} == expected
@@ -90,11 +95,16 @@ def test_a_figure_s_rows_are_tidy(folder: Path, name: str) -> None:
 
 def test_the_published_values_stand_beside_ours(folder: Path) -> None:
     found = rows(folder / "table1.csv")
-    published = {(row["approach"], row["topology"]): float(row["published"]) for row in found}
+    published = {
+        (row["approach"], row["topology"]): float(row["published"])
+        for row in found
+        if row["published"]
+    }
+    assert {approach for approach, _ in published} == {*ROUNDS}
     assert published["(1) CAMCAST", "1000, 100, 10"] == 8.91
     assert published["(2) gossip broadcast", "100 (j = 4)"] == 4.31
     assert published["(3) PMcast", "100 (j = 2)"] == 5.44
-    measured = [row for row in found if row["how"] == "measured"]
+    measured = [row for row in found if row["how"] == "measured" and row["published"]]
     assert len(measured) == 6
     for row in measured:
         assert float(row["mean"]) / float(row["published"]) - 1 == pytest.approx(
@@ -115,7 +125,7 @@ def test_the_published_values_stand_beside_ours(folder: Path) -> None:
         assert any(row["low"] for row in pmcast)
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", *FIGURES])
+@pytest.mark.parametrize("name", [*TABLES, *FIGURES])
 def test_json_has_what_csv_has(folder: Path, name: str) -> None:
     as_json = json.loads((folder / f"{name}.json").read_text())
     as_csv = rows(folder / f"{name}.csv")
@@ -135,6 +145,88 @@ def test_pictures_are_pictures(folder: Path, name: str) -> None:
     assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     spec = json.loads((folder / f"{name}.vl.json").read_text())
     assert "vega-lite" in spec["$schema"]
+
+
+# -- some protocols --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocols", "approaches"),
+    [
+        (("broadcast",), ["(2) gossip broadcast"]),
+        (("pmcast", "hpmcast"), ["(3) PMcast"]),
+        (("multicast",), ["4.2 (b) gossip multicast"]),
+        (("hierarchical",), ["4.2 (c) hierarchical gossip broadcast"]),
+        (("camcast", "hierarchical"), ["(1) CAMCAST", "4.2 (c) hierarchical gossip broadcast"]),
+    ],
+)
+def test_what_is_chosen_is_as_in_the_whole(
+    folder: Path, protocols: tuple[str, ...], approaches: list[str], tmp_path: Path
+) -> None:
+    """In a folder with the whole's cells nothing is computed, and all of them are used."""
+    for name in ("plan.json", "cells.jsonl"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    plan = Plan(runs=RUNS_HERE, seed=3, protocols=protocols)
+    listed = different(cells(plan))
+    calls: list[tuple[int, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        used = recorded(patch)
+        PlanFolder(tmp_path, CAMCAST, plan).reproduce(1, lambda *call: calls.append(call))
+    assert calls == [(len(listed), len(listed))]
+    assert different(used) == listed
+    for name in TABLES:
+        whole, chosen = rows(folder / f"{name}.csv"), rows(tmp_path / f"{name}.csv")
+        assert chosen == [row for row in whole if row["approach"] in approaches]
+        assert list(dict.fromkeys(row["approach"] for row in chosen)) == approaches
+    made = {path.name for path in tmp_path.iterdir()}
+    drawn = FIGURES if "camcast" in protocols else []
+    assert {name for name in made if name.startswith("figure")} == {
+        f"{name}{end}" for name in drawn for end in (".csv", ".json", ".svg", ".png", ".vl.json")
+    }
+    for name in made - {"cells.jsonl", "index.html"}:
+        if not name.startswith(("table", "claims")):
+            assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+    page = (tmp_path / "index.html").read_text()
+    assert [name for name in Page(page).ids if name in FIGURES] == drawn
+    assert f"--protocol {','.join(protocols)} --runs {RUNS_HERE}" in page
+    assert ("gossip broadcast was" in page.lower()) == ("broadcast" in protocols)
+    claimed = [row["where"] for row in rows(folder / "claims.csv") if row["where"] != "1.4"]
+    if drawn:
+        assert [row["where"] for row in rows(tmp_path / "claims.csv")] == claimed
+    else:
+        assert not (tmp_path / "claims.csv").exists()
+
+
+def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Path) -> None:
+    """By itself the choice comes to the same, row by row, and cell by cell."""
+    options = ["--protocol", "hierarchical,multicast", "--runs", RUNS_HERE, "--seed", 3]
+    printed = run(*options, "--output", tmp_path / "out", "--workers", 1).stdout
+    assert "hierarchical gossip broadcast" in printed
+    assert "CAMCAST" not in printed
+    found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    plan = Plan(runs=RUNS_HERE, seed=3, protocols=("multicast", "hierarchical"))
+    assert len(found) == len(cells(plan)) == 12
+    assert set(found) <= set((folder / "cells.jsonl").read_text().splitlines())
+    assert (tmp_path / "out" / "plan.json").read_bytes() == (folder / "plan.json").read_bytes()
+    for name in TABLES:
+        whole = rows(folder / f"{name}.csv")
+        chosen = [row for row in whole if row["approach"].startswith("4.2")]
+        assert rows(tmp_path / "out" / f"{name}.csv") == chosen
+        assert all(row["published"] == row["deviation"] == "" for row in chosen)
+
+
+def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
+    setting = baseline("hierarchical", setting_of((100, 100, 100)), published_in=2)
+    expected = baselines.simulate(setting, RUNS_HERE, 3).parasites
+    (row,) = (
+        row
+        for row in rows(folder / "table2.csv")
+        if row["approach"].startswith("4.2 (c)")
+        and row["topology"] == "100 (j = 2)"
+        and row["how"] == "measured"
+    )
+    assert float(row["mean"]) == expected.mean()
+    assert row["runs"] == str(RUNS_HERE)
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -199,8 +291,7 @@ def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> No
 def test_each_different_cell_is_there_once(folder: Path) -> None:
     lines = (folder / "cells.jsonl").read_text().splitlines()
     listed = cells(Plan(runs=RUNS_HERE, seed=3))
-    different = {json.dumps(cell, sort_keys=True) for cell in listed}
-    assert len(lines) == len(different)
+    assert len(lines) == len(different(listed))
 
 
 def test_a_torn_run_continues(folder: Path, tmp_path: Path) -> None:
@@ -210,7 +301,7 @@ def test_a_torn_run_continues(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-2]) + lines[-2][:40])
     calls: list[tuple[int, int]] = []
     plan = Plan(runs=RUNS_HERE, seed=3)
-    ReproductionFolder(tmp_path, "camcast", plan)  # takes it as it is
+    PlanFolder(tmp_path, CAMCAST, plan)  # takes it as it is
     camcast_paper.reproduce(plan, tmp_path / "cells.jsonl", 1, lambda *call: calls.append(call))
     assert calls == [(done, len(lines)) for done in range(len(lines) - 2, len(lines) + 1)]
     continued = (tmp_path / "cells.jsonl").read_bytes().splitlines(keepends=True)
@@ -255,10 +346,10 @@ def test_other_parameters_are_refused(folder: Path, other: list[Any]) -> None:
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(FolderError, match="not empty"):
-        ReproductionFolder(tmp_path, "camcast", Plan())
+        PlanFolder(tmp_path, CAMCAST, Plan())
     (tmp_path / "plan.json").write_text("{")
     with pytest.raises(FolderError, match="nobody knows what"):
-        ReproductionFolder(tmp_path, "camcast", Plan())
+        PlanFolder(tmp_path, CAMCAST, Plan())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
 
 
@@ -315,7 +406,7 @@ def test_every_engine_computes_a_cell(engine: Engine) -> None:
 def test_the_default_reproduction(tmp_path: Path) -> None:
     """With the default number of runs the tables are the paper's within 5 %, and every claim has
     the verdict that tests/papers/test_camcast_simulation.py comes to."""
-    found = ReproductionFolder(tmp_path, "camcast", Plan()).reproduce(None)
+    found = PlanFolder(tmp_path, CAMCAST, Plan()).reproduce(None)
     assert found.plan.runs == RUNS
     for table, tolerance in zip(found.tables, (0.05, 0.01), strict=True):
         for entry in table.entries:

@@ -1,0 +1,124 @@
+"""A paper, or a part of one, that can be computed again: what its folder is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+from attrs import frozen
+
+from camcast.reproduction.claim import Claim
+from camcast.reproduction.drawing import Drawing
+from camcast.sweeps import JSON, Cell, sweep
+from camcast.sweeps.sweep import Task
+
+
+class Table(Protocol):
+    """What lies in a folder as rows alone."""
+
+    @property
+    def name(self) -> str:
+        """Of its files, without what follows the dot."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What there is to say about the rows."""
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """At least one; all have the same columns."""
+
+
+class Figure(Protocol):
+    """What is drawn, too."""
+
+    @property
+    def name(self) -> str:
+        """Of its files, without what follows the dot."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What there is to say about the points."""
+
+    @property
+    def points(self) -> Sequence[attrs.AttrsInstance]:
+        """Its rows; at least one, all with the same fields."""
+
+
+class Reproduction(attrs.AttrsInstance, Protocol):
+    """What was computed again."""
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """What has no picture."""
+
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """What has one."""
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """What the paper concludes, beside what was found."""
+
+
+P = TypeVar("P", bound=attrs.AttrsInstance)
+P_contra = TypeVar("P_contra", bound=attrs.AttrsInstance, contravariant=True)
+R = TypeVar("R", bound=Reproduction)
+R_co = TypeVar("R_co", bound=Reproduction, covariant=True)
+OnProgress = Callable[[int, int], None]
+
+
+class Reproduce(Protocol[P_contra, R_co]):
+    """How a plan is carried out; see `camcast.sweeps.sweep` for the arguments."""
+
+    def __call__(
+        self,
+        plan: P_contra,
+        results: Path | None = None,
+        workers: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> R_co:
+        """Compute all cells, or those that the file `results` does not have yet.
+
+        Raises `SweepError`.
+        """
+
+
+@frozen
+class Paper(Generic[P, R]):
+    """What is computed of a paper, and how it is shown."""
+
+    name: str
+    """As `camcast reproduce` takes it."""
+    plan: type[P]
+    """Raises `ValueError` for a value out of range."""
+    reproduce: Reproduce[P, R]
+    draw: Callable[[Any], Drawing]
+    """Of one of the figures."""
+    html: Callable[[R, Mapping[str, Drawing], str], str]
+    """The page: of what was found, the drawings by the figures' names, and the command."""
+
+
+def by_one_sweep(
+    cells: Callable[[P], Sequence[Cell]],
+    compute: Task,
+    together: Callable[[P, Sequence[Cell], Sequence[JSON]], R],
+) -> Reproduce[P, R]:
+    """Return how a plan is carried out whose cells are one sweep, of the task `compute`.
+
+    `together` puts the cells' results together, in the order of `cells`.
+    """
+
+    def reproduce(
+        plan: P,
+        results: Path | None = None,
+        workers: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> R:
+        listed = cells(plan)
+        found = sweep(compute, listed, results=results, workers=workers, on_progress=on_progress)
+        return together(plan, listed, found)
+
+    return reproduce
