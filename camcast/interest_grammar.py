@@ -19,25 +19,21 @@ from __future__ import annotations
 import json
 import re
 from math import isinf
-from typing import Final
+from typing import Final, NamedTuple
 
-from attrs import frozen
-
-from camcast.interest_term import Term
-from camcast.interest_values import Literal, Values, compared, listed, plain
-from camcast.topics import Topic, TopicError
+from camcast.interest_term import NAME, WORDS, Draft, Term, common
+from camcast.interest_values import DIGITS_MAX, Literal, Values, compared, listed, plain
+from camcast.topics import ROOT, Topic, TopicError
 
 TEXT_MAX: Final = 65_536  # chosen: characters; some thousand topics
 TERMS_MAX: Final = 1024  # chosen: what parentheses may be multiplied out to, in some 10 ms
 _DEPTH_MAX: Final = 32  # chosen: parentheses within each other; nobody reads more
-_DIGITS_MAX: Final = 40  # chosen: characters of a number; a float has 24 at most
 
-_WORDS: Final = ("and", "or", "in", "not")
 _TOKEN: Final = re.compile(
-    r"""\s*(?:
+    rf"""\s*(?:
         (?P<number>-?[0-9](?:[eE][+-]|[\w.])*)
       | (?P<topic>\.[\w+.-]*)
-      | (?P<name>[^\W\d]\w*)
+      | (?P<name>{NAME})
       | (?P<text>"(?:[^"\\]|\\.)*")
       | (?P<operator>[<>!=]=|[<>])
       | (?P<mark>[(),])
@@ -70,8 +66,7 @@ class InterestError(ValueError):
 _SHOWN: Final = 72  # chosen: characters of the line, so that it fits a terminal of 80
 
 
-@frozen
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     at: int
@@ -80,7 +75,7 @@ class _Token:
     def __str__(self) -> str:
         if self.kind == "end":
             return "nothing"
-        return repr(self.text if len(self.text) <= _DIGITS_MAX else self.text[:_DIGITS_MAX] + "…")
+        return repr(self.text if len(self.text) <= DIGITS_MAX else self.text[:DIGITS_MAX] + "…")
 
 
 def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
@@ -90,7 +85,7 @@ def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
     """
     if len(text) > TEXT_MAX:
         raise InterestError(text, TEXT_MAX + 1, f"an interest has at most {TEXT_MAX:,} characters")
-    return _Parser(text, multiplied_max).whole()
+    return [Term(*draft) for draft in _Parser(text, multiplied_max).whole()]
 
 
 class _Parser:
@@ -102,19 +97,19 @@ class _Parser:
         self._depth = 0
         self._token = self._read(0)
 
-    def whole(self) -> list[Term]:
+    def whole(self) -> list[Draft]:
         terms = self._interest()
         if self._token.kind != "end":
             raise self._error(f"expected and, or, or the end, found {self._token}")
         return terms
 
-    def _interest(self) -> list[Term]:
+    def _interest(self) -> list[Draft]:
         terms = self._conjunction()
         while self._took("or"):
             terms += self._conjunction()
         return terms
 
-    def _conjunction(self) -> list[Term]:
+    def _conjunction(self) -> list[Draft]:
         terms = self._factor()
         while self._took("and"):
             begin = self._token
@@ -124,13 +119,13 @@ class _Parser:
                     f"multiplied out, these are more than {self._multiplied_max:,} alternatives",
                     begin,
                 )
-            pairs = (one.both(other) for one in terms for other in factor)
+            pairs = (common(one, other) for one in terms for other in factor)
             terms = [term for term in pairs if term is not None]
             if not terms:
                 raise self._error("no event can match both this and what stands before it", begin)
         return terms
 
-    def _factor(self) -> list[Term]:
+    def _factor(self) -> list[Draft]:
         token = self._token
         if self._took("("):
             self._depth += 1
@@ -143,12 +138,12 @@ class _Parser:
         if token.kind == "topic":
             self._advance()
             try:
-                return [Term(Topic.parse(token.text))]
+                return [(Topic.parse(token.text), {})]
             except TopicError as error:
                 raise self._error(str(error), token) from error
-        if token.kind == "name" and token.text not in _WORDS:
+        if token.kind == "name" and token.text not in WORDS:
             self._advance()
-            return [Term(wanted={token.text: self._comparison(token)})]
+            return [(ROOT, {token.text: self._comparison(token)})]
         if token.text == "not":
             raise self._error("there is no not: write the opposite comparison, such as != for ==")
         if token.kind in ("number", "text"):
@@ -200,8 +195,8 @@ class _Parser:
         raise self._error(f"expected a number or a text, found {token}{hint}")
 
     def _number(self, token: _Token) -> int | float:
-        if len(token.text) > _DIGITS_MAX:
-            raise self._error(f"a number has at most {_DIGITS_MAX} characters", token)
+        if len(token.text) > DIGITS_MAX:
+            raise self._error(f"a number has at most {DIGITS_MAX} characters", token)
         form = _NUMBER.fullmatch(token.text)
         if form is None:
             raise self._error(f"{token} is no number", token)

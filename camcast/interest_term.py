@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from attrs import field, frozen
 
-from camcast.interest_values import ANYTHING, Values
+from camcast.interest_values import ANYTHING, DIGITS_MAX, Values
 from camcast.topics import ROOT, Topic
 
 PIECES_MAX: Final = 4096
 """chosen: so many pieces of a term are looked at, for some 50 ms, before it counts as not
 covered; ten other terms of three attributes leave at most a hundred."""
 
+NAME: Final = r"[^\W\d]\w*"
+"""An attribute's name, as a regular expression: like one in Python."""
+WORDS: Final = ("and", "or", "in", "not")
+"""What is no name, as the grammar has another use for it."""
+_NAME: Final = re.compile(NAME)
+
+Draft: TypeAlias = tuple[Topic, Mapping[str, Values]]
+"""A term in the making: its topic and its attributes, not yet in order or checked."""
 _Box = dict[str, Values]
 
 
-def _sorted(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+def _checked(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+    """Return what is wanted, by name and in order; raises `ValueError`."""
+    for name, values in wanted.items():
+        if not _NAME.fullmatch(name) or name in WORDS:
+            raise ValueError(
+                f"an attribute is called {name!r}; a name has letters, digits and '_', does not"
+                f" begin with a digit, and is none of {', '.join(WORDS)}"
+            )
+        if not values.writable:
+            raise ValueError(
+                f"no comparison of the attribute {name!r} leaves what it should be; compare it with"
+                f" finite numbers of at most {DIGITS_MAX} characters, or with texts"
+            )
     return tuple(sorted(wanted.items()))
 
 
 @frozen
 class Term:
-    """A conjunction: a topic, which covers its subtopics, and comparisons of attributes."""
+    """A conjunction: a topic, which covers its subtopics, and comparisons of attributes.
+
+    Raises `ValueError`, which names the attribute, for one that could not be read back: its name
+    is none in the grammar, or no comparison leaves such values.
+    """
 
     topic: Topic = ROOT
-    wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_sorted)
+    wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_checked)
     """The values that an attribute may have, by its name; others may have any, or be missing."""
 
     def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
@@ -37,13 +62,8 @@ class Term:
 
     def both(self, other: Term) -> Term | None:
         """Return the term that matches what both match; None if no event could."""
-        low, high = sorted((self.topic, other.topic), key=lambda topic: topic.level)
-        wanted = dict(self.wanted)
-        for name, values in other.wanted:
-            wanted[name] = wanted.get(name, ANYTHING).both(values)
-        if not low.includes(high) or any(values.empty for values in wanted.values()):
-            return None
-        return Term(high, wanted)
+        found = common((self.topic, dict(self.wanted)), (other.topic, dict(other.wanted)))
+        return None if found is None else Term(*found)
 
     def within(self, other: Term) -> bool:
         """Say whether another term, by itself, matches each event that this one matches."""
@@ -78,6 +98,18 @@ class Term:
         comparisons = [line for name, values in self.wanted for line in values.comparisons(name)]
         topic = [] if comparisons and self.topic == ROOT else [self.topic.name]
         return " and ".join(topic + comparisons)
+
+
+def common(one: Draft, other: Draft) -> Draft | None:
+    """Return what matches what both match; None if no event could."""
+    low, high = sorted((one[0], other[0]), key=lambda topic: topic.level)
+    wanted = dict(one[1])
+    for name, values in other[1].items():
+        mine = wanted.get(name)
+        wanted[name] = found = values if mine is None else mine.both(values)
+        if found.empty:
+            return None
+    return (high, wanted) if low.includes(high) else None
 
 
 def _minus(piece: _Box, other: Term) -> list[_Box]:

@@ -9,10 +9,12 @@ taken for dense, and ±∞ for numbers. A set of texts is a list of them, or all
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 from math import inf
-from typing import Final
+from sys import float_info
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -22,6 +24,8 @@ Cut = tuple[Number, bool]
 """A number, and whether the cut is just after it."""
 
 _ALL_NUMBERS: Final[tuple[Cut, ...]] = ((-inf, False), (inf, True))
+DIGITS_MAX: Final = 40
+"""chosen: characters of a number; a float has 24 at most."""
 _EXACT_MAX: Final = 10**16
 """chosen: repr() writes a float as digits alone up to here, and with an exponent from here on."""
 
@@ -50,33 +54,46 @@ class Values:
         """Whether no value is in the set."""
         return not (self.numbers or self.texts or self.but or self.rest)
 
+    @property
+    def writable(self) -> bool:
+        """Whether comparisons can leave such a set: texts, numbers, or an interval less points."""
+        if self.rest:
+            return False
+        if self.texts:
+            return not self.numbers and all(map(_is_text, self.texts)) and _rising(self.texts)
+        if self.but or not self.numbers or len(self.numbers) % 2:
+            return False
+        inner = [cut for cut in self.numbers if cut not in _ALL_NUMBERS]
+        if not inner or not all(_is_number(number) for number, _ in inner):
+            return False
+        gaps = self.numbers[1:-1]
+        in_form = bool(_points(self.numbers)) or not gaps or bool(_points(gaps))
+        return in_form and _rising(self.numbers)
+
     def both(self, other: Values) -> Values:
         """Return the values that are in this set and in the other."""
-        return self._combined(other, lambda mine, theirs: mine and theirs)
+        mine, theirs = dict.fromkeys(self.texts), dict.fromkeys(other.texts)
+        if self.but and other.but:
+            texts = sorted(mine | theirs)
+        else:
+            some, opposite = (theirs, mine) if self.but else (mine, theirs)
+            texts = [text for text in some if (text in opposite) != (self.but or other.but)]
+        return Values(
+            numbers=_common(self.numbers, other.numbers),
+            texts=tuple(texts),
+            but=self.but and other.but,
+            rest=self.rest and other.rest,
+        )
 
     def minus(self, other: Values) -> Values:
         """Return the values that are in this set and not in the other."""
-        return self._combined(other, lambda mine, theirs: mine and not theirs)
-
-    def _combined(self, other: Values, keep: Callable[[bool, bool], bool]) -> Values:
-        numbers: list[Cut] = []
-        for cut in sorted(dict.fromkeys((*self.numbers, *other.numbers))):
-            inside = keep(_inside(self.numbers, cut), _inside(other.numbers, cut))
-            if inside != bool(len(numbers) % 2):
-                numbers.append(cut)
-        but = keep(self.but, other.but)
-        texts = [
-            text
-            for text in sorted(dict.fromkeys((*self.texts, *other.texts)))
-            if keep((text in self.texts) != self.but, (text in other.texts) != other.but) != but
-        ]
-        return Values(tuple(numbers), tuple(texts), but, keep(self.rest, other.rest))
+        (first, last), cuts = _ALL_NUMBERS, other.numbers
+        cuts = cuts[1:] if cuts[:1] == (first,) else (first, *cuts)
+        cuts = cuts[:-1] if cuts[-1] == last else (*cuts, last)
+        return self.both(Values(cuts, other.texts, not other.but, not other.rest))
 
     def comparisons(self, name: str) -> list[str]:
-        """Write the set as comparisons of an attribute, which hold together.
-
-        For sets that comparisons leave: an interval less some points, or texts.
-        """
+        """Write a `writable` set as comparisons of an attribute, which hold together."""
         if self.but:
             return [f"{name} != {literal_text(text)}" for text in self.texts]
         listed: list[Literal] = [*self.texts, *_points(self.numbers)]
@@ -129,7 +146,52 @@ def plain(number: Number) -> Number:
 
 def literal_text(literal: Literal) -> str:
     """Write a literal as the grammar reads it."""
-    return json.dumps(literal, ensure_ascii=False) if isinstance(literal, str) else repr(literal)
+    if isinstance(literal, str):
+        return json.dumps(literal, ensure_ascii=False)
+    number = plain(literal)  # subclasses, such as NumPy's floats, write themselves otherwise
+    return float.__repr__(number) if isinstance(number, float) else int.__repr__(number)
+
+
+def _is_number(number: object) -> bool:
+    """Say whether the grammar has a number."""
+    return (
+        isinstance(number, int | float)
+        and not isinstance(number, bool)
+        and abs(number) <= float_info.max  # neither NaN nor infinite, nor too large for a float
+        and len(literal_text(number)) <= DIGITS_MAX
+    )
+
+
+def _is_text(text: object) -> bool:
+    """Say whether the grammar has a text: it has no half of a surrogate pair."""
+    if not isinstance(text, str):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _rising(values: Sequence[Any]) -> bool:
+    return all(one < other for one, other in pairwise(values))
+
+
+def _common(one: tuple[Cut, ...], other: tuple[Cut, ...]) -> tuple[Cut, ...]:
+    """Return the cuts of the numbers that are in both sets.
+
+    Interval by interval of the one with fewer, so that a point less costs no look at all cuts.
+    """
+    few, many = sorted((one, other), key=len)
+    cuts: list[Cut] = []
+    for begin, end in zip(few[::2], few[1::2], strict=True):
+        first, last = bisect_right(many, begin), bisect_left(many, end)
+        if first % 2:
+            cuts.append(begin)
+        cuts += many[first:last]
+        if last % 2:
+            cuts.append(end)
+    return tuple(cuts)
 
 
 def _inside(cuts: tuple[Cut, ...], place: Cut) -> bool:

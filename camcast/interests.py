@@ -31,15 +31,23 @@ __all__ = ["Interest", "InterestError", "attributes_of"]
 
 
 TOGETHER_MAX: Final = 1024
-"""chosen: pieces looked at for all terms of an interest, in some 20 ms, since others send texts."""
+"""chosen: pieces looked at for all terms of an interest, in some 20 ms, as others tell theirs."""
 
 
-def _irredundant(terms: Iterable[Term]) -> tuple[Term, ...]:
+class Condensed(tuple[Term, ...]):
+    """Terms of which none is covered by the others, in order: an `Interest` takes them as such."""
+
+    __slots__ = ()
+
+
+def _condensed(terms: Iterable[Term]) -> Condensed:
     """Return terms that match the same, of which none is covered by the others, in order.
 
     A term that another one covers goes first, so that of ``x > 0`` and its two halves the whole
     remains. That several cover one together is found out as far as `TOGETHER_MAX` allows.
     """
+    if isinstance(terms, Condensed):
+        return terms
     kept = sorted(dict.fromkeys(terms), key=str)
     kept = [
         term for term in kept if not any(other is not term and term.within(other) for other in kept)
@@ -51,14 +59,14 @@ def _irredundant(terms: Iterable[Term]) -> tuple[Term, ...]:
             others = [other for other in kept if other is not term]
             if term.covered_by(others, TOGETHER_MAX // len(kept)):
                 kept, changed = others, True
-    return tuple(kept)
+    return Condensed(kept)
 
 
-@frozen
+@frozen(cache_hash=True)  # which many lines of a table are told apart by
 class Interest:
     """A set of events: those that one of the terms matches. There is at least one term."""
 
-    terms: tuple[Term, ...] = field(converter=_irredundant, validator=attrs.validators.min_len(1))
+    terms: Condensed = field(converter=_condensed, validator=attrs.validators.min_len(1))
 
     @classmethod
     def parse(cls, text: str) -> Interest:

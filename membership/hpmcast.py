@@ -19,12 +19,11 @@ too; with them there are fewer dedicated gossips.
 
 *Joining.* A newcomer asks any process, and each that is asked passes it on to a delegate of the
 lowest subsystem that it knows of the newcomer's, until one is a neighbour, or nobody is nearer.
-That one answers with its view. The newcomer then greets all its neighbours.
+That one answers with its view, in as many messages as it takes. The newcomer then greets all its
+neighbours.
 
 *Leaving.* A leaver tells some neighbours, who remove its line. *Failures.* A neighbour whose stamp
-has not risen for `suspect_after` periods is asked (6.1.3), and removed two periods later. A
-subsystem is given up likewise, level for level later, for its own processes have to notice
-first, and to elect another delegate.
+no longer rises is asked, and then removed (`membership.hpmcast_silence`).
 
 *Healing.* Two newcomers may found the same subsystem apart. So the first of every group of level 1
 visits it like a newcomer, once a period: its visit is passed on as a `Join` is, until it comes
@@ -62,12 +61,12 @@ from membership.hpmcast_messages import (
     Update,
     View,
     Visit,
+    parts,
 )
+from membership.hpmcast_silence import Silence
 from membership.hpmcast_tables import STAMP_MAX, Entry, Tables, write
 
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
-PATIENCE: Final = 2  # chosen: periods for an answer before a neighbour is removed
-GONE_PERIODS: Final = 60  # chosen: how long the gone are remembered; gossip spreads in ten
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.node
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
@@ -113,7 +112,9 @@ class HpmcastMembership(Membership):
         self._contacts: list[Contact] = []  # still to be asked while joining
         self._attempt = 0
         self._asking = False
-        self._last_tick = 0.0
+        self._let_in_by: PeerId | None = None
+        """Whose view made this process a member, in this period: more of it may come."""
+        self._silence = Silence(options.gossip_seconds, options.suspect_after)
         self._along = 0  # gossips that went with events since the last tick
         self._next_seek = 0.0
         self._seek_pause = options.gossip_seconds
@@ -137,7 +138,7 @@ class HpmcastMembership(Membership):
 
     @property
     def refused(self) -> int:
-        """How many lines of others were left out, because they cannot be."""
+        """How many lines of others were left out: they cannot be, or there was no room."""
         return self._tables.refused
 
     def arrange(self, hierarchy: Hierarchy) -> None:
@@ -284,7 +285,8 @@ class HpmcastMembership(Membership):
         """Tell a newcomer what there is to know; nobody is nearer to it (4.2.1, "Joining")."""
         if near == 1:
             self._take((line,), now)
-        self._outlet.send([newcomer], View(self._tables.news(near)))
+        for part in parts(self._tables.news(near)):
+            self._outlet.send([newcomer], View(part))
 
     def _on_visit(self, visitor: Contact, line: LineNews, near: int, now: float) -> None:
         """Ask a visitor about its part of the system, if this process has not heard of it."""
@@ -294,13 +296,22 @@ class HpmcastMembership(Membership):
             self._take((line,) if near == 1 else (), now)
 
     def _on_view(self, source: Contact, lines: Sequence[LineNews], near: int, now: float) -> None:
-        self._take(lines, now)
-        if self._joined:
+        """Take what a newcomer is told, and greet its neighbours: those of each part as it comes.
+
+        Nobody else greets for a view, or anybody could have it send messages to thousands.
+        """
+        if self._joined and source.peer != self._let_in_by:
+            self._take(lines, now)
             return
-        self._become_member(now)
-        greeted = self._others(1)
+        known = dict.fromkeys(self._others(1))
+        self._take(lines, now)
+        newcomer = not self._joined
+        if newcomer:
+            self._let_in_by = source.peer
+            self._become_member(now)
+        greeted = [contact for contact in self._others(1) if contact not in known]
         self._outlet.send(greeted, Update((self._own_news(),)))
-        if near > 1:
+        if newcomer and near > 1:
             self._gossip_to([source])  # who then asks for the lines of this new subsystem
 
     def _become_member(self, now: float) -> None:
@@ -308,7 +319,7 @@ class HpmcastMembership(Membership):
             return
         self._joined = True
         self._contacts.clear()
-        self._last_tick = now
+        self._silence.begin(now)
         self._vouch(now)
         self._settle()
         self._outlet.wake(self._pause(), "tick")
@@ -337,9 +348,9 @@ class HpmcastMembership(Membership):
             self._outlet.send([contact], stamps[near])
 
     def _on_gossip(self, source: Contact, gossip: Gossip, near: int) -> None:
-        newer = self._tables.newer(gossip.stamps, near)
-        if newer:
-            self._outlet.send([source], Update(newer))
+        if newer := self._tables.newer(gossip.stamps, near):
+            for part in parts(newer):
+                self._outlet.send([source], Update(part))
         for level, key, _ in gossip.stamps:
             at = self._tables.locate(level, key) if level >= near else None
             if at is not None and self._tables.entry(level, at) is None:
@@ -349,15 +360,18 @@ class HpmcastMembership(Membership):
     def _take(self, lines: Iterable[LineNews], now: float) -> None:
         """Take lines that are newer, but for those that only this process can know better."""
         tables = self._tables
+        leads: dict[int, bool] = {1: True}  # asked once: lines that come change what is asked
         for news in lines:
             own = branch(tables.address, news.level - 1) if self._is_level(news.level) else None
             entry = None if own is None else tables.entry(news.level, own)
-            mine = entry is not None and entry.key == news.key
-            if entry is not None and mine and (news.level == 1 or tables.leads(news.level - 1)):
-                if entry.stamp < news.stamp <= STAMP_MAX:
-                    entry.stamp = news.stamp + 1
-            else:
-                tables.take(news, now)
+            if entry is not None and entry.key == news.key:
+                if news.level not in leads:
+                    leads[news.level] = tables.leads(news.level - 1)
+                if leads[news.level]:
+                    if entry.stamp < news.stamp <= STAMP_MAX:
+                        entry.stamp = news.stamp + 1
+                    continue
+            tables.take(news, now)
 
     def _is_level(self, level: int) -> bool:
         return 1 <= level <= self.hierarchy.depth
@@ -365,7 +379,9 @@ class HpmcastMembership(Membership):
     # -- the period ------------------------------------------------------------------------
 
     def _tick(self, now: float) -> None:
-        self._forgive_pause(now)
+        self._silence.forgive_pause(self._tables, now)
+        self._let_in_by = None
+        self._tables.read_on()
         self._vouch(now)
         self._remove_silent(now)
         self._gossip()
@@ -377,14 +393,6 @@ class HpmcastMembership(Membership):
     def _pause(self) -> float:
         # Jittered by a tenth, so that processes that started together drift apart.
         return self._options.gossip_seconds * (0.9 + 0.2 * self._rng.random())
-
-    def _forgive_pause(self, now: float) -> None:
-        """After a pause of this very process, nobody's silence counts (TRUST, faults)."""
-        paused = now - self._last_tick - self._options.gossip_seconds
-        self._last_tick = now
-        if paused > 2 * self._options.gossip_seconds:
-            for _, _, entry in self._tables.entries():
-                entry.heard = min(now, entry.heard + paused)
 
     def _put_own(self, now: float) -> None:
         """Say "I am here", and what interests this process by now."""
@@ -403,27 +411,13 @@ class HpmcastMembership(Membership):
             if tables.leads(level):
                 tables.vouch(level, now)
 
-    def _overdue(self, level: int, entry: Entry, now: float) -> bool:
-        periods = self._options.suspect_after * level
-        return entry.heard < now - periods * self._options.gossip_seconds
-
-    def _silent(self, level: int, entry: Entry, now: float) -> bool:
-        periods = self._options.suspect_after * level + PATIENCE
-        return entry.heard < now - periods * self._options.gossip_seconds
-
     def _remove_silent(self, now: float) -> None:
-        """Ask who has not been heard of for long, and remove who does not answer (6.1.3)."""
-        tables = self._tables
+        """Remove who is gone, and ask who has not been heard of for long (6.1.3)."""
+        self._silence.bury(self._tables, now)
         neighbours: list[Contact] = []
         delegates: list[Contact] = []
-        for level, at, entry in tables.entries():
-            if entry.line is None or at == branch(tables.address, level - 1):
-                continue
-            if self._silent(level, entry, now):
-                tables.bury(level, at, now)
-            elif self._overdue(level, entry, now):
-                (neighbours if level == 1 else delegates).append(self._rng.choice(entry.contacts))
-        tables.forget(now - GONE_PERIODS * self._options.gossip_seconds)
+        for level, entry in self._silence.overdue(self._tables, now):
+            (neighbours if level == 1 else delegates).append(self._rng.choice(entry.contacts))
         self._outlet.send(neighbours, Ask())
         self._gossip_to(delegates[:TARGETS])
 

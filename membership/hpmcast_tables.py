@@ -5,6 +5,9 @@ has not heard of it does not bring the line back: its time stamp counts like any
 
 A line's stamp is a number that only those raise who stand for it, and only ever raise. It says
 which of two lines is newer, without clocks that agree.
+
+A line whose interest is still unread (`membership.hpmcast_reading`) is not passed on, for it may
+turn out to be no interest.
 """
 
 from __future__ import annotations
@@ -12,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import attrs
 from attrs import define
 
-from camcast.bounded_interest import read_interest
 from camcast.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.interests import Interest, InterestError
 from camcast.protocols.hpmcast_address import Address, branch, distance
 from camcast.protocols.hpmcast_hierarchy import Hierarchy
 from camcast.protocols.hpmcast_view import Line, condense, process_line
 from membership.hpmcast_messages import Key, LineNews, Stamp
+from membership.hpmcast_reading import UNREAD, Reading
 
 STAMP_MAX: Final = 1 << 62  # chosen: fits MessagePack's integers, however often it is raised
 PROCESSES_MAX: Final = 1 << 40  # chosen: clamps what a forged count can make of the size [TRUST]
@@ -43,6 +47,11 @@ class Entry:
     text: str = ""
     """The line's interest as it is sent, for it is sent far more often than it changes."""
 
+    @property
+    def unread(self) -> bool:
+        """Whether its interest is still to be read."""
+        return self.line is not None and self.line.interest is UNREAD
+
 
 class LineError(ValueError):
     """A line cannot be; the message says why."""
@@ -57,7 +66,8 @@ class Tables:
         self.version = 0
         """Rises whenever a line comes, goes or says something else."""
         self.refused = 0
-        """Lines that were newer, but cannot be."""
+        """Lines that cannot be, or for which there was no room."""
+        self._reading = Reading()
         self._entries: dict[int, dict[Address, Entry]] = {
             level: {} for level in range(1, hierarchy.depth + 1)
         }
@@ -110,7 +120,11 @@ class Tables:
 
     def news(self, lowest: int) -> tuple[LineNews, ...]:
         """Return all lines of the tables from a level up."""
-        return tuple(write(level, entry) for level, _, entry in self.entries() if level >= lowest)
+        return tuple(
+            write(level, entry)
+            for level, _, entry in self.entries()
+            if level >= lowest and not entry.unread
+        )
 
     def newer(self, stamps: Iterable[Stamp], lowest: int) -> tuple[LineNews, ...]:
         """Return the lines, from a level up, that are newer than somebody's (4.2.1)."""
@@ -119,6 +133,7 @@ class Tables:
             write(level, entry)
             for level, _, entry in self.entries()
             if level >= lowest
+            and not entry.unread
             and entry.stamp > theirs.get((level, entry.key), 0 if entry.line else entry.stamp)
         )
 
@@ -159,10 +174,7 @@ class Tables:
         if known is not None and known.line is not None and known.text == news.interest:
             interest = known.line.interest
         else:
-            try:
-                interest = read_interest(news.interest)
-            except InterestError as error:
-                raise LineError(f"its interest: {error}") from error
+            interest = self._read_interest(news.interest)
         processes = max(len(delegates), min(news.processes, PROCESSES_MAX))
         processes = 1 if news.level == 1 else processes
         entry.contacts = tuple(by_address[one] for one in delegates)
@@ -173,21 +185,44 @@ class Tables:
     def take(self, news: LineNews, now: float) -> bool:
         """Put in a line that is newer than the one here; say whether it was."""
         at = self.locate(news.level, news.key)
-        if at is None:
-            self.refused += 1
-            return False
-        before = self.entry(news.level, at)
+        before = None if at is None else self.entry(news.level, at)
         if before is not None and news.stamp <= before.stamp:
             return False
         try:
+            if at is None:
+                raise LineError("these tables have no such line")
+            if before is None and len(self._entries[news.level]) >= MEMBERS_MAX:
+                raise LineError("there is no room for it")
             entry = self.read(news, at, now)
         except LineError:
             self.refused += 1
             return False
-        if before is None and len(self._entries[news.level]) >= MEMBERS_MAX:
-            return False
         self.put(news.level, at, entry)
         return True
+
+    def read_on(self) -> None:
+        """Begin a period: read what has been left unread, as far as may be read in one."""
+        self._reading.renew()
+        for level, at, entry in self.entries():
+            if not entry.unread:
+                continue
+            try:
+                interest = self._read_interest(entry.text)
+            except LineError:
+                self.refused += 1
+                self._drop(level, at)
+                continue
+            if interest is UNREAD:
+                break
+            assert entry.line is not None
+            line = attrs.evolve(entry.line, interest=interest)
+            self.put(level, at, attrs.evolve(entry, line=line))
+
+    def _read_interest(self, text: str) -> Interest:
+        try:
+            return self._reading.read(text)
+        except InterestError as error:
+            raise LineError(f"its interest: {error}") from error
 
     def put(self, level: int, at: Address, entry: Entry) -> None:
         """Put in a line in place of the one that is there."""
@@ -196,6 +231,12 @@ class Tables:
         if before is None or before.line != entry.line or before.contacts != entry.contacts:
             self.version += 1
             self._versions[level] += 1
+
+    def _drop(self, level: int, at: Address) -> None:
+        """Remove a line as if it had never come; whoever has a better one is asked for it."""
+        del self._entries[level][at]
+        self.version += 1
+        self._versions[level] += 1
 
     def put_own(self, contact: Contact, interest: Interest, now: float) -> None:
         """Raise the stamp of this process's own line, with what interests it by now."""

@@ -44,7 +44,9 @@ from camcast.protocols.protocol import Group, Protocol
 from camcast.topics import ROOT, Topic
 
 HERALDS_MAX: Final = 4096  # chosen: of events that have not come; bounds what peers can fill (G5)
-BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; likewise
+# chosen: events gossiped at a time; likewise. As many audiences are kept. Measured: 4 MB in all for
+# tables of 40 lines.
+BUFFERED_MAX: Final = 4096
 
 _DEFAULT: Final = Hierarchy()
 

@@ -20,7 +20,9 @@ from camcast.topics import Topic
 
 V = TypeVar("V", bool, bool | None)
 
-AUDIENCES_MAX: Final = 1024  # chosen: of different topics and events, as peers publish them (G5)
+# chosen: of different topics, as peers publish them (G5). Those of events need no bound: whoever
+# gossips an event has one audience of it at a time, of its level, and forgets it with the event.
+TOPICS_MAX: Final = 1024
 
 
 class Audiences:
@@ -32,52 +34,63 @@ class Audiences:
         self._views = views
         self._attributes = attributes
         self._threshold = threshold
-        self._known: dict[tuple[int, Topic | EventId], Audience[Address]] = {}
-        self._undecided: dict[tuple[int, Topic], None] = {}
-        """Levels whose lines compare attributes of events of a topic."""
-        self._different: dict[int, tuple[list[Interest], list[int]]] = {}
+        self._of_events: dict[EventId, tuple[int, Audience[Address]]] = {}
+        """With the level that each is of."""
+        self._of_topics: dict[tuple[int, Topic], Audience[Address] | None] = {}
+        """By level; None where lines compare attributes of such events."""
+        self._wants: dict[int, tuple[list[Interest], list[int]]] = {}
         """Of each level what different interests its lines have, and which of these each has."""
+        self._processes: dict[int, tuple[Address, ...]] = {}
+        """Of each level."""
         self._version = -1  # of the views that the audiences are from
 
     def of(self, level: int, event: Event) -> Audience[Address]:
-        """Return the audience of an event in the view of a level."""
-        if self._views.version != self._version or len(self._known) >= AUDIENCES_MAX:
+        """Return the audience of an event in the view of a level; kept until `forget`."""
+        if self._views.version != self._version:
             self._version = self._views.version
-            self._known.clear()
-            self._undecided.clear()
-            self._different.clear()
-        by_topic = (level, event.topic)
-        known = self._known.get(by_topic) or self._known.get((level, event.id))
-        if known is not None:
-            return known
-        if by_topic not in self._undecided:
-            verdicts = self._verdicts(level, lambda one: matches_by_topic(one, event.topic))
-            decided = [verdict for verdict in verdicts if verdict is not None]
-            if len(decided) == len(verdicts):
-                return self._remember(level, event.topic, decided)
-            self._undecided[by_topic] = None
-        precise = self._verdicts(level, lambda one: self._attributes.match(one, event))
-        return self._remember(level, event.id, precise)
+            self._of_events.clear()
+            self._of_topics.clear()
+            self._wants.clear()
+            self._processes.clear()
+        known = self._of_events.get(event.id)
+        if known is not None and known[0] == level:
+            return known[1]
+        if (level, event.topic) not in self._of_topics:
+            if len(self._of_topics) >= TOPICS_MAX:
+                self._of_topics.clear()
+            self._of_topics[level, event.topic] = self._of_topic(level, event.topic)
+        found = self._of_topics[level, event.topic]
+        if found is None:
+            found = self._audience(
+                level, self._verdicts(level, lambda one: self._attributes.match(one, event))
+            )
+        self._of_events[event.id] = level, found
+        return found
 
     def forget(self, event: EventId) -> None:
-        """Forget the audiences of an event that is gossiped no longer; those of topics stay."""
-        for level in range(1, self._views.hierarchy.depth + 1):
-            self._known.pop((level, event), None)
+        """Forget the audience of an event that is gossiped no longer; those of topics stay."""
+        self._of_events.pop(event, None)
+
+    def _of_topic(self, level: int, topic: Topic) -> Audience[Address] | None:
+        """Return the audience of all events of a topic; None if it depends on attributes."""
+        verdicts = self._verdicts(level, lambda one: matches_by_topic(one, topic))
+        decided = [verdict for verdict in verdicts if verdict is not None]
+        return self._audience(level, decided) if len(decided) == len(verdicts) else None
 
     def _verdicts(self, level: int, match: Callable[[Interest], V]) -> list[V]:
         """Match all lines of a table; many say the same."""
-        if level not in self._different:
+        if level not in self._wants:
             numbers: dict[Interest, int] = {}
             lines = self._views.table(level)
             which = [numbers.setdefault(line.interest, len(numbers)) for line in lines]
-            self._different[level] = list(numbers), which
-        different, which = self._different[level]
+            self._wants[level] = list(numbers), which
+        different, which = self._wants[level]
         verdicts = [match(interest) for interest in different]
         return [verdicts[number] for number in which]
 
-    def _remember(self, level: int, key: Topic | EventId, wanted: list[bool]) -> Audience[Address]:
+    def _audience(self, level: int, wanted: list[bool]) -> Audience[Address]:
         table = self._views.table(level)
+        if level not in self._processes:
+            self._processes[level] = processes_of(table)
         interested = [one for one, line in zip(wanted, table, strict=True) for _ in line.delegates]
-        found = audience(len(table), processes_of(table), interested, self._threshold)
-        self._known[level, key] = found
-        return found
+        return audience(len(table), self._processes[level], interested, self._threshold)

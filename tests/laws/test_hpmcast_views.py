@@ -25,6 +25,7 @@ from camcast.simulation.pmcast import FlatSetting
 from camcast.simulation.pmcast import simulate as simulate_flat
 from camcast.streams import stream
 from camcast.topics import ROOT, Topic
+from membership import hpmcast_messages, hpmcast_reading
 from tests.laws.hpmcast_world import World, views
 
 HIERARCHIES: list[dict[str, Any]] = [
@@ -64,6 +65,18 @@ def test_half_of_all_crash_with_a_tenth_of_all_messages_lost() -> None:
     for victim in Random(2).sample(processes, 30):
         world.crash(victim)
     world.until_right(SETTLES)
+
+
+def test_in_messages_of_a_line_and_read_bit_by_bit_views_come_to_be_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """30 that want something else each, of which four are read in a period; a tenth is lost."""
+    monkeypatch.setattr(hpmcast_messages, "LINES_BYTES_MAX", 100)
+    monkeypatch.setattr(hpmcast_reading, "READ_BYTES_MAX", 150)
+    world = World(13, loss=0.1, arity=3)
+    world.grow({f".t{number}": 1 for number in range(30)})
+    world.until_right(SETTLES)
+    assert all(views(process).refused == 0 for process in world.network)
 
 
 def test_the_smallest_addresses_are_delegates() -> None:
@@ -154,7 +167,7 @@ def test_a_paused_process_expels_nobody() -> None:
     world.until_right(SETTLES)
     paused = views(processes[3])
     before = len(paused.peers())
-    paused._last_tick -= 60.0  # its next tick comes much later than it was due
+    paused._silence._last_period -= 60.0  # its next tick comes much later than it was due
     for _, _, entry in paused._tables.entries():
         entry.heard -= 60.0
     world.network.run(1.2)

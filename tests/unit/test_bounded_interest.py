@@ -90,6 +90,37 @@ def test_too_many_terms_become_their_topics_and_these_wider_ones() -> None:
     assert union_of([*news, Interest.parse(".a")]) == Interest.parse(".a or .usenet.comp")
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_topics_are_cut_where_the_definition_says(seed: int) -> None:
+    """To as many levels as leave them few and short enough, whatever their order."""
+    rng = Random(seed)
+    width, deep, padding = (
+        rng.choice([2, 8, 30]),
+        rng.choice([1, 2, 4, 8]),
+        "x" * rng.choice([0, 20]),
+    )
+    topics = [
+        Topic(tuple(f"{rng.randrange(width)}{padding}" for _ in range(rng.randint(1, deep))))
+        for _ in range(UNITED_MAX + rng.choice([1, 100, 1000]))
+    ]
+    if seed % 5 == 0:
+        topics.append(Topic(("1" + padding,)))
+    for depth in range(deep, -1, -1):
+        cut = dict.fromkeys(Topic(topic.levels[:depth]) for topic in topics)
+        kept = [one for one in cut if not any(two.includes(one) for two in cut if two != one)]
+        text = " or ".join(one.name for one in kept)
+        if len(kept) <= TERMS_MAX and len(text) + len(" or ") <= BYTES_MAX:
+            break
+    assert union_of(Interest([Term(topic)]) for topic in topics) == Interest.parse(text)
+
+
+def test_a_topic_that_comes_last_may_make_others_needless() -> None:
+    """Then there are few, and none has to give way to its super-topic."""
+    deep = [Interest.parse(f".a.b{n}.c") for n in range(5 * TERMS_MAX)]
+    others = [Interest.parse(".x.y.z"), Interest.parse(".a")]
+    assert str(union_of([*deep, *others])) == ".a or .x.y.z"
+
+
 def test_too_long_a_text_becomes_its_topics_and_these_wider_ones() -> None:
     long = "x" * 60
     text = " or ".join(f'.a.{long}.b{n} and place == "{long}{n}"' for n in range(20))
@@ -108,7 +139,10 @@ def test_a_text_of_a_stranger_is_an_interest_or_a_named_error(text: str) -> None
         with pytest.raises(InterestError, match="column"):
             Interest.parse(text)
     else:
-        assert read == Interest.parse(text)
+        whole = Interest.parse(text)
+        assert read.covers(whole)
+        assert whole.covers(read)
+        assert str(whole) != text or read == whole
 
 
 def test_a_text_that_is_too_large_is_refused_by_name() -> None:
@@ -146,6 +180,18 @@ def test_what_it_takes_to_parse_a_text_is_bounded(
         text = text.rpartition(" or ")[0]
     Interest.parse(text)
     assert looked_at["pieces"] <= 3 * TOGETHER_MAX  # in three rounds at most, of these texts
+
+
+def test_what_others_send_is_taken_for_condensed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No term is compared with another; whatever is united is condensed anew."""
+    read_interest.cache_clear()
+    monkeypatch.setattr(Term, "within", None)
+    monkeypatch.setattr(Term, "covered_by", None)
+    read = read_interest("x > 1 or x > 2 or .a and x > 1")
+    assert len(read.terms) == 3
+    monkeypatch.undo()
+    assert str(union_of([read])) == "x > 1"
+    assert read.covers(union_of([read]))
 
 
 # -- of one process --------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from camcast.protocols.dissemination import Neighbourhood
 from camcast.protocols.hpmcast import Herald, Hpmcast, LevelWise
 from camcast.protocols.hpmcast_address import Address
 from camcast.protocols.hpmcast_hierarchy import Hierarchy
-from camcast.protocols.hpmcast_rounds import rounds
+from camcast.protocols.hpmcast_rounds import audience, rounds
 from camcast.protocols.hpmcast_view import Line, tables
 from camcast.simulation.census import Census
 from camcast.topics import ROOT, Topic
@@ -38,6 +38,7 @@ from camcast.wire import Kind, decode_control
 from membership.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast_law import known_on_average
 from membership.hpmcast_messages import DECODER, Gossip, LineNews, Update, View
+from membership.hpmcast_silence import Silence
 from membership.hpmcast_tables import STAMP_MAX, LineError, Tables
 
 peers = st.binary(min_size=16, max_size=16).map(PeerId)
@@ -319,7 +320,7 @@ def test_a_late_herald_changes_nothing_and_is_not_kept() -> None:
 def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hpmcast, "HERALDS_MAX", 5)
     monkeypatch.setattr(hpmcast, "BUFFERED_MAX", 7)
-    monkeypatch.setattr(hpmcast_audience, "AUDIENCES_MAX", 4)
+    monkeypatch.setattr(hpmcast_audience, "TOPICS_MAX", 4)
     engine = Engine()
     for number in range(20):
         engine.level_wise.receive(contact(3), herald(100 + number, level=1), 0.0)
@@ -328,30 +329,61 @@ def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPa
     assert len(engine.level_wise._heralds) == 5
     assert len(engine.level_wise._events) == 7
     assert {sent.sequence for sent, _ in engine.period()} <= set(range(13, 20))
-    assert len(engine.level_wise._audiences._known) <= 4
+    assert len(engine.level_wise._audiences._of_topics) <= 4
+    assert len(engine.level_wise._audiences._of_events) <= 7
 
 
 @pytest.mark.parametrize("wanted", [".a", ".a and mag > 5"])
 def test_of_events_that_are_gossiped_no_longer_no_audience_is_kept(wanted: str) -> None:
-    """One for each topic and level at most; each is as large as a table."""
+    """One for each event at most, and for each topic and level; each is as large as a table."""
     engine = Engine(dict.fromkeys(range(1, 13), Interest.parse(wanted)) | {1: A, 3: A})
     for number in range(20):
         engine.level_wise.disseminate(event(number, hops=0), 0.0)
-    assert len(engine.level_wise._audiences._known) >= (1 if wanted == ".a" else 20)
+    audiences = engine.level_wise._audiences
+    assert len(audiences._of_events) == 20
     while not engine.idle:
         engine.period()
-    assert len(engine.level_wise._audiences._known) <= 2
+    assert not audiences._of_events
+    assert len(audiences._of_topics) <= 2
+
+
+@pytest.mark.parametrize("wanted", [".a", ".a and mag > 5"])
+def test_as_many_audiences_are_kept_as_events_are_gossiped(
+    wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else all would be worked out anew in every period, and payloads decoded."""
+    monkeypatch.setattr(hpmcast_audience, "TOPICS_MAX", 2)
+    worked_out: list[float] = []
+
+    def count(*given: Any) -> Any:
+        found = audience(*given)
+        worked_out.append(found.share)
+        return found
+
+    monkeypatch.setattr("camcast.protocols.hpmcast_audience.audience", count)
+    engine = Engine(dict.fromkeys(range(1, 13), Interest.parse(wanted)) | {1: A, 3: A})
+    for number in range(20):
+        topic = Topic.parse(f".a.t{number}")
+        engine.level_wise.disseminate(event(number, hops=0, topic=topic), 0.0)
+    assert len(worked_out) == 20
+    while not engine.idle:
+        engine.period()
+    assert len(worked_out) == 2 * 20  # in each of two levels once
 
 
 def test_the_audience_follows_the_views() -> None:
+    """Of an event on its way, and of those that come after it."""
     engine = Engine()
     engine.level_wise.disseminate(event(1, hops=0), 0.0)
-    engine.views.wants = dict.fromkeys((1, 3, 5), A)
+    while {sent.level for sent, _ in engine.period()} != {1}:
+        pass
+    engine.views.wants = dict.fromkeys((1, 7, 9), A)
     engine.views.version += 1
     targets: set[int] = set()
+    engine.level_wise.disseminate(event(2, hops=0), 0.0)
     while not engine.idle:
         targets |= {number for _, number in engine.period()}
-    assert targets == {3, 5}
+    assert targets == {7, 9}
 
 
 def test_the_threshold_adds_the_first_of_the_view() -> None:
@@ -593,6 +625,23 @@ def test_a_silent_neighbour_is_asked_before_it_is_removed() -> None:
         member.membership.receive(contact(9), Update(()), float(now))
     assert sorted(asked) == sorted((now, to) for now in (6, 7) for to in (3, 5, 7))
     assert [one.address for one in member.membership.peers()] == [contact(9).address]
+
+
+def test_a_subsystem_is_given_up_later_and_the_own_one_never() -> None:
+    """5 periods for each level until it is asked about, and two more until it is gone."""
+    known, silence = group_tables(), Silence(1.0, 5)
+    known.take(line(3), 0.0)
+    for key, delegate in ((0, 2), (1, 3)):  # 1 is the subsystem of the process itself
+        known.take(LineNews(2, key, 1, (contact(delegate),), 1, ".a"), 0.0)
+    own, other = known.locate(2, 1), known.locate(2, 0)
+    overdue, there = [], []
+    for now in range(1, 15):
+        silence.bury(known, float(now))
+        overdue.append([level for level, _ in silence.overdue(known, float(now))])
+        there.append([one.branch for level in (1, 2) for one in known.table(level)])
+    neighbour = known.hierarchy.address_of(contact(3).peer)
+    assert overdue == [[]] * 5 + [[1]] * 2 + [[]] * 3 + [[2]] * 2 + [[]] * 2
+    assert there == [[neighbour, other, own]] * 7 + [[other, own]] * 5 + [[own]] * 2
 
 
 def test_its_own_line_is_its_own_to_write() -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from camcast.interest_grammar import TERMS_MAX, TEXT_MAX
 from camcast.interest_term import PIECES_MAX, Term
-from camcast.interest_values import ANYTHING, compared
+from camcast.interest_values import ANYTHING, Values, compared, listed
 from camcast.interests import Interest, InterestError, attributes_of
 from camcast.topics import ROOT, Topic
 
@@ -280,6 +280,89 @@ def test_any_literal_reads_back(literal: float | str, sign: str) -> None:
     assert again == interest
     assert again.matches(ROOT, {"x": literal}) == (sign == "==")
     assert Interest.parse(str(again)) == again
+
+
+ANY_NUMBER = st.integers() | st.floats() | st.sampled_from([2**200, 10**45, 10**400, True])
+ANY_CUTS = st.lists(st.tuples(ANY_NUMBER, st.booleans()), max_size=6).map(tuple)
+ANY_VALUES = (
+    st.builds(compared, st.sampled_from(list(OPERATORS)), ANY_NUMBER)
+    | st.builds(compared, st.sampled_from(["==", "!="]), st.text(max_size=3))
+    | st.builds(
+        listed, st.lists(ANY_NUMBER, max_size=3) | st.lists(st.text(max_size=3), max_size=3)
+    )
+    | st.builds(Values, ANY_CUTS.map(sorted).map(tuple) | ANY_CUTS, st.just(()))
+    | st.builds(Values, ANY_CUTS, st.lists(st.text(max_size=3)).map(tuple))
+    | st.builds(Values, st.just(()), st.lists(st.text(max_size=3)).map(tuple), st.booleans())
+    | st.builds(Values, st.just(()), st.just(("a",)), st.booleans(), st.booleans())
+    | st.sampled_from([ANYTHING, Values(), Values(texts=("\ud800",)), Values(numbers=((1, True),))])
+)
+ANY_NAME = (
+    st.sampled_from(["x", "é", "_1", "x", "my attr", "a-b", "", "in", "1a", "x\n"]) | st.text()
+)
+ANY_TERM = st.builds(
+    lambda topic, wanted: (Topic.parse(topic), wanted),
+    st.sampled_from(TOPICS),
+    st.dictionaries(ANY_NAME, ANY_VALUES, max_size=2)
+    | st.dictionaries(st.just("x"), ANY_VALUES, max_size=1),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ANY_TERM, min_size=1, max_size=3))
+def test_what_can_be_built_in_code_reads_back_as_itself(
+    parts: list[tuple[Topic, dict[str, Values]]],
+) -> None:
+    """And what cannot is refused, with the name of an attribute that is to blame."""
+    interest = error = None
+    try:
+        interest = Interest([Term(*part) for part in parts])
+    except ValueError as raised:
+        error = raised
+    if error is not None:
+        assert any(repr(name) in str(error) for _, wanted in parts for name in wanted)
+    else:
+        assert Interest.parse(str(interest)) == interest
+
+
+@pytest.mark.parametrize("name", ["my attr", "a-b", "", "and", "in", "1st", "x\n", " x", "x==1"])
+def test_a_name_that_the_grammar_has_not_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"an attribute is called {name!r}; a name has")):
+        Term(wanted={name: compared("==", 5)})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        compared("==", nan),
+        compared("<", inf),
+        compared("==", 10**400),
+        compared("==", 10**45 + 1),
+        compared("==", 10**5000),
+        compared("==", True),
+        compared("==", "\ud800"),
+        listed([]),
+        listed([1, "a"]),
+        Values(numbers=((1, False), (2, True), (3, False), (4, True))),
+        Values(numbers=((1, False), (1, True), (3, False), (4, True))),
+        Values(numbers=((2, False), (1, True))),
+        Values(numbers=((1, False),)),
+        Values(texts=("b", "a")),
+        ANYTHING,
+        ANYTHING.minus(compared("==", "a")),
+    ],
+)
+def test_values_that_no_comparison_leaves_are_refused(values: Values) -> None:
+    with pytest.raises(ValueError, match="no comparison of the attribute 'mag' leaves what"):
+        Term(wanted={"mag": values})
+
+
+def test_numbers_of_other_libraries_are_written_as_numbers() -> None:
+    class Ours(float):
+        def __repr__(self) -> str:
+            return "Ours(5.5)"
+
+    interest = Interest([Term(wanted={"mag": compared(">=", Ours(5.5))})])
+    assert str(interest) == "mag >= 5.5"
 
 
 def test_a_number_has_one_form() -> None:
