@@ -85,12 +85,12 @@ class CommunityManager:
     `protocol_options`; of these some must know all `topics` that there are.
     `gateways` are addresses, addresses by topic, or the path of a TOML file
     (`camcast.gateways`); without any, the process founds what it joins. `bind` is where it
-    listens (port 0: any free one), `advertise` what it tells others, needed when `bind` is a
-    wildcard. Addresses off the loopback need `insecure=True`, since anybody who reaches an open
-    node can read and publish. `remember` is a file in which an overlay (hybrid, dht) keeps
-    contacts from one run to the next, for when no gateway answers. `trace` takes a record of
-    everything that happens; `pipes` are output pipes that several managers of one loop share;
-    `rng` replaces the system's randomness in the protocols.
+    listens (port 0: any free one; any other has to be free for UDP too if there is an overlay),
+    `advertise` what it tells others, needed when `bind` is a wildcard. Addresses off the loopback
+    need `insecure=True`, since anybody who reaches an open node can read and publish. `remember`
+    is a file in which an overlay (hybrid, dht) keeps contacts from one run to the next, for when
+    no gateway answers. `trace` takes a record of everything that happens; `pipes` are output pipes
+    that several managers of one loop share; `rng` replaces the system's chance in the protocols.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class CommunityManager:
         pipes: OutputPipes | None = None,
         rng: Random | None = None,
     ) -> None:
+        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
         chosen = find_protocol(protocol, protocol_options)
         backend = backend_for(chosen, membership)
         self._settings = Settings(
@@ -122,12 +123,14 @@ class CommunityManager:
             ),
             parameters=parameters or Parameters(),
             remember=remember,
+            discovery_rng=None if rng is not None else SystemRandom(),
+            port_required=advertise is not None or not self._bind.endswith(":0"),
             protocol=chosen,
             topics=tuple(_topic(topic) for topic in topics),
         )
-        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
         self._trace = trace
         self._given_pipes = pipes
+        # Seeded, for a system call each would cost a fan-out as much as its copies.
         self._rng = rng or Random(SystemRandom().getrandbits(64))
         self._pipes: OutputPipes | None = None
         self._runner: Runner | None = None

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import attrs
 from attrs import Factory, field, frozen
 
-from camcast.identity import Contact, PeerId
+from camcast.identity import Contact
 from camcast.messages import Decoder, Message
 from camcast.outbox import Finding, Outlet
 from camcast.peers import PeerTable
@@ -70,10 +70,6 @@ class Membership(ABC):
 
         `size` is the discovery's own estimate of N_t, if it has one.
         """
-
-    @abstractmethod
-    def suspect(self, peer: PeerId, now: float) -> None:
-        """Take the driver's word that a peer seems to be gone."""
 
     @property
     @abstractmethod
@@ -156,6 +152,9 @@ class DiscoveryContext:
     answer through the outlet."""
     remember: Path | None = None
     """A file that keeps contacts from one run to the next; None: nothing is kept."""
+    port_required: bool = False
+    """Whether somebody chose the port of `me`, and may have told others: a discovery with a
+    transport of its own then listens at the port of that number, or does not `open`."""
 
 
 class Discovery(ABC):

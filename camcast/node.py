@@ -93,6 +93,11 @@ class Settings:
     gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
     remember: Path | None = None
     """Where the discovery keeps contacts from one run to the next, if it can."""
+    port_required: bool = False
+    """See `DiscoveryContext`."""
+    discovery_rng: Random | None = None
+    """The discovery's random stream; None for the protocols'. Live it is the system's: from the
+    names of an overlay's calls, strangers could reckon what comes next of any other."""
     parameters: Parameters = field(factory=Parameters)
     """The defaults of a community that is joined without parameters of its own."""
     protocol: Protocol = field(factory=CamcastProtocol)
@@ -159,11 +164,12 @@ class Node:
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
-                rng=rng,
+                rng=settings.discovery_rng or rng,
                 outlet=Outlet(self.outbox, me, Kind.DISCOVERY, _NO_GROUP),
                 known=self._known,
                 gateways=settings.gateways,
                 remember=settings.remember,
+                port_required=settings.port_required,
                 answer=self._answer,
             )
         )

@@ -178,10 +178,6 @@ class DhtTable(Membership):
                 known[peer] = contact
         self._outlet.send(known.values(), Goodbye())
 
-    def suspect(self, peer: PeerId, now: float) -> None:
-        """See `Membership`."""
-        self._drop(peer)
-
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""
         if self._leaving:

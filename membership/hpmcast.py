@@ -64,7 +64,7 @@ from membership.hpmcast_messages import (
     parts,
 )
 from membership.hpmcast_silence import Silence
-from membership.hpmcast_tables import STAMP_MAX, Entry, Tables, write
+from membership.hpmcast_tables import STAMP_MAX, Tables, write
 
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
@@ -203,25 +203,6 @@ class HpmcastMembership(Membership):
                 assert entry is not None
                 self._outlet.send(chosen, Update((write(level, entry),)))
                 return
-
-    def suspect(self, peer: PeerId, now: float) -> None:
-        """See `Membership`."""
-        if peer not in self._peers:
-            return
-        tables = self._tables
-        for level, at, entry in tables.entries():
-            left = tuple(contact for contact in entry.contacts if contact.peer != peer)
-            if entry.line is None or len(left) == len(entry.contacts):
-                continue
-            if left:
-                delegates = tuple(self.hierarchy.address_of(one.peer) for one in left)
-                line = Line(at, delegates, entry.line.processes, entry.line.interest)
-                tables.put(
-                    level, at, Entry(entry.key, entry.stamp, entry.heard, left, line, entry.text)
-                )
-            else:
-                tables.bury(level, at, now)
-        self._settle()
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""

@@ -16,7 +16,9 @@ view starts as {contact}, and sends a copy of the subscription to every member o
 c further copies to random ones. Whoever receives a copy keeps it with probability
 1/(1 + |view|), unless it is the subscriber or knows it already, and otherwise passes it on to
 a random member. A keeper tells the newcomer, who notes it in its in-view. In the mean a
-newcomer adds |view| + c + 1 arcs, from which the law (c+1) ln N follows.
+newcomer adds |view| + c + 1 arcs, from which the law (c+1) ln N follows. Every walk has a random
+name, and nobody takes the same step of one twice (`membership.scamp_walks`): where the network
+duplicates one message in ten, a walk of twenty steps would become seven.
 
 *Unsubscription.* Of l holders, the first l - c - 1 are told to replace the leaver by one of
 its own view, the others to drop it: the law holds after departures too.
@@ -79,6 +81,7 @@ from membership.scamp_messages import (
     Subscribe,
     Welcome,
 )
+from membership.scamp_walks import WALK_BITS, WalkSteps
 from membership.size_estimate import SizeEstimate
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
@@ -183,6 +186,7 @@ class Scamp(Membership):
         self._seek_pause = options.heartbeat_seconds
         self._renew_at = 0.0
         self._replaced: list[PeerId] = []  # the holders from before a renewal under way
+        self._steps = WalkSteps()
 
     # -- what others read ------------------------------------------------------------------
 
@@ -243,15 +247,12 @@ class Scamp(Membership):
         holders = self.holders()
         view = list(self._view)
         replacing = max(0, len(holders) - self._options.c - 1) if view else 0
-        for number, holder in enumerate(holders[:replacing]):
-            self._outlet.send([holder], Replace(view[number % len(view)]))
-        self._outlet.send(holders[replacing:], Drop(left=True))
+        for number, holder in enumerate(holders):
+            # Nobody can replace the leaver by itself.
+            others = [c for c in view if c.peer != holder.peer] if number < replacing else []
+            told = Replace(others[number % len(others)]) if others else Drop(left=True)
+            self._outlet.send([holder], told)
         self._outlet.send(view, Release(left=True))
-
-    def suspect(self, peer: PeerId, now: float) -> None:
-        """See `Membership`."""
-        self._give_up(peer, now)
-        self._holders.pop(peer, None)
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""
@@ -265,11 +266,13 @@ class Scamp(Membership):
                 self._on_heartbeat(source, message, now)
             case Echo():
                 self._on_echo(source, message, now)
-            case Copy(ttl=ttl):
-                self._estimate.note(source.peer, now)
-                self._on_copy(source, min(ttl, WALK_TTL), now)
-            case Subscribe(steps=steps):
-                self._on_subscribe(source, steps, now)
+            case Copy(ttl=ttl, walk=walk):
+                if self._steps.first_time(source.peer, walk, ttl):
+                    self._estimate.note(source.peer, now)
+                    self._on_copy(source, min(ttl, WALK_TTL), walk, now)
+            case Subscribe(steps=steps, walk=walk):
+                if self._steps.first_time(source.peer, walk, steps):
+                    self._on_subscribe(source, steps, walk, now)
             case Welcome(sample=sample):
                 self._estimate.merge(sample, now)
                 self._hold(source, now)
@@ -278,8 +281,9 @@ class Scamp(Membership):
                 self._held_by(source, now)
                 self._become_member(now)
                 self._warm(source, now)
-            case Renew(copies=copies):
-                self._on_renew(source, max(0, min(copies, self._cap())), now)
+            case Renew(copies=copies, walk=walk):
+                if self._steps.first_time(source.peer, walk, copies):
+                    self._on_renew(source, max(0, min(copies, self._cap())), now)
             case Replace(by=by):
                 self._on_replace(source, by, now)
             case Drop(left=left):
@@ -322,7 +326,7 @@ class Scamp(Membership):
         self._asking = bool(asked)
         if asked:
             walk = self._options.indirection and not again
-            self._outlet.send(asked, Subscribe(-1 if walk else 0))
+            self._outlet.send(asked, Subscribe(-1 if walk else 0, self._name_walk()))
             self._outlet.wake(self._options.join_seconds, "subscribe", self._attempt)
         else:
             self._outlet.seek(self._topic, CONTACTS_WANTED)
@@ -337,7 +341,10 @@ class Scamp(Membership):
         self._renew_at = now + self._lease()
         self._outlet.wake(self._period(), "tick")
 
-    def _on_subscribe(self, newcomer: Contact, steps: int, now: float) -> None:
+    def _name_walk(self) -> int:
+        return self._rng.getrandbits(WALK_BITS)
+
+    def _on_subscribe(self, newcomer: Contact, steps: int, walk: int, now: float) -> None:
         if not self._joined:
             # Two that are still joining were named to each other: one founds, the other waits.
             if newcomer.peer < self._me.peer:
@@ -347,7 +354,7 @@ class Scamp(Membership):
             steps = min(INDIRECTION_MAX, ceil(log(self.size())) + 1)
         onward = self._weighted_member(newcomer.peer) if steps else None
         if onward is not None:
-            self._outlet.send([onward], Subscribe(steps - 1), reply_to=newcomer)
+            self._outlet.send([onward], Subscribe(steps - 1, walk), reply_to=newcomer)
             return
         self._estimate.note(newcomer.peer, now)
         self._outlet.send([newcomer], Welcome(self._estimate.encode(now)))
@@ -373,15 +380,16 @@ class Scamp(Membership):
         for _ in range(copies - len(receivers)):
             receivers.append(members[int(self._rng.random() * len(members))])
         ttl = min(WALK_TTL, WALK_PATIENCE * (1 + len(self._view)))
-        self._outlet.send(receivers, Copy(ttl), reply_to=subscriber)
+        for receiver in receivers:
+            self._outlet.send([receiver], Copy(ttl, self._name_walk()), reply_to=subscriber)
 
-    def _on_copy(self, subscriber: Contact, ttl: int, now: float) -> None:
+    def _on_copy(self, subscriber: Contact, ttl: int, walk: int, now: float) -> None:
         welcome = ttl <= 0 or self._rng.random() < 1 / (1 + len(self._view))
         if welcome and self._keep(subscriber, now):
             return
         onward = self._view.choose(self._rng, without=subscriber.peer) if ttl > 0 else None
         if onward is not None:
-            self._outlet.send([onward], Copy(ttl - 1), reply_to=subscriber)
+            self._outlet.send([onward], Copy(ttl - 1, walk), reply_to=subscriber)
         else:
             self.lost_copies += 1
 
@@ -593,7 +601,7 @@ class Scamp(Membership):
     def _ask_for_copies(self, copies: int) -> None:
         member = self._weighted_member(self._me.peer)
         if member is not None:
-            self._outlet.send([member], Renew(copies))
+            self._outlet.send([member], Renew(copies, self._name_walk()))
 
     def _drop_replaced(self) -> None:
         """Have the holders from before the renewal drop their arcs, as far as new ones came."""

@@ -12,12 +12,15 @@ class Subscribe(Message, tag=1, frozen=True):
     """From the newcomer, passed on for it: make me a member. -1 steps: not yet decided."""
 
     steps: int
+    walk: int
+    """The random name of this walk; so for `Copy` and `Renew`, which is a walk of one step."""
 
 
 class Copy(Message, tag=2, frozen=True):
     """A copy of a subscription on its walk, sent on the subscriber's behalf."""
 
     ttl: int
+    walk: int
 
 
 class Welcome(Message, tag=3, frozen=True):
@@ -34,6 +37,7 @@ class Renew(Message, tag=5, frozen=True):
     """Send this many copies of my subscription."""
 
     copies: int
+    walk: int
 
 
 class Replace(Message, tag=6, frozen=True):

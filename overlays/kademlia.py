@@ -7,7 +7,8 @@ results findings that the driver gives to the node.
 
 The gateways of the configuration are bootstrap addresses of the whole network, whatever topic
 they are listed under. A process listens on the UDP port of the number that its input pipe has as
-a TCP port, if that is free, so that one address serves both.
+a TCP port, so that one address serves both. If that is in use, a process whose port somebody chose
+does not start, since others may be configured with it; any other takes a free one.
 
 What is sought in a community that was announced waits for the announcement, and a look-up that
 began before it and found nobody is repeated: two founders that start together find each other,
@@ -58,9 +59,7 @@ class KademliaDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         host, port = endpoint(context.me.address)
-        self._overlay = KademliaOverlay(
-            rng=context.rng, host=host, port=port, memory=context.remember
-        )
+        self._overlay = self._overlay_at(host, port)
         self._announced: dict[GroupId, asyncio.Task[None]] = {}
         self._changes: dict[GroupId, asyncio.Task[None]] = {}
         """The latest announcement or withdrawal, until it is over."""
@@ -73,10 +72,19 @@ class KademliaDiscovery(Discovery):
         """In which the tasks run, also when a driver that is not the loop makes a step: a virtual
         loop knows by it whose they are."""
 
+    def _overlay_at(self, host: str, port: int) -> KademliaOverlay:
+        return KademliaOverlay(
+            rng=self._context.rng,
+            host=host,
+            port=port,
+            port_required=self._context.port_required,
+            memory=self._context.remember,
+        )
+
     # -- life ----------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """See `Discovery`; raises `OSError` if no UDP port can be had."""
+        """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
         listed = [a for addresses in self._context.gateways.values() for a in addresses]
         bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
         own = endpoint(self._context.me.address)
@@ -92,12 +100,7 @@ class KademliaDiscovery(Discovery):
             if error.errno != errno.EADDRNOTAVAIL:
                 raise
             # What is advertised is not an address of this machine (NAT, a container).
-            self._overlay = KademliaOverlay(
-                rng=self._context.rng,
-                host="0.0.0.0",
-                port=own[1],
-                memory=self._context.remember,
-            )
+            self._overlay = self._overlay_at("0.0.0.0", own[1])
             await self._overlay.open(others)
         self._loop, self._owner = asyncio.get_running_loop(), copy_context()
         for wish in self._early:

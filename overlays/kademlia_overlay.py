@@ -29,6 +29,7 @@ virtual loop a run is reproducible. Live, give a `SystemRandom`: call ids are no
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
@@ -259,6 +260,12 @@ class KademliaOverlay:
         try:
             _, made = await loop.create_datagram_endpoint(protocol, local_addr=(self._host, port))
         except OSError as error:
+            if port and self._port_required and error.errno == errno.EADDRINUSE:
+                raise OSError(
+                    error.errno,
+                    f"another program uses UDP port {port} of {self._host}; choose another port,"
+                    " or port 0 for any free port",
+                ) from error
             if not port or self._port_required:
                 raise
             log.warning("UDP port %d of %s: %s; taking a free one", port, self._host, error)

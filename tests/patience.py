@@ -43,9 +43,12 @@ async def eventually(holds: Callable[..., Any], *given: Any) -> None:
 
 
 def wait_until(holds: Callable[[], Any], process: subprocess.Popen[Any] | None = None) -> None:
-    """Wait until something holds, which comes only as long as a process runs, if one is given."""
+    """Wait until something holds; if a process brings it about, as long as that one runs."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert process is None or process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, "it never came"
+        if time.monotonic() >= deadline:
+            if process is not None:
+                process.kill()  # or whoever waits for its end would do so for ever
+            raise AssertionError("it never came")
         time.sleep(_LOOK_SECONDS)

@@ -72,15 +72,11 @@ class Transcript:
     def _walks(self) -> list[list[Exchange]]:
         """Join the steps of each copy of a subscription, which is passed on until it is kept."""
         walks: list[list[Exchange]] = []
-        under_way: dict[tuple[object, ...], list[list[Exchange]]] = {}
+        under_way: dict[tuple[object, ...], list[Exchange]] = {}
         for e in self.exchanges:
             walk: list[Exchange] = []
             if isinstance(e.content, Copy):
-                passing = under_way.get((e.source, e.sender, e.group, e.content.ttl))
-                if passing:
-                    walk = passing.pop(0)
-                onward = (e.target, e.sender, e.group, e.content.ttl - 1)
-                under_way.setdefault(onward, []).append(walk)
+                walk = under_way.setdefault((e.sender, e.group, e.content.walk), walk)
             if not walk:
                 walks.append(walk)
             walk.append(e)
@@ -105,6 +101,7 @@ class Transcript:
         fields = msgspec.structs.asdict(content)
         if isinstance(content, Heartbeat):
             fields.pop("sponsored", None)
+        fields.pop("walk", None)  # a random name
         shown = (f"{key}={self._show_value(key, value)}" for key, value in fields.items())
         return f"{type(content).__name__}({', '.join(shown)})"
 

@@ -26,6 +26,14 @@ every frame; when it stops early to let others run, it calls itself again.
 of 1 or 2 the I/O thread reports every frame it takes; hence `drain`, which lowers the mark
 to 1, learns from "writable" that the kernel was given everything (but a part of one frame).
 
+*Connections are counted*, for ZeroMQ accepts all that come. Where descriptors run out it neither
+aborts nor says anything, but spins until some are given back, and nothing else can be opened
+meanwhile (measured, with a limit of 64). Each input has a ZeroMQ monitor, which tells of every
+connection that was accepted or lost; those beyond `connections_max` are shut down at once and
+counted, and their peers try again later. For a moment more may be open. Who connects and says
+nothing is cut off after five seconds. What is left: a stranger who speaks ZMTP on that many
+connections keeps *new* peers out for as long as he likes; those who are connected notice nothing.
+
 *A known hole, in libzmq*: who fills an input, adds a ZMTP PING and resets the connection makes
 libzmq abort this process (`_set_common_options` says why). No option closes it but an unbounded
 input, so ports must be reachable by those only who may be trusted not to attack.
@@ -40,19 +48,28 @@ import resource
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate
+from struct import Struct
 from typing import Any, Final
 
 import zmq
 from attrs import Attribute, define, field, frozen, validators
 
 from camcast.addresses import AddressError, check_address
+from camcast.live.connections import Connections
+from camcast.wire import FRAME_BYTES_MAX
 
 _log = logging.getLogger(__name__)
 
 # measured: an output pipe holds 2 (connection, the socket's notes), and a peer that also
 # sends to us 1 more.
+_DESCRIPTORS_PER_PIPE: Final = 2
 _DESCRIPTORS_PER_PEER: Final = 3
 _DESCRIPTORS_SHARE: Final = 0.7  # [TRUST, traps of ZeroMQ] at the limit sockets spin at 100 % CPU
+
+# chosen: files, an overlay's sockets, and connections that are being refused; measured: a process
+# with one input needs 16 for itself.
+_DESCRIPTORS_SPARED: Final = 1 / 8
+_DESCRIPTORS_SPARED_MIN: Final = 32
 
 # chosen: containers allow up to 2^30, for which ZeroMQ would set up its table of sockets.
 _DESCRIPTORS_MAX: Final = 2**16
@@ -63,6 +80,10 @@ _EVENTS: Final = int(zmq.EVENTS)
 _RCVMORE: Final = int(zmq.RCVMORE)
 _POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
+_ACCEPTED: Final = int(zmq.EVENT_ACCEPTED)
+_DISCONNECTED: Final = int(zmq.EVENT_DISCONNECTED)
+
+_MONITOR_EVENT: Final = Struct("=Hi")  # [zmq_socket_monitor(3)] what happened, to which descriptor
 
 # At 1 and 2 every frame that the I/O thread takes is reported; chosen: 2, one frame under way
 # while the next is being made.
@@ -103,9 +124,7 @@ class PipeLimits:
     record_bytes_max: int = field(default=2**20 + 4096, validator=_positive)
     """The largest record; a larger one is dropped and counted."""
 
-    # [DESIGN, hot path] 16 to 64 events of 256 bytes a frame reach the full rate; 32 KiB holds
-    # twice that, and some 100 events of it keep the loop busy for half a millisecond.
-    frame_bytes_max: int = field(default=2**15, validator=_positive)
+    frame_bytes_max: int = field(default=FRAME_BYTES_MAX, validator=_positive)
     """Records are joined up to this size; a larger record is a frame of its own."""
 
     # chosen: a burst of 16,384 events in one turn; 8 bytes each besides the shared record.
@@ -121,6 +140,10 @@ class PipeLimits:
 
     pipes_max: int | None = field(default=None, validator=validators.optional(_positive))
     """The output pipes of one event loop; None for 70 % of what `descriptors_allow`."""
+
+    connections_max: int | None = field(default=None, validator=validators.optional(_positive))
+    """The connections that others may have to all inputs of one event loop; None for what
+    `pipes_max` leaves of the limit of descriptors, but for an eighth."""
 
     spare_seconds: float = field(default=1.0, validator=_positive)  # chosen: several gossip rounds
     """At `pipes_max`, a pipe that moved nothing for so long makes room for a new one."""
@@ -152,6 +175,7 @@ class PipeCounters:
     bytes_received: int = 0
     frames_refused: int = 0  # multipart; ZeroMQ itself cuts off who sends too large a frame
     frames_failed: int = 0  # the callback raised
+    connections_refused: int = 0  # at `connections_max`
 
 
 def descriptors_allow() -> int:
@@ -160,10 +184,19 @@ def descriptors_allow() -> int:
     The limit is left as it is, because a library must not change what belongs to the whole
     process (``select`` fails above 1,024); a program that wants many peers raises it first.
     """
+    return _descriptors() // _DESCRIPTORS_PER_PEER
+
+
+def _descriptors() -> int:
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft > _DESCRIPTORS_MAX:
-        soft = _DESCRIPTORS_MAX
-    return soft // _DESCRIPTORS_PER_PEER
+    return _DESCRIPTORS_MAX if soft == resource.RLIM_INFINITY else min(soft, _DESCRIPTORS_MAX)
+
+
+def _connections_allowed(pipes_max: int) -> int:
+    """Return how many connections leave room for so many output pipes, and to spare."""
+    descriptors = _descriptors()
+    spared = max(_DESCRIPTORS_SPARED_MIN, int(_DESCRIPTORS_SPARED * descriptors))
+    return max(1, descriptors - _DESCRIPTORS_PER_PIPE * pipes_max - spared)
 
 
 def library_versions() -> dict[str, str]:
@@ -201,6 +234,9 @@ class OutputPipes:
         self.limits = limits = limits or PipeLimits()
         self.counters = PipeCounters()
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))
+        self.connections = Connections(
+            limits.connections_max or _connections_allowed(self.pipes_max)
+        )
         self._loop = asyncio.get_running_loop()
         self._header = frame_header
         self._record_room = max(1, limits.frame_bytes_max - len(frame_header))
@@ -213,8 +249,9 @@ class OutputPipes:
         self._owns_context = context is None
         self._context = context or zmq.Context()
         if self._owns_context:
-            # Twice, for sockets that linger still count; chosen: 1,024 for inputs (its default).
-            self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 1024)
+            # Twice, for sockets that linger still count; chosen: 1,024 inputs (its default), which
+            # have three each.
+            self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 3 * 1024)
         self._pipes: dict[str, _OutputPipe] = {}
         self._fresh: list[_OutputPipe] = []  # pipes with records, that the next flush offers
         self._watched: set[_OutputPipe] = set()  # pipes that wait for their socket
@@ -274,6 +311,7 @@ class OutputPipes:
                 error.errno,
                 f"cannot listen at {address}: {error.strerror}; raise the limit of open files",
             ) from error
+        monitor = None
         try:
             _set_common_options(socket, self._frame_limit)
             # chosen: 2 frames a sender, TCP then slows it; with 8, bursts of 50 nodes left twice
@@ -281,9 +319,12 @@ class OutputPipes:
             socket.setsockopt(zmq.RCVHWM, 2)
             # chosen: a community that joins at once must not wait for TCP's second SYN (1 s).
             socket.setsockopt(zmq.BACKLOG, 1024)
+            monitor = _monitor(self._context, socket)
             socket.bind(address)
         except zmq.ZMQError as error:
             socket.close(linger=0)
+            if monitor is not None:
+                monitor.close(linger=0)
             if error.errno == errno.EADDRINUSE:
                 raise AddressInUse(
                     error.errno,
@@ -295,7 +336,15 @@ class OutputPipes:
                 f"cannot listen at {address}: {zmq.strerror(error.errno or 0)}; choose an address"
                 " of this machine and a port that you may use",
             ) from error
-        pipe = InputPipe(socket, on_frame, self.limits, self._loop, self._inputs.discard)
+        pipe = InputPipe(
+            socket,
+            monitor,
+            on_frame,
+            self.limits,
+            self.connections,
+            self._loop,
+            self._inputs.discard,
+        )
         self._inputs.add(pipe)
         return pipe
 
@@ -527,8 +576,10 @@ class InputPipe:
     def __init__(
         self,
         socket: zmq.SyncSocket,
+        monitor: zmq.SyncSocket,
         on_frame: Callable[[bytes], None],
         limits: PipeLimits,
+        connections: Connections,
         loop: asyncio.AbstractEventLoop,
         on_close: Callable[[InputPipe], None],
     ) -> None:
@@ -537,8 +588,10 @@ class InputPipe:
         self.address = check_address(endpoint.rstrip(b"\0").decode())
         self.counters = PipeCounters()
         self._socket = socket
+        self._monitor = monitor
         self._on_frame = on_frame
         self._limits = limits
+        self._connections = connections
         self._loop = loop
         self._on_close = on_close
         self._closed = False
@@ -547,6 +600,9 @@ class InputPipe:
         self._log_after = 0.0
         self._descriptor = int(socket.getsockopt(zmq.FD))
         loop.add_reader(self._descriptor, self._read)
+        self._monitor_descriptor = int(monitor.getsockopt(zmq.FD))
+        loop.add_reader(self._monitor_descriptor, self._count_connections)
+        self._count_connections()  # a pipe that was never read from wakes nobody
 
     def close(self) -> None:
         """Stop listening, and drop what was not read; further calls do nothing.
@@ -557,9 +613,12 @@ class InputPipe:
             return
         self._closed = True
         self._loop.remove_reader(self._descriptor)
+        self._loop.remove_reader(self._monitor_descriptor)
         if self._again is not None:
             self._again.cancel()
         self._socket.close(linger=0)
+        self._monitor.close(linger=0)
+        self._connections.closed(self.address)
         self._on_close(self)
 
     def _read(self) -> None:
@@ -595,6 +654,23 @@ class InputPipe:
             return
         self._again = self._loop.call_soon(self._read)
 
+    def _count_connections(self) -> None:
+        """Take all that the monitor has to tell: a few bytes for each that came or went."""
+        while not self._closed and int(self._monitor.getsockopt(_EVENTS)) & _POLLIN:
+            what, _where = self._monitor.recv_multipart(_NOBLOCK)
+            event, descriptor = _MONITOR_EVENT.unpack(what)
+            if event == _DISCONNECTED:
+                self._connections.gone(descriptor)
+            elif event == _ACCEPTED and not self._connections.accepted(descriptor, self.address):
+                if not self.counters.connections_refused:
+                    _log.warning(
+                        "refused a connection to %s: all %d connections that others may have to"
+                        " this process are taken (further ones are only counted)",
+                        self.address,
+                        self._connections.most,
+                    )
+                self.counters.connections_refused += 1
+
     def _failed(self) -> None:
         self.counters.frames_failed += 1
         now = self._loop.time()
@@ -609,6 +685,22 @@ class InputPipe:
 
 def _is_writable(socket: zmq.SyncSocket) -> bool:
     return bool(int(socket.getsockopt(_EVENTS)) & _POLLOUT)
+
+
+def _monitor(context: zmq.SyncContext, socket: zmq.SyncSocket) -> zmq.SyncSocket:
+    """Return a socket that hears of the connections accepted by another, and of their ends."""
+    address = f"inproc://connections-{int(socket.getsockopt(zmq.FD))}"
+    # Not of accepts that failed: without a descriptor left there is no end of these.
+    socket.monitor(address, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+    monitor = context.socket(zmq.PAIR)
+    try:
+        # Without a bound, for at it the I/O thread would wait until somebody reads.
+        monitor.setsockopt(zmq.RCVHWM, 0)
+        monitor.connect(address)
+    except zmq.ZMQError:
+        monitor.close(linger=0)
+        raise
+    return monitor
 
 
 def _set_common_options(socket: zmq.SyncSocket, frame_limit: int) -> None:

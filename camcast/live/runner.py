@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from random import Random
 from camcast.events import Event, Receipt
 from camcast.identity import Contact, new_peer_id
 from camcast.interests import Interest
-from camcast.live.pipes import BindError, InputPipe, OutputPipes
+from camcast.live.pipes import AddressInUse, BindError, InputPipe, OutputPipes
 from camcast.node import Node, Settings
 from camcast.outbox import Finding, Token
 from camcast.parameters import Parameters
@@ -79,12 +80,13 @@ class Runner:
         return receipt
 
     async def open(self) -> None:
-        """Open what the discovery has of its own; raises `BindError`."""
+        """Open what the discovery has of its own; raises `AddressInUse` or another `BindError`."""
         try:
             await self.node.discovery.open()
         except OSError as error:
             reason = error.strerror or str(error)
-            raise BindError(error.errno, f"the overlay cannot listen: {reason}") from error
+            kind = AddressInUse if error.errno == errno.EADDRINUSE else BindError
+            raise kind(error.errno, f"the overlay cannot listen: {reason}") from error
 
     async def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""

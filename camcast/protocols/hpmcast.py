@@ -12,8 +12,7 @@ Events travel as event records like those of all protocols. What Figure 6 sends 
 and rounds) goes in a `Herald` before each, in the same frame. Where the two arrive apart, the
 event waits for its herald until the next gossip period, and a herald for its event; an event whose
 herald is lost is taken for one of the highest level at which this process is a delegate, in its
-first round, so that no subsystem is left out. (The virtual network loses the two independently:
-there, hpmcast sends up to a fifth more copies under a loss of 15 % than frames would make it.)
+first round, so that no subsystem is left out.
 
 The gossip period begins at random when there is something to gossip, and ends when there is
 nothing: processes are not synchronised (5.1.2, "does not require participants to be

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from camcast.doors import Backend, Membership, MembershipContext
-from camcast.identity import Contact, PeerId
+from camcast.identity import Contact
 from camcast.messages import Decoder, Message
 from camcast.peers import PeerTable
 from camcast.topics import Topic
@@ -42,7 +42,6 @@ class _DealtTable(Membership):
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None: ...
-    def suspect(self, peer: PeerId, now: float) -> None: ...
 
     @property
     def joined(self) -> bool:

@@ -3,9 +3,10 @@
 Theory of operation
 -------------------
 A `Process` is a host with one node. The network gives it commands, frames and timers, each
-with the virtual time, and then drains the node's outbox, as the live runner does: a record
-for an address crosses the weather and arrives as a frame of its own; a wake comes back when
-its time has come; deliveries are counted and handed to whoever watches.
+with the virtual time, and then drains the node's outbox, as the live runner does: what a step
+leaves for an address crosses the weather as one frame (`camcast.simulation.frames`), and is
+lost, held back or duplicated as one; a wake comes back when its time has come; deliveries are
+counted and handed to whoever watches.
 
 A process that *crashes* does nothing any more, and what is under way to it is lost, also when
 it starts again before that arrives. It may start again at the same address: with its old
@@ -29,10 +30,10 @@ from camcast.identity import Contact, PeerId, new_peer_id
 from camcast.node import Node, Settings
 from camcast.outbox import Deliver, Finding, Token
 from camcast.simulation.event_queue import EventQueue
+from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.weather import Climate, Weather
 from camcast.streams import stream
 from camcast.trace import Sink, Trace
-from camcast.wire import FRAME_HEADER
 
 T = TypeVar("T")
 
@@ -167,14 +168,14 @@ class VirtualNetwork:
         """Let a frame arrive that was sent after so many starts."""
         process = self.processes.get(address)
         if process is None or process.life > lives:
-            self.undeliverable += 1
+            self.undeliverable += copies_in(frame)
         else:
             process.node.receive(frame, self.queue.now)
             self._drain(process)
 
-    def _arrive_each(self, addresses: list[str], frame: bytes, lives: int) -> None:
-        """Let copies that left together arrive together, which spares the queue all but one."""
-        for address in addresses:
+    def _arrive_each(self, frames: list[tuple[str, bytes, int]], lives: int) -> None:
+        """Let frames that left together arrive together, which spares the queue all but one."""
+        for address, frame, _ in frames:
             self._arrive(address, frame, lives)
 
     def _found(self, process: Process, finding: Finding) -> None:
@@ -188,30 +189,34 @@ class VirtualNetwork:
             process.node.wake(token, self.queue.now)
             self._drain(process)
 
+    def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:
+        """Let frames that leave a process now meet the weather."""
+        number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
+        steady = self.weather.steady
+        if steady is not None:
+            at(now + steady, self._arrive_each, list(frames), lives)
+            return
+        numbers, delays = self._numbers, self.weather.delays
+        for address, frame, copies in frames:
+            target = numbers.get(address)
+            if target is None:
+                self.undeliverable += copies
+                continue
+            for delay in delays(number, target, copies):
+                at(now + delay, self._arrive, address, frame, lives)
+
     def _drain(self, process: Process) -> None:
         outbox, queue = process.node.outbox, self.queue
         if outbox.sends:
-            number, lives, delays = process.number, self._lives, self.weather.delays
-            numbers, at, now, on_send = self._numbers, queue.at, queue.now, self.on_send
-            steady = self.weather.steady
+            on_send = self.on_send
             for addresses, record, _ in outbox.sends:
                 self.checksum = crc32(record, self.checksum)
                 self.messages += len(addresses)
                 self.bytes += len(addresses) * len(record)
-                frame = FRAME_HEADER + record
                 if on_send is not None:
                     for address in addresses:
                         on_send(process.me.address, address, record)
-                if steady is not None:
-                    at(now + steady, self._arrive_each, addresses, frame, lives)
-                    continue
-                for address in addresses:
-                    target = numbers.get(address)
-                    if target is None:
-                        self.undeliverable += 1
-                        continue
-                    for delay in delays(number, target):
-                        at(now + delay, self._arrive, address, frame, lives)
+            self._carry(process, frames_of(outbox.sends))
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:

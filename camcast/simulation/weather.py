@@ -1,9 +1,10 @@
-"""The weather between processes: what becomes of each copy of a message, and when.
+"""The weather between processes: what becomes of each frame, and when.
 
 A link has a latency (constant, drawn from a distribution, or from a matrix of measured ones),
-and may lose, duplicate or hold back what crosses it. *Cuts* come and go: while one lasts,
-copies between its two sides are lost, in one direction or in both. All chance comes from the
-random stream ``network``, so two protocols that send alike meet the same weather.
+and may lose, duplicate or hold back what crosses it; copies of records that travel in one frame
+share its fate. *Cuts* come and go: while one lasts, frames between its two sides are lost, in one
+direction or in both. All chance comes from the random stream ``network``, so two protocols that
+send alike meet the same weather.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 
 class Latency(Protocol):
-    """How long a copy is under way, in seconds, between the sites of two processes."""
+    """How long a frame is under way, in seconds, between the sites of two processes."""
 
     def seconds(self, source: int, target: int, rng: Random, /) -> float:
         """Return or draw the latency from one site to another."""
@@ -29,7 +30,7 @@ class Latency(Protocol):
 
 @frozen
 class Constant:
-    """Every copy is under way for the same time: first sent, first received."""
+    """Every frame is under way for the same time: first sent, first received."""
 
     delay_seconds: float = field(default=0.01, validator=_NOT_NEGATIVE)
 
@@ -93,19 +94,19 @@ class Matrix:
 
 
 class Obstacle(Protocol):
-    """Something between processes, for a while: what of the copies that meet it gets lost."""
+    """Something between processes, for a while: what of the frames that meet it gets lost."""
 
     @property
     def loss(self) -> float:
-        """The probability that a copy that meets it is lost."""
+        """The probability that a frame that meets it is lost."""
 
     def severs(self, source: int, target: int, /) -> bool:
-        """Say whether a copy from `source` to `target` meets it."""
+        """Say whether a frame from `source` to `target` meets it."""
 
 
 @frozen(eq=False)
 class Cut:
-    """Copies from one side to the other are lost with a probability; sides are process numbers.
+    """Frames from one side to the other are lost with a probability; sides are process numbers.
 
     An `Obstacle`. Processes on neither side are not touched.
     """
@@ -128,7 +129,7 @@ class Climate:
 
     latency: Latency = field(factory=Constant)
     loss: float = field(default=0.0, validator=_PROBABILITY)
-    """Probability that a copy does not arrive."""
+    """Probability that a frame does not arrive."""
     duplication: float = field(default=0.0, validator=_PROBABILITY)
     """Probability that it arrives twice, the second time with a latency of its own."""
     reordering: float = field(default=0.0, validator=_PROBABILITY)
@@ -141,14 +142,14 @@ _LOST: Final[tuple[float, ...]] = ()
 
 
 class Weather:
-    """Decides about every copy; numbers name the processes."""
+    """Decides about every frame; numbers name the processes."""
 
     def __init__(self, climate: Climate, rng: Random) -> None:
         self.climate = climate
         self.cuts: list[Obstacle] = []
         """The cuts that last at the moment."""
         self.lost = 0
-        """Copies lost so far, by chance or by a cut."""
+        """Copies of records lost so far, by chance or by a cut."""
         self._rng = rng
         latency = climate.latency
         self._constant = (latency.delay_seconds,) if isinstance(latency, Constant) else None
@@ -159,20 +160,23 @@ class Weather:
 
     @property
     def steady(self) -> float | None:
-        """The delay of every copy, while it is the same for all and none is lost; else None."""
+        """The delay of every frame, while it is the same for all and none is lost; else None."""
         return None if self.cuts else self._steady
 
-    def delays(self, source: int, target: int) -> Sequence[float]:
-        """Return after how many seconds the copy arrives: once, twice, or not at all."""
+    def delays(self, source: int, target: int, copies: int = 1) -> Sequence[float]:
+        """Return after how many seconds a frame of so many copies arrives, if it does.
+
+        Once, twice, or not at all.
+        """
         climate, rng = self.climate, self._rng
         if climate.loss and rng.random() < climate.loss:
-            self.lost += 1
+            self.lost += copies
             return _LOST
         if self.cuts and any(
             cut.severs(source, target) and (cut.loss == 1 or rng.random() < cut.loss)
             for cut in self.cuts
         ):
-            self.lost += 1
+            self.lost += copies
             return _LOST
         if self._plain:
             return self._constant or (climate.latency.seconds(source, target, rng),)

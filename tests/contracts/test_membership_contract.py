@@ -20,7 +20,7 @@ from camcast.doors import (
     UnknownPlugError,
     find_backend,
 )
-from camcast.identity import Contact, PeerId, new_peer_id
+from camcast.identity import Contact, new_peer_id
 from camcast.outbox import Outbox, Outlet
 from camcast.topics import Topic
 from camcast.wire import Kind, MalformedError, decode_control
@@ -181,14 +181,6 @@ def test_who_crashes_is_dropped_by_the_others(village: Village) -> None:
     village.run(SECONDS)
     assert not any(gone.peer in m.peers() for me, m in members if me != gone)
     assert all(len(m.peers()) for me, m in members if me != gone)
-
-
-def test_a_suspect_is_removed(village: Village) -> None:
-    _, membership = grown(village)[0]
-    suspect = next(iter(membership.peers())).peer
-    membership.suspect(suspect, village.now)
-    assert suspect not in membership.peers()
-    membership.suspect(PeerId(bytes(16)), village.now)  # a stranger: nothing happens
 
 
 def test_an_unknown_timer_is_harmless(village: Village) -> None:

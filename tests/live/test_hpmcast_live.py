@@ -43,7 +43,8 @@ def _conduct(scenario: Scenario, path: Path) -> Outcome:
 
 @pytest.mark.parametrize("protocol", ["hpmcast", pytest.param("pmcast", marks=pytest.mark.slow)])
 def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_path: Path) -> None:
-    options = {"fan_out": 4, "period_seconds": 0.05}
+    # to all of a view in the first round: later ones depend on how busy the machine is
+    options = {"fan_out": 18, "period_seconds": 0.05}
     scenario = _scenario(
         protocol, {NEWS: 4, SPORT: 6, REST: 8}, processes=2, protocol_options=options
     )

@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from random import Random, SystemRandom
 from typing import Any
 
+import pytest
+
+from camcast import CommunityManager
 from camcast.identity import Contact, PeerId
+from camcast.live.pipes import AddressInUse
+from camcast.live.runner import Runner
 from camcast.topics import Topic
+from overlays.kademlia import KademliaDiscovery
 from overlays.kademlia_overlay import Found, KademliaOverlay
+from tests.camcast_command import camcast
+from tests.patience import live
 
 A, B = map(Topic.parse, (".a", ".b"))
 HOST = "127.0.0.1"
-SECONDS_MAX = 30.0
 
 
 def contact_of(number: int) -> Contact:
     return Contact(PeerId(number.to_bytes(16)), f"tcp://{HOST}:{7000 + number}")
-
-
-def live(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    """Run a test; nothing may be left, and nothing may have failed unnoticed."""
-
-    async def whole() -> None:
-        failures: list[Any] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, c: failures.append(c))
-        async with asyncio.timeout(SECONDS_MAX):
-            await test()
-        gc.collect()
-        await asyncio.sleep(0)
-        assert failures == []
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    def run() -> None:
-        asyncio.run(whole())
-
-    run.__name__ = test.__name__
-    return run
 
 
 async def started(count: int, topic: Topic, first: int, bootstrap: Any) -> list[KademliaOverlay]:
@@ -132,6 +118,73 @@ async def test_a_port_in_use_falls_back_to_a_free_one() -> None:
         await overlay.open([])
         assert overlay.addresses[0][1] not in (0, port)
         await overlay.close()
+
+
+@live
+async def test_a_chosen_port_in_use_is_an_error_that_names_it() -> None:
+    """Others may be configured with an address that somebody bound or advertises."""
+    with udp_socket() as taken:
+        port = taken.getsockname()[1]
+        address = f"tcp://{HOST}:{port}"
+        managers = (
+            CommunityManager("hybrid", bind=address),
+            CommunityManager("dht", advertise=address),
+        )
+        for manager in managers:
+            with pytest.raises(AddressInUse, match=f"uses UDP port {port} of {HOST}; choose"):
+                await manager.start()
+    for manager in managers:  # nothing was left behind
+        await manager.start()
+        assert manager.address == address
+        await manager.close()
+
+
+@live
+async def test_a_port_that_nobody_chose_need_not_be_free_for_udp() -> None:
+    opened = Runner.open
+
+    async def open_beside_another_program(runner: Runner) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.bind((HOST, int(runner.input.address.rpartition(":")[2])))
+            await opened(runner)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Runner, "open", open_beside_another_program)
+        async with CommunityManager("hybrid") as manager:
+            await manager.join(".a")
+
+
+def test_a_gateway_whose_udp_port_is_in_use_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with udp_socket() as taken:
+        port = taken.getsockname()[1]
+        assert camcast("gateway", "--overlay", "--bind", f"tcp://{HOST}:{port}") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        f"camcast: the overlay cannot listen: another program uses UDP port {port} of {HOST};"
+        " choose another port, or port 0 for any free port\n"
+    )
+
+
+@live
+async def test_the_names_of_calls_are_the_systems_chance_unless_a_stream_is_given() -> None:
+    """The state of a seeded stream is 624 words, and the name of a call shows five of them."""
+
+    class Watched(Random):
+        drawn = 0
+
+        def randbytes(self, n: int) -> bytes:
+            self.drawn += 1
+            return super().randbytes(n)
+
+    async with CommunityManager("hybrid") as manager:
+        assert manager._runner is not None
+        discovery = manager._runner.node.discovery
+        assert isinstance(discovery, KademliaDiscovery)
+        assert isinstance(discovery._overlay._rng, SystemRandom)
+    given = Watched(1)
+    async with CommunityManager("hybrid", rng=given):
+        assert given.drawn
 
 
 @live

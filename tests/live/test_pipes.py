@@ -2,35 +2,25 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import random
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
-from typing import Any
+from pathlib import Path
 
 import pytest
 import zmq
 
 from camcast.addresses import AddressError, is_loopback
+from camcast.live.connections import Connections
 from camcast.live.pipes import AddressInUse, BindError, OutputPipes, PipeLimits
+from tests.live.communities import free_address
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 HEADER = b"CAM"
-TIMEOUT_SECONDS = 20.0  # of a whole test; none takes a tenth of it
 ANY_PORT = "tcp://127.0.0.1:0"
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def timed() -> None:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            await test()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(timed())
-    gc.collect()  # a socket or context left open is a ResourceWarning, hence an error
 
 
 def make_record(number: int, size: int = 20) -> bytes:
@@ -61,19 +51,8 @@ class Inbox:
         return self.numbers
 
 
-async def eventually(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.005)
-
-
 def new_pipes(limits: PipeLimits | None = None) -> OutputPipes:
     return OutputPipes(limits, frame_header=HEADER)
-
-
-def free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
 
 
 def has_ipv6() -> bool:
@@ -114,7 +93,7 @@ def test_records_arrive_completely_and_in_order(bind: str, limits: PipeLimits) -
             if number % 700 == 0:
                 await asyncio.sleep(0)
         assert await inbox.has_numbers(count) == list(range(count))
-        assert await ours.drain(TIMEOUT_SECONDS)
+        assert await ours.drain(PATIENCE_SECONDS)
         assert ours.counters.records_sent == count
         assert ours.counters.records_dropped == 0
         assert ours.counters.frames_sent == source.counters.frames_received == len(inbox.frames)
@@ -124,7 +103,7 @@ def test_records_arrive_completely_and_in_order(bind: str, limits: PipeLimits) -
         ours.close()
         theirs.close()
 
-    run(test)
+    live(test)()
 
 
 def test_records_of_one_turn_leave_as_one_frame() -> None:
@@ -140,7 +119,7 @@ def test_records_of_one_turn_leave_as_one_frame() -> None:
         assert second.frames == [HEADER + b"".join(map(make_record, range(10)))]
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
@@ -158,7 +137,7 @@ def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_a
         assert pipes.counters.records_dropped == 1
         pipes.close()
 
-    run(test)
+    live(test)()
     assert "record_bytes_max" in caplog.text
 
 
@@ -177,7 +156,7 @@ def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
         assert pipe.counters.frames_received == 2
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
@@ -197,7 +176,7 @@ def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
         assert await inbox.has_numbers(1) == [2]
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 @pytest.mark.slow
@@ -230,6 +209,148 @@ asyncio.run(asyncio.wait_for(main(), 30))
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+async def is_refused(stranger: socket.socket) -> None:
+    """Wait until a connection was ended by the other side."""
+    with contextlib.suppress(ConnectionResetError):
+        while await asyncio.get_running_loop().sock_recv(stranger, 4096):
+            pass
+
+
+def knock(address: str) -> socket.socket:
+    """Connect to an address, and say nothing."""
+    stranger = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])))
+    stranger.setblocking(False)
+    return stranger
+
+
+def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test() -> None:
+        inbox, ours = Inbox(), new_pipes()
+        theirs = new_pipes(PipeLimits(connections_max=2))
+        pipe = theirs.open_input(ANY_PORT, inbox)
+        ours.send([pipe.address], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        with contextlib.ExitStack() as stack:
+            second = stack.enter_context(knock(pipe.address))
+            await eventually(lambda: len(theirs.connections) == 2)
+            refused = [stack.enter_context(knock(pipe.address)) for _ in range(5)]
+            await asyncio.gather(*map(is_refused, refused))
+            assert (pipe.counters.connections_refused, len(theirs.connections)) == (5, 2)
+            ours.send([pipe.address], make_record(2))
+            assert await inbox.has_numbers(2) == [1, 2]
+            second.close()
+            await eventually(lambda: len(theirs.connections) == 1)
+            stack.enter_context(knock(pipe.address))  # now there is room
+            await eventually(lambda: len(theirs.connections) == 2)
+            assert pipe.counters.connections_refused == 5
+        ours.close()
+        theirs.close()
+
+    live(test)()
+    (said,) = [r.message for r in caplog.records if "refused a connection" in r.message]
+    assert "all 2 connections that others may have" in said
+
+
+def test_who_was_refused_gets_in_when_there_is_room() -> None:
+    async def test() -> None:
+        inbox, ours = Inbox(), new_pipes()
+        theirs = new_pipes(PipeLimits(connections_max=1))
+        pipe = theirs.open_input(ANY_PORT, inbox)
+        with knock(pipe.address):
+            await eventually(lambda: len(theirs.connections) == 1)
+            ours.send([pipe.address], make_record(1))
+            await eventually(lambda: pipe.counters.connections_refused > 0)
+        assert await inbox.has_numbers(1) == [1]
+        ours.close()
+        theirs.close()
+
+    live(test)()
+
+
+def test_an_input_takes_its_connections_with_it() -> None:
+    async def test() -> None:
+        pipes = new_pipes(PipeLimits(connections_max=2))
+        one, other = (pipes.open_input(ANY_PORT, Inbox()) for _ in range(2))
+        with knock(one.address), knock(other.address):
+            await eventually(lambda: len(pipes.connections) == 2)
+            one.close()
+            assert len(pipes.connections) == 1
+            with knock(other.address):
+                await eventually(lambda: len(pipes.connections) == 2)
+            assert other.counters.connections_refused == 0
+        pipes.close()
+
+    live(test)()
+
+
+def test_nothing_but_a_connection_to_the_input_is_shut_down(tmp_path: Path) -> None:
+    """By the time of the refusal a descriptor may be another's, or nobody's."""
+    connections = Connections(1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with socket.create_connection(server.getsockname()) as client:
+            accepted, _ = server.accept()
+            with accepted, (tmp_path / "file").open("wb") as file:
+                assert connections.accepted(server.fileno(), address)
+                for another in (client.fileno(), file.fileno(), 2**16 + 1):
+                    assert not connections.accepted(another, address)
+                client.sendall(b"still there")
+                assert accepted.recv(64) == b"still there"
+                file.write(b"still there")
+                assert not connections.accepted(accepted.fileno(), address)
+                assert client.recv(64) == b""
+
+
+def test_a_flood_of_connections_takes_no_descriptor_that_is_needed() -> None:
+    """A process that may have 64 of them is flooded with 300 connections.
+
+    Without a bound it has no descriptor left, and can do no more than what it has begun.
+    """
+    program = f"""
+import asyncio, os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from camcast.live.pipes import OutputPipes
+
+async def main():
+    pipes, frames = OutputPipes(), asyncio.Queue()
+    pipe = pipes.open_input({ANY_PORT!r}, frames.put_nowait)
+    print(pipe.address, flush=True)
+    assert await frames.get() == b"before"
+    print(pipes.connections.most, flush=True)
+    assert await frames.get() == b"after"
+    open(os.devnull).close()
+    print(len(pipes.connections), pipe.counters.connections_refused, flush=True)
+    pipes.close()
+
+asyncio.run(asyncio.wait_for(main(), {PATIENCE_SECONDS}))
+"""
+    flood = 300
+
+    async def test(flooded: subprocess.Popen[str]) -> None:
+        assert flooded.stdout is not None
+        address, pipes = flooded.stdout.readline().strip(), OutputPipes()
+        pipes.send([address], b"before")
+        await pipes.drain(PATIENCE_SECONDS)
+        most = int(flooded.stdout.readline())
+        with contextlib.ExitStack() as stack:
+            strangers = [stack.enter_context(knock(address)) for _ in range(flood)]
+            await asyncio.gather(*map(is_refused, strangers))  # the few accepted, for their silence
+            pipes.send([address], b"after")
+            await pipes.drain(PATIENCE_SECONDS)
+            connections, refused = map(int, flooded.stdout.readline().split())
+        assert connections == 1
+        assert flood - 10 * most < refused <= flood - (most - 1)
+        pipes.close()
+
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as flooded:
+        live(test)(flooded)
+        assert flooded.wait(PATIENCE_SECONDS) == 0
+
+
 def test_garbage_on_the_port_disturbs_nobody() -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(), Inbox()
@@ -247,7 +368,7 @@ def test_garbage_on_the_port_disturbs_nobody() -> None:
                 await connection.wait_closed()
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control() -> None:
@@ -266,13 +387,13 @@ def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control() -> No
         # The peer that appears later receives what was queued, oldest first.
         pipes.open_input(address, inbox)
         assert await inbox.has_numbers(125) == [*range(100), *range(1_000, 1_025)]
-        assert await pipes.drain(TIMEOUT_SECONDS)
+        assert await pipes.drain(PATIENCE_SECONDS)
         pipes.send([address], make_record(5))
         assert (await inbox.has_numbers(126))[-1] == 5
         assert pipes.counters.records_dropped == 975
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns() -> None:
@@ -289,7 +410,7 @@ def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns() ->
         assert pipes.counters.records_dropped + pipes.counters.records_sent == 200
         assert pipes.counters.records_sent <= 2
 
-    run(test)
+    live(test)()
 
 
 def test_what_was_drained_survives_an_immediate_close() -> None:
@@ -298,12 +419,12 @@ def test_what_was_drained_survives_an_immediate_close() -> None:
         address = theirs.open_input(ANY_PORT, inbox).address
         for number in range(5_000):
             ours.send([address], make_record(number))
-        assert await ours.drain(TIMEOUT_SECONDS)
+        assert await ours.drain(PATIENCE_SECONDS)
         ours.close(0)
         assert await inbox.has_numbers(5_000) == list(range(5_000))
         theirs.close()
 
-    run(test)
+    live(test)()
 
 
 def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do() -> None:
@@ -324,7 +445,7 @@ def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do() -> None:
         again.open_input(pipe.address, print)
         again.close()
 
-    run(test)
+    live(test)()
 
 
 def test_a_raising_receiver_is_counted_logged_once_and_called_again(
@@ -346,7 +467,7 @@ def test_a_raising_receiver_is_counted_logged_once_and_called_again(
         pipes.close()
 
     with caplog.at_level(logging.ERROR):
-        run(test)
+        live(test)()
     assert len(caplog.records) == 1
     assert caplog.records[0].exc_info is not None
 
@@ -368,7 +489,7 @@ def test_a_receiver_may_close_its_own_input() -> None:
         pipes.close(0)
         assert len(frames) == 1
 
-    run(test)
+    live(test)()
 
 
 def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
@@ -389,9 +510,9 @@ def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
             assert await inboxes[1].has_numbers(2) == [1, 3]
         pipes.close()
 
-    run(lambda: test(PipeLimits(pipes_max=2, spare_seconds=3600.0), refused=2))
+    live(test)(PipeLimits(pipes_max=2, spare_seconds=3600.0), refused=2)
     assert len([r for r in caplog.records if "no new peer" in r.message]) == 1
-    run(lambda: test(PipeLimits(pipes_max=2, spare_seconds=1e-9), refused=0))
+    live(test)(PipeLimits(pipes_max=2, spare_seconds=1e-9), refused=0)
 
 
 def test_an_idle_pipe_is_closed_and_opens_again_when_needed() -> None:
@@ -406,7 +527,7 @@ def test_an_idle_pipe_is_closed_and_opens_again_when_needed() -> None:
         assert pipes.counters.records_dropped == 0
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_a_forgotten_peer_still_gets_the_last_words() -> None:
@@ -420,7 +541,7 @@ def test_a_forgotten_peer_still_gets_the_last_words() -> None:
         assert await inbox.has_numbers(1) == [1]
         pipes.close()
 
-    run(test)
+    live(test)()
 
 
 def test_a_misspelt_address_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
@@ -434,7 +555,7 @@ def test_a_misspelt_address_is_dropped_and_counted(caplog: pytest.LogCaptureFixt
         pipes.send([address], make_record(2))
         assert pipes.counters.records_dropped == 3
 
-    run(test)
+    live(test)()
     assert len(caplog.records) == 1
 
 
@@ -452,7 +573,7 @@ def test_close_leaves_no_descriptor_and_never_hangs() -> None:
         assert asyncio.get_running_loop().time() - started < 5.0
         assert set(os.listdir("/proc/self/fd")) == before
 
-    run(test)
+    live(test)()
 
 
 def test_a_given_context_is_left_alone() -> None:
@@ -464,7 +585,7 @@ def test_a_given_context_is_left_alone() -> None:
             pipes.close()
             assert not context.closed
 
-    run(test)
+    live(test)()
 
 
 def test_limits_refuse_what_is_not_positive() -> None:

@@ -137,7 +137,7 @@ def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: Wor
     assert second.addresses[0][1] not in (0, PORT)
     world.on(0, second.close())
     third = KademliaOverlay(rng=Random(1), host=ip_of(0), port=PORT, port_required=True)
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(OSError, match=f"another program uses UDP port {PORT} of {ip_of(0)}"):
         world.on(0, third.open([]))
 
 

@@ -436,13 +436,16 @@ def test_matrix_latency(tmp_path: Path) -> None:
 
 
 def test_duplicates_and_reordering() -> None:
-    """Delivered once all the same, and the network carries copies that nobody sent."""
+    """Delivered once all the same; the network carries copies that nobody sent, a Binomial."""
     links = Links(duplication=0.05, reordering=0.2)
     doubled = run_scenario(scenario(communities={A: 16}, links=links))
     plain = run_scenario(scenario(communities={A: 16}))
     assert_all_received(doubled)
     assert doubled.summary.deliveries == plain.summary.deliveries == 20 * 15
-    assert of(doubled, A).duplicates > of(plain, A).duplicates
+    unsent = [of(o, A).duplicates + o.summary.deliveries - o.event_copies for o in (plain, doubled)]
+    expected = 0.05 * doubled.event_copies
+    assert unsent[0] == 0
+    assert abs(unsent[1] - expected) <= Z_999 * sqrt(expected * 0.95)
 
 
 # -- churn -------------------------------------------------------------------------------------

@@ -217,7 +217,10 @@ def test_a_cell_with_numbers_as_keys_is_found_again(place: Place) -> None:
 def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, workers: int) -> None:
     program = place.program(cells=6, free=3, workers=workers)
     with subprocess.Popen(program, cwd=place.folder) as killed:
-        wait_until(lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers)
+        wait_until(
+            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers,
+            killed,
+        )
         killed.kill()
     assert killed.returncode == -signal.SIGKILL
     wait_until(lambda: not any(map(is_alive, place.workers())))  # no orphans
@@ -242,7 +245,10 @@ def test_a_signal_stops_a_sweep_and_its_workers(
         text=True,
         start_new_session=True,  # a terminal's Ctrl-C reaches the whole group, the workers too
     ) as stopped:
-        wait_until(lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers)
+        wait_until(
+            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers,
+            stopped,
+        )
         os.killpg(stopped.pid, stop) if stop is signal.SIGINT else stopped.send_signal(stop)
         _, said = stopped.communicate(timeout=PATIENCE_SECONDS)
     assert not any(map(is_alive, place.workers()))

@@ -1,0 +1,57 @@
+"""Frames: what one step of a process leaves for another crosses the virtual network together.
+
+Live, `camcast.live.pipes` joins what one turn of the loop leaves for an address. A turn takes one
+input, or several if many arrive at once; here every step is a turn of its own. Sizes differ only
+for steps that leave more than a frame holds, in which records are of very different sizes: a pipe
+then looks at no more of them at a time than fit if they were half of the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from camcast.outbox import Send
+from camcast.wire import FRAME_BYTES_MAX, FRAME_HEADER
+
+_ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
+
+
+def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
+    """Yield (address, frame, copies of records in it), by whose first record was sent first."""
+    waiting: dict[str, list[bytes]] = {}
+    for addresses, record, _ in sends:
+        for address in addresses:
+            records = waiting.get(address)
+            if records is None:
+                waiting[address] = [record]
+            else:
+                records.append(record)
+    for address, records in waiting.items():
+        if len(records) == 1:  # nearly always
+            yield address, FRAME_HEADER + records[0], 1
+        else:
+            for some in _fitting(records):
+                yield address, FRAME_HEADER + b"".join(some), len(some)
+
+
+def _fitting(records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Cut into frames' records: as many as fit, or one that is larger than a frame."""
+    start, size = 0, 0
+    for end, record in enumerate(records):
+        if size + len(record) > _ROOM and end > start:
+            yield records[start:end]
+            start, size = end, 0
+        size += len(record)
+    yield records[start:]
+
+
+def copies_in(frame: bytes) -> int:
+    """Return how many records a frame holds; 1 for what is no frame."""
+    if not frame.startswith(FRAME_HEADER):
+        return 1
+    copies, start = 0, len(FRAME_HEADER)
+    while start < len(frame):
+        start += 4 + int.from_bytes(frame[start : start + 4])
+        copies += 1
+    return copies

@@ -1,0 +1,86 @@
+"""Communities of processes over real sockets: grow them, look at their tables, take events."""
+
+import socket
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from camcast import Community, CommunityManager, Parameters, Received
+from membership.scamp import Scamp
+from tests.patience import eventually
+
+# Quick repairs, and nobody is suspected for being slow: what is dropped was told to leave.
+OPTIONS = {"heartbeat_seconds": 0.1, "suspect_after": 200}
+# p_sel = p_a = 1 in small communities, so that an event climbs for certain.
+CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
+
+
+@asynccontextmanager
+async def managers(count: int, **settings: Any) -> AsyncIterator[list[CommunityManager]]:
+    """Some processes that find each other through the first."""
+    settings = {"options": OPTIONS, "parameters": CERTAIN, **settings}
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(CommunityManager(**settings))
+        gateways = [first.address]
+        others = [CommunityManager(gateways=gateways, **settings) for _ in range(count - 1)]
+        yield [first, *[await stack.enter_async_context(other) for other in others]]
+
+
+def connected(communities: Iterable[Community]) -> bool:
+    """Whether an event of any of these processes reaches all of them along the topic tables."""
+    by_peer = {c._manager.contact.peer: c for c in communities}
+    for start in by_peer:
+        reached, edge = {start}, [start]
+        while edge:
+            for peer in by_peer[edge.pop()].peers:
+                if peer.peer in by_peer and peer.peer not in reached:
+                    reached.add(peer.peer)
+                    edge.append(peer.peer)
+        if len(reached) < len(by_peer):
+            return False
+    return True
+
+
+def mutual(communities: Iterable[Community]) -> bool:
+    """Whether every arc is known at both ends: no answer to a subscription is under way."""
+    arcs: set[tuple[bytes, bytes]] = set()
+    held: set[tuple[bytes, bytes]] = set()
+    for community in communities:
+        me = community._manager.contact.peer
+        assert community._participation is not None
+        arcs |= {(me, peer.peer) for peer in community.peers}
+        scamp = community._participation.membership
+        assert isinstance(scamp, Scamp)
+        held |= {(holder.peer, me) for holder in scamp.holders()}
+    return arcs == held
+
+
+def state_of(community: Community) -> str:
+    """Read the state: mypy takes a property, once compared, for what it was."""
+    return community.state
+
+
+async def join_all(topic: Any, joining: Iterable[CommunityManager], **how: Any) -> list[Community]:
+    communities = [await manager.join(topic, **how) for manager in joining]
+    await eventually(lambda: connected(communities))
+    return communities
+
+
+class Inbox:
+    """A plain callback that collects payloads, in the thread of its subscription."""
+
+    def __init__(self) -> None:
+        self.received: list[Received] = []
+
+    def __call__(self, received: Received) -> None:
+        self.received.append(received)
+
+    @property
+    def payloads(self) -> list[bytes]:
+        return [received.payload for received in self.received]
+
+
+def free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"

@@ -1,0 +1,72 @@
+"""Events that are instances of attrs classes, over real sockets."""
+
+import threading
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast import Received, TypedEventError
+from tests.live.communities import connected, managers
+from tests.patience import eventually, live
+
+
+@attrs.frozen
+class Sport:
+    place: str
+
+
+@attrs.frozen
+class Soccer(Sport):
+    goals: int
+
+
+@live
+async def test_typed_events_arrive_as_the_nearest_class_that_the_subscriber_knows() -> None:
+    async with managers(4) as (first, second, third, fourth):
+        sport, raw = await first.join(Sport), await second.join(".Sport")
+        by_class, by_name = sport.subscribe(), raw.subscribe()
+        known = await third.join(Soccer)
+        assert known.topic.name == ".Sport.Soccer"
+        assert known.super_topics == (sport.topic,)
+        await eventually(lambda: connected([sport, raw]))
+        await known.ready(0, min_links=1)
+        await known.publish(Soccer("Rome", 3))
+        event = await anext(by_class)
+        assert isinstance(event, Received)
+        assert event.value == Soccer("Rome", 3)
+        event = await anext(by_name)
+        assert isinstance(event, Received)
+        assert event.value == event.payload  # who named no class gets the bytes
+        known.stop_publishing()
+
+        # A class that only its publisher knows, as if it were defined in another program.
+        unknown = attrs.make_class("Chess", {"moves": attrs.field(type=int)}, bases=(Sport,))
+        chess = await fourth.join(unknown)
+        await chess.ready(0, min_links=1)
+        event_object = unknown("Paris", 40)
+        decoder: Any = sport._decoder
+        decoder._known = {".Sport": Sport}
+        decoder._class = {".Sport": Sport}.get
+        await chess.publish(event_object)
+        event = await anext(by_class)
+        assert isinstance(event, Received)
+        assert event.value == Sport("Paris")
+        assert event.topic.name == ".Sport.Chess"
+
+
+@live
+async def test_what_is_no_event_of_the_community_is_refused() -> None:
+    async with managers(1) as (manager,):
+        community = await manager.join(Sport)
+        with pytest.raises(TypedEventError, match="publish bytes or an attrs object"):
+            await community.publish("text")
+        with pytest.raises(TypedEventError, match=r"a Soccer belongs to .* \.Sport\.Soccer"):
+            await community.publish(Soccer("Rome", 1))
+        with pytest.raises(TypedEventError, match="decorate the class with attrs"):
+            await community.publish(7)
+        unsendable: Any = threading.Lock()
+        with pytest.raises(TypedEventError, match="a Sport cannot be sent"):
+            await community.publish(Sport(unsendable))
+        with pytest.raises(TypedEventError, match="is no topic"):
+            await manager.join(int)
