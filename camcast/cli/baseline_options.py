@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
+import attrs
 from attrs import field, frozen, validators
 
 from camcast.doors import build_options
@@ -12,16 +13,6 @@ from camcast.doors import build_options
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.simulation.baselines_setting import Baseline, Protocol
     from camcast.simulation.setting import Setting
-
-MEASURES: Final = {
-    "reception": (".3%", "share of the interested that deliver"),
-    "reliability": (".2%", "events that all interested deliver"),
-    "rounds": (".2f", "until nobody sends any more"),
-    "messages": (",.0f", "copies sent"),
-    "between": (",.0f", "of these, between clusters"),
-    "parasites": (",.1f", "copies that reach the uninterested"),
-}
-"""How each is written, and what it is."""
 
 
 @frozen
@@ -47,6 +38,13 @@ def baseline_of(protocol: Protocol, chosen: Setting, given: Mapping[str, object]
 
     options = build_options(BaselineOptions, given, f"protocol {protocol!r}")
     return baseline(protocol, chosen, **{name: getattr(options, name) for name in given})
+
+
+def predict(setting: Baseline) -> dict[str, Any]:
+    """Return what its model says, by measure."""
+    from camcast.models.baselines import predict_baseline
+
+    return attrs.asdict(predict_baseline(setting))
 
 
 def taking_part(setting: Baseline) -> str:

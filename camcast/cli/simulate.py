@@ -30,8 +30,9 @@ simulate = typer.Typer(cls=_OptionsFirst, no_args_is_help=True, rich_markup_mode
 def _simulate() -> None:
     """Simulate the spread of events, of CAMCAST and of other systems, with 95 % intervals.
 
-    `population`, `chain` and `virtual` simulate CAMCAST; `virtual` runs scenario files, too.
-    `percolation` is percolation gossip on an overlay, `hpmcast` multicast in a hierarchy.
+    `population`, `chain` and `virtual` simulate CAMCAST; `population` takes all protocols, and so
+    does `virtual`, which runs scenario files, too. `percolation` is percolation gossip on any
+    overlay, `hpmcast` multicast in the regular hierarchy of its paper.
     """
 
 

@@ -16,16 +16,17 @@ import typer
 from rich.table import Table
 
 from camcast.cli import options
+from camcast.cli.compared_protocol import find_compared
 from camcast.cli.experiment import table_width
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
-from camcast.cli.simulate_baseline import simulate_baseline
+from camcast.cli.simulate_protocol import simulate_protocol
 from camcast.experiment.output import OutputFolder
 from camcast.experiment.table import summary_table
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.catalogue import find_protocol
-from camcast.simulation.baselines_setting import PROTOCOLS as BASELINES
 from camcast.sweeps import ProgressBar, SweepError, sweep
 from camcast.trace import JsonLinesSink, Sink
 
@@ -47,6 +48,8 @@ EXAMPLES: Final = {
     "virtual": "camcast simulate virtual benchmarks/scenarios/paper_scamp.toml",
 }
 
+CAMCAST: Final = CamcastProtocol.name
+
 _WHAT: Final = {
     "population": "every process by itself, up to 4 billion",
     "chain": "only how many processes have the event, any size",
@@ -59,6 +62,12 @@ static and uniform, as in section 6.1.1 of the paper; the rounds are counted unt
 has anything left to send. A scenario file determines a run of the virtual network
 completely: the same file gives the same digest.
 """
+_ALSO: Final = {
+    "population": """
+With --protocol it is a system that CAMCAST is compared with, among everybody or in a group of its
+own, beside the model of `camcast model --protocol` (docs/simulation.md).
+"""
+}
 
 
 class TraceFormat(StrEnum):
@@ -148,11 +157,16 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 if given is not None:
                     raise CommandError(f"{name} goes with a scenario file")
             chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
-            if simulator == "population" and protocol in BASELINES:
-                simulate_baseline(
-                    protocol,
+            options_given = options.named_values(protocol_settings, "--protocol-set")
+            if protocol not in (None, CAMCAST) or options_given:
+                name = protocol or CAMCAST
+                find_compared(name)
+                if simulator != "population":
+                    raise CommandError(_elsewhere(simulator, name))
+                simulate_protocol(
+                    name,
                     chosen,
-                    options.named_values(protocol_settings, "--protocol-set"),
+                    options_given,
                     runs or RUNS[simulator],
                     1 if seed is None else seed,
                     workers,
@@ -160,11 +174,6 @@ def setting_command(simulator: str) -> Callable[..., None]:
                     json=json,
                 )
                 return
-            if protocol is not None or protocol_settings is not None:
-                raise CommandError(
-                    "--protocol and --protocol-set go with a scenario file, or with `simulate"
-                    f" population` and --protocol {', '.join(BASELINES)}"
-                )
             spread = simulated(
                 simulator,
                 chosen,
@@ -178,8 +187,17 @@ def setting_command(simulator: str) -> Callable[..., None]:
             else:
                 _print(chosen, spread)
 
-    simulate_setting.__doc__ = _HELP.format(what=_WHAT[simulator])
+    simulate_setting.__doc__ = _HELP.format(what=_WHAT[simulator]) + _ALSO.get(simulator, "")
     return simulate_setting
+
+
+def _elsewhere(simulator: str, protocol: str) -> str:
+    """Say where a protocol is simulated, as here there is only CAMCAST."""
+    instead = f"`camcast simulate population --sizes N,N,... --protocol {protocol}`"
+    if simulator == "virtual":
+        scenario = f"`camcast simulate virtual SCENARIO.toml --protocol {protocol}`"
+        instead = f"a scenario file, {scenario}, or {instead}"
+    return f"`simulate {simulator} --sizes` has no protocol but camcast; give {instead}"
 
 
 def simulated(

@@ -47,7 +47,6 @@ from camcast.models.hpmcast_counts import (
 )
 from camcast.models.hpmcast_urns import (
     COMPLETE,
-    AddressedSetting,
     Case,
     Line,
     Lines,
@@ -55,6 +54,7 @@ from camcast.models.hpmcast_urns import (
     Publisher,
     View,
     cases,
+    check,
     known,
     lines_of,
     views,
@@ -62,6 +62,7 @@ from camcast.models.hpmcast_urns import (
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
 from camcast.protocols.hpmcast_rounds import rounds
+from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
 
 _LEAST: Final = 0.03  # chosen: less probable sizes of groups, and numbers of the dead, are
 # taken together with their neighbours
@@ -91,7 +92,9 @@ def predict_addressed(setting: AddressedSetting) -> AddressedPrediction:
 
     Takes up to a second for some hundred processes in two levels, and 10 s for groups of a
     thousand; with three levels or more, crashes, and a part of them interested, up to a minute.
+    Raises `SettingError` for larger groups, and for views of more than `VIEW_MAX`.
     """
+    check(setting)
     tree = setting.hierarchy
     if tree.depth == 1:
         n, n_1 = setting.processes, setting.interested

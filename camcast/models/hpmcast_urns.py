@@ -11,13 +11,13 @@ from math import comb
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from attrs import Factory, field, frozen, validators
+from attrs import Factory, frozen
 
 from camcast.models.hpmcast_counts import NEGLIGIBLE, binomial
 from camcast.models.hpmcast_membership import interest_share
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
-from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
 from camcast.simulation.setting import SettingError
 
 VIEW_MAX: Final = SUSCEPTIBLE_MAX  # delegates in a view; their chain is the exact one
@@ -25,56 +25,21 @@ GROUP_MAX: Final = 2_000  # chosen: interested ones of level 1; a chain of 32 MB
 
 _LEAST_VIEW: Final = 1e-5  # chosen: less probable views are left out, a thousandth of all
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 
-
-@frozen(kw_only=True)
-class AddressedSetting:
-    """Processes with addresses as they fall, and the weather.
-
-    Raises `SettingError`, and `ValueError` for a number out of its range.
-    """
-
-    processes: int
-    interested: int
-    """The publisher is one of them."""
-    hierarchy: Hierarchy
-    fan_out: int = field(validator=validators.ge(1))
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    """The probability that a process, but not the publisher, is dead from the beginning."""
-
-    def __attrs_post_init__(self) -> None:
-        if not 1 <= self.interested <= self.processes:
-            raise SettingError(
-                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
-            )
-        tree = self.hierarchy
-        if tree.depth > 1 and tree.arity * tree.redundancy > VIEW_MAX:
-            raise SettingError(
-                f"arity={tree.arity} and redundancy={tree.redundancy} make views of"
-                f" {tree.arity * tree.redundancy}; the model takes {VIEW_MAX} at most"
-            )
-        mean = self.interested * self.share(1)
-        if mean + 4 * mean**0.5 > GROUP_MAX and self.interested > GROUP_MAX:
-            raise SettingError(
-                f"{mean:,.0f} interested processes in a group of level 1; the model takes some"
-                f" {GROUP_MAX:,}: give a larger arity or depth"
-            )
-
-    def share(self, level: int) -> float:
-        """Return the share of all addresses in a subsystem of this level, a^(i-l)."""
-        return float(self.hierarchy.arity) ** (level - self.hierarchy.depth)
-
-    @property
-    def others(self) -> int:
-        """All but the publisher: n - 1."""
-        return self.processes - 1
-
-    @property
-    def interested_share(self) -> float:
-        """p_1 of them."""
-        return (self.interested - 1) / max(1, self.others)
+def check(setting: AddressedSetting) -> None:
+    """Raise `SettingError` for views and groups of which the model would take too long."""
+    tree = setting.hierarchy
+    if tree.depth > 1 and tree.arity * tree.redundancy > VIEW_MAX:
+        raise SettingError(
+            f"arity={tree.arity} and redundancy={tree.redundancy} make views of"
+            f" {tree.arity * tree.redundancy}; the model takes {VIEW_MAX} at most"
+        )
+    mean = setting.interested * setting.share(1)
+    if mean + 4 * mean**0.5 > GROUP_MAX and setting.interested > GROUP_MAX:
+        raise SettingError(
+            f"{mean:,.0f} interested processes in a group of level 1; the model takes some"
+            f" {GROUP_MAX:,}: give a larger arity or depth"
+        )
 
 
 def known(setting: AddressedSetting) -> float:

@@ -27,10 +27,9 @@ nodes: tests/laws/test_live_models.py. There is no closed form for the rounds.
 from __future__ import annotations
 
 from math import exp, inf, lgamma, log, log1p
-from typing import Final
 
 import numpy as np
-from attrs import field, frozen, validators
+from attrs import frozen
 
 from camcast.models.percolation import (
     Coverage,
@@ -40,52 +39,21 @@ from camcast.models.percolation import (
     forwarding,
     missed_by_link,
 )
-from camcast.simulation.setting import SettingError
-
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+from camcast.simulation.percolation_scamp_setting import ScampOverlay
 
 
-@frozen(kw_only=True)
-class ScampOverlay:
-    """Processes on an overlay of SCAMP, and the weather. Raises `SettingError`, `ValueError`."""
-
-    processes: int
-    interested: int
-    """The publisher is one of them."""
-    gamma: float = field(validator=_PROBABILITY)
-    c: int = field(validator=validators.ge(0))
-    """Of SCAMP: a view has (c+1) ln n processes in the mean."""
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    """The probability that a process, but not the publisher, is dead from the beginning."""
-
-    def __attrs_post_init__(self) -> None:
-        if self.processes < 2:
-            raise SettingError(f"processes is {self.processes}; percolation takes 2 or more")
-        if not 1 <= self.interested <= self.processes:
-            raise SettingError(
-                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
-            )
-
-    @property
-    def holders(self) -> int:
-        """w: how many hold a process in their views."""
-        most = self.processes - 1
-        return max(1, round(min(most, (self.c + 1) * log(self.processes))))
-
-    @property
-    def degrees(self) -> Degrees:
-        """How many neighbours a process has."""
-        others, w = self.processes - 1, self.holders
-        rest, p = others - w, w / others
-        if not rest:
-            return degrees_of([others])
-        most = min(rest, int(rest * p + 12 * (rest * p) ** 0.5 + 40))  # beyond is below 10^-12
-        law = np.zeros(w + most + 1)
-        for more in range(most + 1):
-            ways = lgamma(rest + 1) - lgamma(more + 1) - lgamma(rest - more + 1)
-            law[w + more] = exp(ways + more * log(p) + (rest - more) * log1p(-p))
-        return Degrees(law)
+def overlay_degrees(setting: ScampOverlay) -> Degrees:
+    """Return how many neighbours a process has."""
+    others, w = setting.processes - 1, setting.holders
+    rest, p = others - w, w / others
+    if not rest:
+        return degrees_of([others])
+    most = min(rest, int(rest * p + 12 * (rest * p) ** 0.5 + 40))  # beyond is below 10^-12
+    law = np.zeros(w + most + 1)
+    for more in range(most + 1):
+        ways = lgamma(rest + 1) - lgamma(more + 1) - lgamma(rest - more + 1)
+        law[w + more] = exp(ways + more * log(p) + (rest - more) * log1p(-p))
+    return Degrees(law)
 
 
 @frozen(kw_only=True)
@@ -127,7 +95,7 @@ class ScampPrediction:
 
 def predict_on_scamp(setting: ScampOverlay) -> ScampPrediction:
     """Predict what one publication comes to. Deterministic; see the module's text."""
-    gamma, degrees = setting.gamma, setting.degrees
+    gamma, degrees = setting.gamma, overlay_degrees(setting)
     alive = 1 - setting.crash
     others = (setting.processes - 1) * alive
     sigma = (setting.interested - 1) / (setting.processes - 1)

@@ -20,8 +20,7 @@ Counted are, for a run:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from attrs import frozen
@@ -30,9 +29,10 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.simulation.baselines_setting import Baseline
+from camcast.simulation.event_spread import EventSpread
 from camcast.simulation.floyd import choose
 from camcast.simulation.setting import SettingError
-from camcast.simulation.spread import Counts, Interval, mean_interval, share_interval
+from camcast.simulation.spread import Counts
 from camcast.simulation.xoshiro import State, below, inlined, seeded, uniform
 from camcast.streams import stream
 
@@ -43,43 +43,14 @@ _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
 
 # The columns of a run's counts.
 _DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES = range(5)
-_COUNTED: Final = ("alive", "delivered", "rounds", "messages", "between", "parasites")
 
 
-@frozen(eq=False)
-class BaselineSpread:
+@frozen(eq=False, kw_only=True)
+class BaselineSpread(EventSpread):
     """Counts by run."""
 
-    alive: Counts
-    """The living of the interested, the publisher included."""
-    delivered: Counts
-    """How many of these have the event in the end."""
-    rounds: Counts
-    messages: Counts
     between: Counts
     """Those of the messages that were sent to other clusters."""
-    parasites: Counts
-
-    @property
-    def runs(self) -> int:
-        """How many runs were made."""
-        return len(self.alive)
-
-    @property
-    def reception(self) -> Interval:
-        """The share of the living interested that have the event."""
-        return mean_interval(self.delivered / self.alive, 0.0, 1.0)
-
-    @property
-    def reliability(self) -> Interval:
-        """The share of runs in which all living interested have it."""
-        return share_interval(int(np.count_nonzero(self.delivered == self.alive)), self.runs)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the measures as JSON takes them: means with their 95 % intervals."""
-        counted = {name: mean_interval(getattr(self, name), 0.0).as_json() for name in _COUNTED}
-        shares = {"reception": self.reception, "reliability": self.reliability}
-        return counted | {name: share.as_json() for name, share in shares.items()}
 
 
 def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> BaselineSpread:
@@ -105,8 +76,14 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Bas
         )  # fmt: skip
         rng = Generator(PCG64(weather.getrandbits(128)))
         alive[run] = counts[run, _DELIVERED] + rng.binomial(unknown, 1 - setting.stillborn)
-    columns = (_DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES)
-    return BaselineSpread(alive, *(counts[:, column] for column in columns))
+    return BaselineSpread(
+        alive=alive,
+        delivered=counts[:, _DELIVERED],
+        rounds=counts[:, _ROUNDS],
+        messages=counts[:, _MESSAGES],
+        between=counts[:, _BETWEEN],
+        parasites=counts[:, _PARASITES],
+    )
 
 
 @inlined
@@ -188,19 +165,3 @@ def _spread(
                 counts[_PARASITES] += known[target] & (_ALIVE | _INTERESTED) == _ALIVE
         begin, end = end, reached
     return wanting
-
-
-def simulate_cell(given: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Simulate some runs; the task of a sweep, whose results `join` puts together.
-
-    A cell is the fields of a `Baseline` under "setting", and the other arguments of `simulate`.
-    """
-    setting = Baseline(**given["setting"])
-    spread = simulate(setting, given["runs"], given["seed"], given["first_run"])
-    return {name: getattr(spread, name).tolist() for name in _COUNTED}
-
-
-def join(results: Sequence[Mapping[str, Any]]) -> BaselineSpread:
-    """Put the results of cells together, in the order given."""
-    counts = ([count for result in results for count in result[name]] for name in _COUNTED)
-    return BaselineSpread(*(np.array(column, np.int64) for column in counts))

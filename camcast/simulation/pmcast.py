@@ -21,6 +21,7 @@ from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.simulation.event_spread import EventSpread
 from camcast.simulation.floyd import choose_by
 from camcast.simulation.setting import SettingError
 from camcast.simulation.spread import Counts, Interval, mean_interval
@@ -82,6 +83,8 @@ class FlatSpread:
     """All that have the event, by run and round 0 to T."""
     messages: Counts
     """Copies sent, whatever becomes of them."""
+    parasite_copies: Counts
+    """Copies that arrive at living uninterested processes, each counted."""
 
     @property
     def reliability(self) -> Interval:
@@ -99,6 +102,17 @@ class FlatSpread:
         complete = self.delivered == self.alive[:, None]
         return np.where(complete.any(axis=1), complete.argmax(axis=1), -1)
 
+    @property
+    def events(self) -> EventSpread:
+        """What came of the events, by the measures that all systems have in common."""
+        return EventSpread(
+            alive=self.alive,
+            delivered=self.delivered[:, -1],
+            rounds=np.full(len(self.alive), self.infected.shape[1] - 1),
+            messages=self.messages,
+            parasites=self.parasite_copies,
+        )
+
 
 def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> FlatSpread:
     """Simulate the runs `first_run` and following; each is the same however they are split."""
@@ -106,17 +120,20 @@ def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> 
     delivered = np.zeros((runs, setting.rounds + 1), np.int64)
     infected = np.zeros((runs, setting.rounds + 1), np.int64)
     messages = np.zeros(runs, np.int64)
+    parasite_copies = np.zeros(runs, np.int64)
     for run in range(runs):
         bits = stream(seed, "protocol", "pmcast", first_run + run).getrandbits(128)
         rng = Generator(PCG64(bits))
         alive = rng.random(setting.audience) >= setting.crash
         alive[: setting.infected] = True
         living[run] = np.count_nonzero(alive[: setting.interested])
-        messages[run] = _spread(
+        messages[run], again = _spread(
             rng, setting.processes, setting.interested, setting.fan_out, float(setting.loss), alive,
             *(setting.infected, delivered[run], infected[run]),
         )  # fmt: skip
-    return FlatSpread(living, delivered, infected, messages)
+        new = infected[run, -1] - delivered[run, -1]
+        parasite_copies[run] = new + rng.binomial(again, 1 - setting.loss)
+    return FlatSpread(living, delivered, infected, messages, parasite_copies)
 
 
 @_compiled
@@ -130,16 +147,17 @@ def _spread(
     begin: int,
     delivered: NDArray[np.int64],
     infected: NDArray[np.int64],
-) -> int:
+) -> tuple[int, int]:
     """Spread an event; the audience are the first of the processes, the interested first of all.
 
-    Fills in who has it round by round, and returns how many copies were sent.
+    Fills in who has it round by round. Returns how many copies were sent, and how many of them to
+    the uninterested that had it already: of those it is not drawn here which ones get lost.
     """
     has = np.zeros(len(alive), np.bool_)
     order = np.empty(len(alive), np.int64)
     for first in range(begin):
         has[first], order[first] = True, first
-    reached, reached_interested, messages = begin, begin, 0
+    reached, reached_interested, messages, again = begin, begin, 0, 0
     delivered[0], infected[0] = begin, begin
     count = min(fan_out, processes - 1)
     targets = np.empty(count, np.int64)
@@ -154,6 +172,7 @@ def _spread(
                 if target >= len(alive):
                     continue
                 messages += 1
+                again += has[target] and target >= interested
                 if has[target] or not alive[target] or (loss > 0 and rng.random() < loss):
                     continue
                 has[target], order[reached] = True, target
@@ -161,4 +180,4 @@ def _spread(
                 if target < interested:
                     reached_interested += 1
         delivered[number], infected[number] = reached_interested, reached
-    return messages
+    return messages, again

@@ -84,7 +84,8 @@ def share_interval(hits: int, runs: int) -> Interval:
     share, z2 = hits / runs, _Z**2
     centre = (share + z2 / (2 * runs)) / (1 + z2 / runs)
     error = _Z / (1 + z2 / runs) * sqrt(share * (1 - share) / runs + z2 / (4 * runs**2))
-    return Interval(share, min(share, centre - error), max(share, centre + error))
+    low, high = max(0.0, centre - error), min(1.0, centre + error)  # but for rounding
+    return Interval(share, min(share, low), max(share, high))
 
 
 @frozen(eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,18 +46,6 @@ def test_a_table_is_printed_for_people(capfd: pytest.CaptureFixture[str]) -> Non
         assert word in printed
 
 
-def test_runs_in_several_cells_are_those_in_one(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = simulated(capfd, "broadcast")
-    monkeypatch.setattr("camcast.cli.simulate_baseline.CELL_PROCESSES", 120 * 12)
-    options = ["--sizes", "100,20", "--runs", 30, "--seed", 1, "--json", "--protocol", "broadcast"]
-    results = ["--workers", 1, "--results", tmp_path / "kept.jsonl"]
-    assert camcast("simulate", "population", *options, *results) == 0
-    assert json.loads(capfd.readouterr().out) == whole
-    assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 3
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -67,7 +54,6 @@ def test_runs_in_several_cells_are_those_in_one(
         (["--protocol", "hierarchical", "--protocol-set", "clusters=500"], 2, "do not fill 500"),
         (["--protocol", "hierarchical", "--protocol-set", "gamma=1"], 2, "no option 'gamma'"),
         (["--protocol", "multicast", "--protocol-set", "published_in=2"], 2, "community 2; there"),
-        (["--protocol", "pmcast"], 1, "--protocol broadcast, multicast, hierarchical"),
         (["--protocol-set", "clusters=2"], 1, "--protocol broadcast, multicast, hierarchical"),
     ],
 )

@@ -9,10 +9,11 @@ import attrs
 import pytest
 
 from camcast.models.hpmcast_addressed import predict_addressed
-from camcast.models.hpmcast_urns import AddressedSetting
-from camcast.models.percolation_scamp import ScampOverlay, predict_on_scamp
+from camcast.models.percolation_scamp import predict_on_scamp
 from camcast.protocols.hpmcast import Hpmcast
 from camcast.protocols.percolation import Percolation
+from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
+from camcast.simulation.percolation_scamp_setting import ScampOverlay
 from membership.scamp import ScampOptions
 from tests.camcast_command import camcast
 

@@ -18,13 +18,15 @@ import pytest
 
 from camcast.identity import new_peer_id
 from camcast.models.hpmcast_addressed import predict_addressed
-from camcast.models.hpmcast_urns import AddressedSetting, known
-from camcast.models.percolation_scamp import ScampOverlay, predict_on_scamp
+from camcast.models.hpmcast_urns import known
+from camcast.models.percolation_scamp import predict_on_scamp
 from camcast.node import Node
 from camcast.protocols.hpmcast_address import Address
 from camcast.protocols.hpmcast_hierarchy import Hierarchy
 from camcast.protocols.hpmcast_rounds import Audience, LevelGossip, audience
 from camcast.protocols.hpmcast_view import Line, processes_of, tables
+from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
+from camcast.simulation.percolation_scamp_setting import ScampOverlay
 from camcast.simulation.setting import SettingError
 from camcast.simulation.weather import Climate, Constant, Weather
 from camcast.streams import stream
@@ -34,25 +36,6 @@ from tests.laws.test_protocol_laws import InStep
 from tests.protocol_fleet import A, Fleet, X
 
 STUDENT_99 = {4: 4.60, 5: 4.03, 7: 3.50, 9: 3.25, 11: 3.11}  # two-sided, by degrees of freedom
-
-
-class Framed(Weather):
-    """Loses what one process sends to another at one time together: it is one frame, live."""
-
-    def __init__(self, group: Fleet, loss: float, seed: int) -> None:
-        climate = Climate(latency=Constant(0.01), loss=loss)
-        super().__init__(climate, stream(seed, "network", "framed"))
-        self._network, self._at = group.net.virtual, -1.0
-        self._fates: dict[tuple[int, int], Sequence[float]] = {}
-
-    def delays(self, source: int, target: int) -> Sequence[float]:
-        """See `Weather`."""
-        if self._at != self._network.now:
-            self._at = self._network.now
-            self._fates.clear()
-        if (source, target) not in self._fates:
-            self._fates[source, target] = super().delays(source, target)
-        return self._fates[source, target]
 
 
 def shuffled_fleet(protocol: str, n: int, n_1: int, seed: int, options: dict[str, object]) -> Fleet:
@@ -72,6 +55,7 @@ def publish_all(
     wanting = [node for node in group.nodes if wants(node)]
     others = [node for node in group.nodes if not wants(node)]
     calm, rng = group.net.virtual.weather, Random(seed)
+    climate = Climate(latency=Constant(0.01), loss=loss)
     found = []
     for event in range(events):
         publisher = rng.choice(wanting)
@@ -81,7 +65,8 @@ def publish_all(
             if node is not publisher and rng.random() < crash
         }
         asked = [node for node in wanting if node.me.address not in dead]
-        group.net.virtual.weather = Framed(group, loss, seed * 1000 + event)
+        rng_of_event = stream(seed * 1000 + event, "network", "spread")
+        group.net.virtual.weather = Weather(climate, rng_of_event)
         if dead:
             group.net.cut(partial(neither, dead))
         before, delivered = counted(group, others), len(group.net.delivered)

@@ -24,6 +24,16 @@ def test_wilson_of_a_worked_example() -> None:
     assert interval.high == pytest.approx(0.4375, abs=1e-4)
 
 
+def test_a_share_s_interval_holds_it_and_is_of_shares() -> None:
+    for runs in range(1, 200):
+        for hits in (0, runs // 2, runs):
+            interval = share_interval(hits, runs)
+            assert interval.mean is not None
+            assert interval.low is not None
+            assert interval.high is not None
+            assert 0 <= interval.low <= interval.mean <= interval.high <= 1
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_nothing_is_certain(share: float) -> None:
     """Wilson for 0 of 100 ends at 0.037; nobody may say 0 +- 0."""

@@ -1,0 +1,123 @@
+"""The population simulator of percolation gossip as it is shipped: on SCAMP's overlay (003, 2).
+
+Each run has an overlay of its own (`camcast.simulation.scamp_overlay`), and one event, which
+spreads by Algorithm 2: who gets it for the first time sends it to all neighbours who subscribe, and
+to each other neighbour with probability gamma, but not to whom it came from. Neighbours know what
+each other subscribes to, and nobody knows who is dead. A copy is lost with probability `loss`; one
+that arrives at a living process brings it the event, or is a duplicate. All copies take one step.
+After `TTL_HOPS` hops an event is not sent on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from camcast.protocols.percolation import Percolation
+from camcast.simulation.event_spread import KnownSpread
+from camcast.simulation.interested import draw_interested
+from camcast.simulation.percolation_scamp_setting import ScampOverlay
+from camcast.simulation.scamp_overlay import draw_overlay, view_cap
+from camcast.simulation.setting import SettingError
+from camcast.simulation.xoshiro import State, seeded, uniform
+from camcast.streams import stream
+
+ENTRIES_MAX: Final = 5 * 10**7  # chosen: of all views together; 0.5 GB, and minutes a run
+TTL_HOPS: Final = Percolation().ttl
+
+# The columns of a run's counts; the last is summed over the processes.
+_ALIVE, _DELIVERED, _ROUNDS, _MESSAGES, _PARASITES, _ENTRIES = range(6)
+
+
+def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) -> KnownSpread:
+    """Simulate the runs `first_run` and following; each is the same however they are split.
+
+    Raises `SettingError` if the views of all processes have room for more than `ENTRIES_MAX`.
+    """
+    n = setting.processes
+    view = min(n - 1, view_cap(n, setting.c))
+    if n * view > ENTRIES_MAX:
+        raise SettingError(
+            f"{n:,} processes with views of up to {view:,} are too many to simulate one by one (at"
+            f" most {ENTRIES_MAX // view:,})"
+        )
+    counts = np.zeros((runs, 6), np.int64)
+    for run in range(runs):
+        chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
+        state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
+        _publish(state, n, setting.interested, setting.c, *chances, counts[run])
+    return KnownSpread(
+        alive=counts[:, _ALIVE],
+        delivered=counts[:, _DELIVERED],
+        rounds=counts[:, _ROUNDS],
+        messages=counts[:, _MESSAGES],
+        parasites=counts[:, _PARASITES],
+        entries=counts[:, _ENTRIES] / n,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _publish(
+    state: State,
+    processes: int,
+    interested: int,
+    c: int,
+    gamma: float,
+    loss: float,
+    crash: float,
+    counts: NDArray[np.int64],
+) -> None:
+    """Draw an overlay, publish one event on it, and count what comes of it."""
+    first, neighbours, state = draw_overlay(state, processes, c)
+    wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
+    counts[_ALIVE] = np.count_nonzero(wants & alive)
+    counts[_ENTRIES] = len(neighbours)
+    _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts)
+
+
+@njit(cache=True, nogil=True)
+def _spread(
+    state: State,
+    first: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    wants: NDArray[np.bool_],
+    alive: NDArray[np.bool_],
+    publisher: int,
+    chances: tuple[float, float],
+    counts: NDArray[np.int64],
+) -> None:
+    """Publish one event on an overlay, and count what comes of it; `chances` are gamma and loss."""
+    gamma, loss = chances
+    has = np.zeros(len(alive), np.bool_)
+    order = np.empty(len(alive), np.int32)  # who has it, in the order in which it came
+    sources = np.full(len(alive), -1, np.int32)
+    has[publisher], order[0] = True, publisher
+    counts[_DELIVERED] = 1
+    begin, reached = 0, 1
+    while begin < reached:
+        end = reached
+        if counts[_ROUNDS] == TTL_HOPS:
+            break
+        counts[_ROUNDS] += 1
+        for sender in order[begin:end]:
+            for receiver in neighbours[first[sender] : first[sender + 1]]:
+                if receiver == sources[sender]:
+                    continue
+                if not wants[receiver]:
+                    chance, state = uniform(state)
+                    if chance >= gamma:
+                        continue
+                counts[_MESSAGES] += 1
+                chance, state = uniform(state)
+                if not alive[receiver] or chance < loss:
+                    continue
+                counts[_PARASITES] += not wants[receiver]
+                if not has[receiver]:
+                    has[receiver], sources[receiver] = True, sender
+                    order[reached] = receiver
+                    reached += 1
+                    counts[_DELIVERED] += wants[receiver]
+        begin = end
