@@ -29,8 +29,10 @@ from camcast.topics import ROOT, Topic
 
 TARGET: Final = 0.99  # chosen: what is missed can be counted, and repairs are not needed
 EVENTS: Final = 100  # chosen: minutes on two cores for all protocols
-MEMBERS: Final = 2  # chosen: of a community that the workload only names, as in `camcast run`
-MEMBERS_MAX: Final = 6  # chosen: some 300 processes for a hundred posts
+# chosen: of a community that the workload only names. In one of two a copy has a single way to go:
+# whatever c is, CAMCAST then delivers 98.9 % of Usenet's events at a loss of 5 % (8 seeds).
+MEMBERS: Final = 3
+MEMBERS_MAX: Final = 6  # chosen: some 360 processes for a hundred posts
 LOSS: Final = 0.05  # chosen: as a poor link; nothing repairs a lost copy
 SETTLE_SECONDS: Final = 30.0  # chosen: thirty heartbeats, for groups of groups as well
 GAP_SECONDS: Final = 0.5  # chosen: between two events, so that they do not compete
