@@ -175,10 +175,12 @@ class Worker:
         if self._protocol.linked:
             above = next((sizes[t] for t in community.topic.ancestors() if t in sizes), 0)
         links = sum(len(contacts) for _, contacts in community.links)
+        # A protocol's own membership counts processes, and does not estimate how many there are.
+        tolerance = 0.0 if self._protocol.membership else SIZE_TOLERANCE
         return (
             community.state in ("member", "alone")
             and len(community.peers) >= min(1, size - 1)
-            and abs(community.size - size) <= SIZE_TOLERANCE * size
+            and abs(community.size - size) <= tolerance * size
             and links >= min(self._parameters.z, above)
         )
 

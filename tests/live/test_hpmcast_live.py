@@ -46,7 +46,11 @@ def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_pa
     # to all of a view in the first round: later ones depend on how busy the machine is
     options = {"fan_out": 18, "period_seconds": 0.05}
     scenario = _scenario(
-        protocol, {NEWS: 4, SPORT: 6, REST: 8}, processes=2, protocol_options=options
+        protocol,
+        {NEWS: 4, SPORT: 6, REST: 8},
+        processes=2,
+        protocol_options=options,
+        settle_seconds=PATIENCE_SECONDS,
     )
     outcome = _conduct(scenario, tmp_path)
     news, rest, sport = outcome.summary.communities
