@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from importlib.metadata import version
 from typing import Final
 
 from camcast.pipeline.comparison import Row, Variant
@@ -27,8 +25,8 @@ from camcast.pipeline.report_words import (
     pivot,
     reach,
 )
-from camcast.reproduction.drawing import Drawing, library_versions
-from camcast.reproduction.page_parts import NOTHING, document, grid, notes_list, picture
+from camcast.reproduction.drawing import Drawing
+from camcast.reproduction.page_parts import NOTHING, document, grid, notes_list, picture, versions
 
 _TITLE: Final = "Backends and protocols, compared"
 _Place = tuple[Variant, str, str, float | None]
@@ -374,16 +372,10 @@ def _quarantine(findings: Findings) -> str:
 
 
 def _how(findings: Findings) -> str:
-    versions = {
-        "camcast": version("camcast"),
-        "Python": platform.python_version(),
-        **{name: version(name) for name in ("pyspark", "pyarrow")},
-        **library_versions(),
-    }
-    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
+    made_with = versions(("pyspark", "pyarrow"))
     return (
         '<h2 id="how">How this was made</h2>'
-        f"<p><code>{escape(findings.command)}</code></p><p>{escape(listed)}.</p>"
+        f"<p><code>{escape(findings.command)}</code></p><p>{escape(made_with)}.</p>"
         + notes_list(
             (
                 "The unit of repetition is the run (or the benchmark file). What a run measured is"

@@ -164,15 +164,19 @@ def only_about(protocols: Sequence[str] | None) -> str:
 
 def how_made(command: str, given: str, packages: Iterable[str], settings: Iterable[str]) -> str:
     """Return how a page was made: the command, what was given, versions, and conventions."""
-    versions = {
+    return (
+        "<h2>How this was made</h2>"
+        f"<p><code>{escape(command)}</code></p><p>{escape(given)} {escape(versions(packages))}.</p>"
+        + notes_list(settings)
+    )
+
+
+def versions(packages: Iterable[str]) -> str:
+    """Return what a page was made with: camcast, Python, these packages, and the libraries."""
+    made_with = {
         "camcast": version("camcast"),
         "Python": platform.python_version(),
         **{name: version(name) for name in packages},
         **library_versions(),
     }
-    listed = ", ".join(f"{name} {release}" for name, release in versions.items())
-    return (
-        "<h2>How this was made</h2>"
-        f"<p><code>{escape(command)}</code></p><p>{escape(given)} {escape(listed)}.</p>"
-        + notes_list(settings)
-    )
+    return ", ".join(f"{name} {release}" for name, release in made_with.items())

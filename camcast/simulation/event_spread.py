@@ -6,7 +6,7 @@ Counts are kept run by run, so that runs done elsewhere, or earlier, can be join
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import attrs
 import numpy as np
@@ -14,6 +14,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from camcast.simulation.spread import Counts, Interval, mean_interval, share_interval
+
+ALIVE, DELIVERED, ROUNDS, MESSAGES, PARASITES, ENTRIES = range(6)
+"""The columns in which a kernel counts for `KnownSpread`; the last is summed over processes."""
+COLUMNS: Final = 6
 
 
 @frozen(eq=False, kw_only=True)
@@ -74,3 +78,15 @@ class KnownSpread(EventSpread):
 
     entries: NDArray[np.float64]
     """How many others a process knows, in the mean over all processes of the run."""
+
+    @classmethod
+    def of_columns(cls, counts: Counts, processes: int) -> Self:
+        """Return what a kernel counted: a row a run, with the columns named above."""
+        return cls(
+            alive=counts[:, ALIVE],
+            delivered=counts[:, DELIVERED],
+            rounds=counts[:, ROUNDS],
+            messages=counts[:, MESSAGES],
+            parasites=counts[:, PARASITES],
+            entries=counts[:, ENTRIES] / processes,
+        )

@@ -31,7 +31,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from camcast.protocols import hpmcast_rounds
-from camcast.simulation.event_spread import KnownSpread
+from camcast.simulation.event_spread import (
+    ALIVE,
+    COLUMNS,
+    DELIVERED,
+    ENTRIES,
+    MESSAGES,
+    PARASITES,
+    ROUNDS,
+    KnownSpread,
+)
 from camcast.simulation.floyd import choose
 from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
 from camcast.simulation.interested import draw_interested
@@ -43,9 +52,6 @@ PLACES_MAX: Final = 10**7  # chosen: processes times levels; 0.3 GB, and some se
 
 _compiled: Final = njit(cache=True, nogil=True)
 _rounds: Final = njit(cache=True)(hpmcast_rounds.rounds)  # the very one that live processes use
-
-# The columns of a run's counts; the last is summed over the processes.
-_ALIVE, _DELIVERED, _ROUNDS, _MESSAGES, _PARASITES, _ENTRIES = range(6)
 
 _Numbers = NDArray[np.int32]
 _Tree = tuple[_Numbers, _Numbers, _Numbers, _Numbers, NDArray[np.bool_]]
@@ -65,21 +71,14 @@ def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0
             f"{n:,} processes with {tree.depth} levels are too many to simulate one by one (at most"
             f" {PLACES_MAX // tree.depth:,})"
         )
-    counts = np.zeros((runs, 6), np.int64)
+    counts = np.zeros((runs, COLUMNS), np.int64)
     for run in range(runs):
         _publish(
             seeded(stream(seed, "protocol", "hpmcast addressed", first_run + run)),
             *(n, setting.interested, tree.arity, tree.depth, tree.redundancy),
             *(setting.fan_out, float(setting.loss), float(setting.crash), counts[run]),
         )
-    return KnownSpread(
-        alive=counts[:, _ALIVE],
-        delivered=counts[:, _DELIVERED],
-        rounds=counts[:, _ROUNDS],
-        messages=counts[:, _MESSAGES],
-        parasites=counts[:, _PARASITES],
-        entries=counts[:, _ENTRIES] / n,
-    )
+    return KnownSpread.of_columns(counts, n)
 
 
 @_compiled
@@ -175,8 +174,8 @@ def _publish(
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
     lines, delegates, wanted = _views(systems, first, redundancy, wants)
     tree = systems, first, lines, delegates, wanted
-    counts[_ALIVE] = np.count_nonzero(wants & alive)
-    counts[_ENTRIES] = _entries(tree)
+    counts[ALIVE] = np.count_nonzero(wants & alive)
+    counts[ENTRIES] = _entries(tree)
     periods = np.full((depth + 1, processes), -1, np.int32)  # of each view, when they are known
     level = np.zeros(processes, np.int32)
     rounds = np.zeros(processes, np.int32)
@@ -185,7 +184,7 @@ def _publish(
     targets = np.empty(min(fan_out, processes), np.int64)
     has[publisher], level[publisher], order[0] = True, depth, publisher
     begin, reached = 0, 1
-    counts[_DELIVERED] = 1
+    counts[DELIVERED] = 1
     while begin < reached:
         senders, active = reached, False
         for index in range(begin, senders):
@@ -219,18 +218,18 @@ def _publish(
                 place += inside and place >= mine
                 if not wanted[at, place]:
                     continue
-                counts[_MESSAGES] += 1
+                counts[MESSAGES] += 1
                 receiver = delegates[at, place]
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
-                counts[_PARASITES] += not wants[receiver]
+                counts[PARASITES] += not wants[receiver]
                 if not has[receiver]:
                     has[receiver] = True
                     level[receiver], rounds[receiver] = at, rounds[sender]
                     order[reached] = receiver
                     reached += 1
-                    counts[_DELIVERED] += wants[receiver]
-        counts[_ROUNDS] += active
+                    counts[DELIVERED] += wants[receiver]
+        counts[ROUNDS] += active
         while begin < reached and not level[order[begin]]:
             begin += 1

@@ -17,7 +17,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from camcast.protocols.percolation import Percolation
-from camcast.simulation.event_spread import KnownSpread
+from camcast.simulation.event_spread import (
+    ALIVE,
+    COLUMNS,
+    DELIVERED,
+    ENTRIES,
+    MESSAGES,
+    PARASITES,
+    ROUNDS,
+    KnownSpread,
+)
 from camcast.simulation.interested import draw_interested
 from camcast.simulation.percolation_scamp_setting import ScampOverlay
 from camcast.simulation.scamp_overlay import draw_overlay, view_cap
@@ -27,9 +36,6 @@ from camcast.streams import stream
 
 ENTRIES_MAX: Final = 5 * 10**7  # chosen: of all views together; 0.5 GB, and minutes a run
 TTL_HOPS: Final = Percolation().ttl
-
-# The columns of a run's counts; the last is summed over the processes.
-_ALIVE, _DELIVERED, _ROUNDS, _MESSAGES, _PARASITES, _ENTRIES = range(6)
 
 
 def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) -> KnownSpread:
@@ -44,19 +50,12 @@ def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) ->
             f"{n:,} processes with views of up to {view:,} are too many to simulate one by one (at"
             f" most {ENTRIES_MAX // view:,})"
         )
-    counts = np.zeros((runs, 6), np.int64)
+    counts = np.zeros((runs, COLUMNS), np.int64)
     for run in range(runs):
         chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
         state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
         _publish(state, n, setting.interested, setting.c, *chances, counts[run])
-    return KnownSpread(
-        alive=counts[:, _ALIVE],
-        delivered=counts[:, _DELIVERED],
-        rounds=counts[:, _ROUNDS],
-        messages=counts[:, _MESSAGES],
-        parasites=counts[:, _PARASITES],
-        entries=counts[:, _ENTRIES] / n,
-    )
+    return KnownSpread.of_columns(counts, n)
 
 
 @njit(cache=True, nogil=True)
@@ -73,8 +72,8 @@ def _publish(
     """Draw an overlay, publish one event on it, and count what comes of it."""
     first, neighbours, state = draw_overlay(state, processes, c)
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
-    counts[_ALIVE] = np.count_nonzero(wants & alive)
-    counts[_ENTRIES] = len(neighbours)
+    counts[ALIVE] = np.count_nonzero(wants & alive)
+    counts[ENTRIES] = len(neighbours)
     _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts)
 
 
@@ -95,13 +94,13 @@ def _spread(
     order = np.empty(len(alive), np.int32)  # who has it, in the order in which it came
     sources = np.full(len(alive), -1, np.int32)
     has[publisher], order[0] = True, publisher
-    counts[_DELIVERED] = 1
+    counts[DELIVERED] = 1
     begin, reached = 0, 1
     while begin < reached:
         end = reached
-        if counts[_ROUNDS] == TTL_HOPS:
+        if counts[ROUNDS] == TTL_HOPS:
             break
-        counts[_ROUNDS] += 1
+        counts[ROUNDS] += 1
         for sender in order[begin:end]:
             for receiver in neighbours[first[sender] : first[sender + 1]]:
                 if receiver == sources[sender]:
@@ -110,14 +109,14 @@ def _spread(
                     chance, state = uniform(state)
                     if chance >= gamma:
                         continue
-                counts[_MESSAGES] += 1
+                counts[MESSAGES] += 1
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
-                counts[_PARASITES] += not wants[receiver]
+                counts[PARASITES] += not wants[receiver]
                 if not has[receiver]:
                     has[receiver], sources[receiver] = True, sender
                     order[reached] = receiver
                     reached += 1
-                    counts[_DELIVERED] += wants[receiver]
+                    counts[DELIVERED] += wants[receiver]
         begin = end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from camcast.experiment.scenario import Scenario
 from camcast.experiment.workload import Workload
 from camcast.topics import Topic
 from membership.hpmcast import HpmcastMembership
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
 
@@ -63,12 +62,8 @@ def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_pa
     assert not list((tmp_path / "out").glob("*.log"))  # no traceback
 
 
-def test_processes_join_leave_and_leave_no_task_behind() -> None:
-    asyncio.run(_come_and_go())
-
-
-async def _come_and_go() -> None:
-    before = asyncio.all_tasks()
+@live
+async def test_processes_join_leave_and_leave_no_task_behind() -> None:
     got: list[Received] = []
     options = {"fan_out": 4, "period_seconds": 0.02, "arity": 2}
 
@@ -94,26 +89,18 @@ async def _come_and_go() -> None:
             await here.ready(2)
             receipt = await sport.publish(b"goal")
             assert receipt.peers > 0
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while not got:
-                    await asyncio.sleep(0.01)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while here.peers:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: got)
+        await eventually(lambda: not here.peers)
     assert [received.payload for received in got] == [b"goal"]
-    assert asyncio.all_tasks() == before
-    gc.collect()  # a forgotten task would complain
 
 
 @pytest.mark.parametrize(("protocol", "options"), [("hpmcast", {"depth": 1}), ("pmcast", {})])
-def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_changes(
+@live
+async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_changes(
     protocol: str, options: dict[str, object]
 ) -> None:
     """In one level, for in several the lines depend on the random identities."""
-    asyncio.run(_attributes(protocol, options))
 
-
-async def _attributes(protocol: str, options: dict[str, object]) -> None:
     def manager(gateway: str | None) -> CommunityManager:
         return CommunityManager(
             gateways=[gateway] if gateway else (),
@@ -124,17 +111,14 @@ async def _attributes(protocol: str, options: dict[str, object]) -> None:
 
     async def known(here: Community, *wanted: str) -> None:
         """Wait until a process knows what everybody wants, itself included."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                membership = here._participation and here._participation.membership
-                assert isinstance(membership, HpmcastMembership)
-                if sorted(str(line.interest) for line in membership.table(1)) == sorted(wanted):
-                    return
-                await asyncio.sleep(0.01)
+        membership = here._participation and here._participation.membership
+        assert isinstance(membership, HpmcastMembership)
+        await eventually(
+            lambda: sorted(str(line.interest) for line in membership.table(1)) == sorted(wanted)
+        )
 
     async def got(subscription: Subscription, wanted: int) -> list[int]:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            return [json.loads((await anext(subscription)).payload)["mag"] for _ in range(wanted)]  # type: ignore[union-attr]  # nothing is missed
+        return [json.loads((await anext(subscription)).payload)["mag"] for _ in range(wanted)]  # type: ignore[union-attr]  # nothing is missed
 
     async with manager(None) as first:
         here = await first.join(NEWS)

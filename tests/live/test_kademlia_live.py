@@ -19,7 +19,7 @@ from camcast.topics import Topic
 from overlays.kademlia import KademliaDiscovery
 from overlays.kademlia_overlay import Found, KademliaOverlay
 from tests.camcast_command import camcast
-from tests.patience import live
+from tests.patience import eventually, live
 
 A, B = map(Topic.parse, (".a", ".b"))
 HOST = "127.0.0.1"
@@ -87,8 +87,7 @@ async def test_a_flood_of_nonsense_is_counted_and_survived() -> None:
         for _ in range(3000):
             udp.sendto(rng.choice([b"\0", b"\1"]) + rng.randbytes(rng.randrange(1400)), target)
             await asyncio.sleep(0)  # The socket's buffer is small: asyncio reads one a turn.
-        while counters.malformed + counters.refused + counters.stray < 1000:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: counters.malformed + counters.refused + counters.stray >= 1000)
     late = KademliaOverlay(rng=SystemRandom())
     await late.open([target])
     assert (await late.find(A.group, 1)).contacts == (contact_of(1),)
