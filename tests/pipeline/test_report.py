@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from statistics import mean, stdev
 from typing import Any
 
@@ -184,6 +185,12 @@ def test_the_best_is_better_than_every_other() -> None:
     two = [row("hops_mean", FAST, "dht"), row("hops_mean", [10.1, 10.3, 9.9], "hybrid")]
     assert 'class="best"' not in page(findings([*two, row("hops_mean", SLOW, "scamp")]))
     assert page(findings([two[0], row("hops_mean", SLOW, "scamp")])).count('class="best"') == 1
+
+
+def test_the_page_says_what_it_was_made_with() -> None:
+    text = page(findings([row("hops_mean", SLOW, "scamp")]))
+    for package in ("camcast", "pyspark", "pyarrow"):
+        assert f"{package} {version(package)}" in text
 
 
 def test_the_page_says_what_regressed_and_what_was_not_read() -> None:
