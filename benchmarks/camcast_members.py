@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from members import Members, Share
 
 from camcast import Community, CommunityManager, Parameters, Received, open_pipes
-from camcast.identity import UNKNOWN_PEER
 from camcast.live.pipes import OutputPipes
 from camcast.protocols.catalogue import find_protocol
-from camcast.streams import stream
-from camcast.topics import Topic
+from camcast.vocabulary.identity import UNKNOWN_PEER
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 TOPIC = "."
 SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need

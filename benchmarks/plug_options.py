@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from camcast.doors import MEMBERSHIP_GROUP, find_backend
+from camcast.doors.plugs import MEMBERSHIP_GROUP, find_backend
 from camcast.protocols.catalogue import PROTOCOLS
 
 

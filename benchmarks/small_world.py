@@ -6,15 +6,15 @@ measured by itself (`test_lookups`), and the backends differ in how they keep th
 
 from __future__ import annotations
 
-from camcast.doors import find_backend
-from camcast.node import Node, Settings
-from camcast.parameters import Parameters
+from camcast.doors.plugs import find_backend
+from camcast.engine.node import Node, Settings
 from camcast.protocols.catalogue import find_protocol
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Climate
-from camcast.streams import stream
-from camcast.topics import Topic
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 TOPIC = Topic.parse(".bench")
 JOIN_GAP_SECONDS = 0.1

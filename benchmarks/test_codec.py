@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.events import Event, EventId
-from camcast.identity import Contact, new_peer_id
-from camcast.messages import encode
-from camcast.streams import stream
-from camcast.topics import Topic
-from camcast.wire import (
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.messages import encode
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import (
     Kind,
     control_head,
     decode_control,
@@ -19,8 +19,8 @@ from camcast.wire import (
     encode_control,
     encode_event,
 )
-from membership.scamp_messages import DECODER, Heartbeat, Replace
-from membership.size_estimate import SizeEstimate
+from membership.scamp.messages import DECODER, Heartbeat, Replace
+from membership.scamp.size_estimate import SizeEstimate
 
 TOPIC = Topic.parse(".soccer.italy")
 _RANDOM = stream(1, "workload", "codec").randbytes

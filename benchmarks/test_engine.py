@@ -13,11 +13,11 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from small_world import TOPIC, SmallWorld
 
-from camcast.events import Event, EventId
-from camcast.identity import PeerId
-from camcast.node import Node
-from camcast.parameters import Parameters
-from camcast.wire import FRAME_HEADER, encode_event
+from camcast.engine.node import Node
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.wire import FRAME_HEADER, encode_event
 
 NODES = 50
 PARAMETERS = Parameters(c=2)  # as in test_live_multicast

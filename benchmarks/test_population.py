@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.parameters import Parameters
-from camcast.simulation import count_chain, population
-from camcast.simulation.setting import Setting, chain
-from camcast.simulation.spread import Spread
+from camcast.population import camcast as population
+from camcast.population import count_chain
+from camcast.population.spread import Spread
+from camcast.settings.setting import Setting, chain
+from camcast.vocabulary.parameters import Parameters
 
 SUCCESS = 0.85
 HUGE = 10**12

@@ -14,10 +14,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from small_world import JOIN_GAP_SECONDS, SmallWorld
 
-from camcast.identity import Contact, new_peer_id
-from camcast.parameters import Parameters
-from camcast.peers import PeerTable
-from camcast.streams import stream
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.streams import stream
 
 VIEW = 15
 FAN_OUT = 7  # ceil(ln 150 + 2)

@@ -17,10 +17,10 @@ import pytest
 from extra_info import MulticastInfo
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.simulation.collector import collector_off
+from camcast.scenarios.virtual import Links, VirtualScenario
+from camcast.scenarios.virtual_file import read_virtual_scenario
 from camcast.simulation.event_queue import EventQueue
-from camcast.simulation.scenario import Links, VirtualScenario
-from camcast.simulation.scenario_file import read_virtual_scenario
+from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.scenario_run import run_scenario
 
 SCENARIOS = Path(__file__).parent / "scenarios"

@@ -23,14 +23,14 @@ import pyarrow.parquet as pq
 from attrs import frozen
 from numpy.typing import NDArray
 
-from camcast.experiment.output import OutputFolder
-from camcast.experiment.workload import Workload
-from camcast.parameters import Parameters
-from camcast.pipeline.records import KINDS, arrow_schema
-from camcast.pipeline.trace_parquet import VERSION_KEY
-from camcast.simulation.scenario import VirtualScenario
-from camcast.topics import Topic
-from camcast.trace import SCHEMA_VERSION
+from camcast.pipeline.ingest.records import KINDS, arrow_schema
+from camcast.pipeline.ingest.trace_parquet import VERSION_KEY
+from camcast.runs.folder import OutputFolder
+from camcast.scenarios.virtual import VirtualScenario
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import SCHEMA_VERSION
 
 SIZES: Final = {".d.g": 2_000, ".d": 200, ".": 20}  # chosen: some 55,000 records an event
 LOSS: Final = 0.02  # chosen: some copies of every event
@@ -39,7 +39,7 @@ TABLE: Final = 14  # about ln 2,000 + c entries, as the fan-out
 PAYLOAD_BYTES: Final = 256  # [DESIGN, hot path]
 CONTROL_BYTES: Final = 15_000  # about what SCAMP's heartbeats take in 10 s
 FORGOTTEN_SECONDS: Final = 6.0  # about SCAMP's, after a crash
-CONTROL_SECONDS: Final = 10.0  # as camcast.node
+CONTROL_SECONDS: Final = 10.0  # as camcast.engine.node
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

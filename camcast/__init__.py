@@ -1,6 +1,5 @@
 """CAMCAST: publish/subscribe without a broker, over hierarchical topics, on gossip."""
 
-from camcast.addresses import AddressError
 from camcast.community import (
     Community,
     CommunityError,
@@ -10,18 +9,20 @@ from camcast.community import (
     NotReady,
     open_pipes,
 )
-from camcast.doors import OptionError, UnknownPlugError
-from camcast.events import EventId, Receipt
-from camcast.gateways import GatewayError
-from camcast.identity import Contact
-from camcast.interests import Interest, InterestError
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import UnknownPlugError
+from camcast.interests.interest import Interest, InterestError
+from camcast.live.gateway_file import GatewayError
 from camcast.live.pipes import AddressInUse, BindError
-from camcast.parameters import Parameters
 from camcast.subscription import Lagged, Overflow, Received, Subscription
-from camcast.topics import ROOT, Topic, TopicError
-from camcast.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.typed import TypedEventError, topic_of
-from camcast.wire import PayloadTooLargeError
+from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.events import EventId, Receipt
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic, TopicError
+from camcast.vocabulary.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
+from camcast.vocabulary.wire import PayloadTooLargeError
 
 __all__ = [
     "ROOT",

@@ -30,11 +30,8 @@ from typing import Any, TypeVar
 from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.community import JOIN_SECONDS, CommunityError, State, TopicLike
-from camcast.events import Receipt
-from camcast.identity import Contact
-from camcast.interests import Interest
-from camcast.node import NodeCounters
-from camcast.parameters import Parameters
+from camcast.engine.node import NodeCounters
+from camcast.interests.interest import Interest
 from camcast.subscription import (
     QUEUE_LENGTH,
     EventCallback,
@@ -43,8 +40,11 @@ from camcast.subscription import (
     Overflow,
     Received,
 )
-from camcast.topics import Topic
-from camcast.trace import Sink
+from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import Sink
 
 _T = TypeVar("_T")
 

@@ -16,18 +16,14 @@ from typing import Final, Literal
 import attrs
 
 from camcast import typed
-from camcast.addresses import check_address, is_loopback, is_numeric, is_wildcard
-from camcast.bounded_interest import union_of
-from camcast.doors import find_discovery
-from camcast.events import Event, Receipt
-from camcast.gateways import parse_gateways, read_gateways, resolve_gateways
-from camcast.identity import Contact
-from camcast.interests import Interest
+from camcast.doors.plugs import find_discovery
+from camcast.engine.node import NodeCounters, Settings
+from camcast.engine.participation import Participation
+from camcast.interests.bounded import union_of
+from camcast.interests.interest import Interest
+from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.pipes import OutputPipes, PipeLimits
 from camcast.live.runner import Runner
-from camcast.node import NodeCounters, Settings
-from camcast.parameters import Parameters
-from camcast.participation import Participation
 from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.subscription import (
     QUEUE_LENGTH,
@@ -37,9 +33,13 @@ from camcast.subscription import (
     Received,
     Subscription,
 )
-from camcast.topics import GroupId, Topic
-from camcast.trace import Sink
-from camcast.wire import FRAME_HEADER, RECORD_BYTES_MAX
+from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.vocabulary.events import Event, Receipt
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.trace import Sink
+from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
@@ -84,7 +84,7 @@ class CommunityManager:
     ``"camcast"``, or one of the systems that it is compared with (`camcast.protocols`), with
     `protocol_options`; of these some must know all `topics` that there are.
     `gateways` are addresses, addresses by topic, or the path of a TOML file
-    (`camcast.gateways`); without any, the process founds what it joins. `bind` is where it
+    (`camcast.live.gateway_file`); without any, the process founds what it joins. `bind` is where it
     listens (port 0: any free one; any other has to be free for UDP too if there is an overlay),
     `advertise` what it tells others, needed when `bind` is a wildcard. Addresses off the loopback
     need `insecure=True`, since anybody who reaches an open node can read and publish. `remember`

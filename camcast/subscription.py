@@ -25,9 +25,9 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
-from camcast.events import EventId
-from camcast.interests import Interest, attributes_of
-from camcast.topics import Topic
+from camcast.interests.interest import Interest, attributes_of
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.topics import Topic
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from camcast.topics import Topic, TopicError
+from camcast.vocabulary.topics import Topic, TopicError
 
 
 class TypedEventError(TypeError):

@@ -36,10 +36,10 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors import Backend, Membership, MembershipContext
-from camcast.identity import Contact, PeerId
-from camcast.messages import Decoder, Message
-from camcast.peers import PeerTable
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.peers import PeerTable
 
 CHECKS_MISSED: Final = 2  # chosen: at 10 % loss each way a false verdict takes (0.19)^2 = 4 %
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)

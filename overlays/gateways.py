@@ -17,10 +17,11 @@ from typing import ClassVar, Final
 
 from attrs import define
 
-from camcast.doors import Discovery, DiscoveryContext, OptionError
-from camcast.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.messages import Decoder, Message
-from camcast.topics import GroupId, Topic
+from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.options import OptionError
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.topics import GroupId, Topic
 
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter

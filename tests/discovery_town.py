@@ -15,18 +15,19 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from camcast.community import JOIN_SECONDS
-from camcast.doors import Discovery, DiscoveryContext, DiscoveryFactory, find_discovery
-from camcast.identity import Contact, new_peer_id
-from camcast.outbox import Finding, Outbox, Outlet
+from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
+from camcast.doors.plugs import find_discovery
 from camcast.simulation.census import Census
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.network import address_of
-from camcast.simulation.virtual_datagrams import DatagramNetwork
-from camcast.simulation.virtual_loop import VirtualLoop
+from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
+from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.simulation.weather import Climate, Weather
-from camcast.streams import stream
-from camcast.topics import ROOT, GroupId, Topic
-from camcast.wire import Kind, decode_control
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.outbox import Finding, Outbox, Outlet
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
+from camcast.vocabulary.wire import Kind, decode_control
 
 CENSUS = "census"  # the verified fake: no entry point, since it is for simulations only
 TOPIC = Topic.parse(".contract")

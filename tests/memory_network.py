@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from camcast.doors import find_backend, find_discovery
-from camcast.node import Node, Settings
-from camcast.outbox import Deliver
-from camcast.parameters import Parameters
+from camcast.doors.plugs import find_backend, find_discovery
+from camcast.engine.node import Node, Settings
 from camcast.simulation.network import Process, VirtualNetwork, address_of
 from camcast.simulation.weather import Climate
-from camcast.topics import ROOT
-from camcast.trace import Sink
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT
+from camcast.vocabulary.trace import Sink
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from camcast.node import Node, Settings
-from camcast.parameters import Parameters
+from camcast.engine.node import Node, Settings
 from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.simulation.census import Census
-from camcast.streams import stream
-from camcast.topics import ROOT, Topic
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
 from tests.memory_network import MemoryNetwork
 
 A, AB, X = (Topic.parse(name) for name in (".a", ".a.b", ".x"))

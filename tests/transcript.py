@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 from attrs import frozen
 
-from camcast import links, wire
-from camcast.events import Event
-from camcast.identity import Contact
-from camcast.topics import GroupId, Topic
-from camcast.wire import Kind
-from membership.scamp import Scamp
-from membership.scamp_messages import Copy, Heartbeat
+from camcast.engine import links
+from camcast.vocabulary import wire
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import Kind
+from membership.scamp.messages import Copy, Heartbeat
+from membership.scamp.scamp import Scamp
 from overlays.gateways import GatewayDiscovery
 from tests.memory_network import MemoryNetwork, name_of
 

@@ -12,7 +12,7 @@ from attrs import asdict
 from rich.console import Console
 from rich.table import Table
 
-from camcast.doors import UnknownPlugError, find_backend
+from camcast.doors.plugs import UnknownPlugError, find_backend
 from peers.job import Job, Measured, Outcome, run_job
 from peers.systems import systems
 

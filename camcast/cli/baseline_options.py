@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors import build_options
+from camcast.doors.options import build_options
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.baselines_setting import Baseline, Protocol
-    from camcast.simulation.setting import Setting
+    from camcast.settings.baselines import Baseline, Protocol
+    from camcast.settings.setting import Setting
 
 
 @frozen
@@ -34,7 +34,7 @@ def baseline_of(protocol: Protocol, chosen: Setting, given: Mapping[str, object]
 
     Raises `SettingError`, and `OptionError` for what --protocol-set gives.
     """
-    from camcast.simulation.baselines_setting import baseline
+    from camcast.settings.baselines import baseline
 
     options = build_options(BaselineOptions, given, f"protocol {protocol!r}")
     return baseline(protocol, chosen, **{name: getattr(options, name) for name in given})

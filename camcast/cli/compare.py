@@ -17,13 +17,13 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
-from camcast.experiment.output import dated_folder
+from camcast.runs.folder import dated_folder
 from camcast.sweeps import ProgressBar
 from camcast.sweeps.sigterm import sigterm_stops
 
 if TYPE_CHECKING:
-    from camcast.pipeline.compare import Question
-    from camcast.pipeline.findings import Findings
+    from camcast.pipeline.compare.compare import Question
+    from camcast.pipeline.compare.findings import Findings
 
 EXIT_REGRESSED: Final = 3
 """Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
@@ -79,7 +79,7 @@ def compare(
     with clear_failures(ValueError, RuntimeError, OSError):
         settings = conf_of(conf)
         with extras_named("spark,report,sim"):
-            from camcast.pipeline.compare import Question
+            from camcast.pipeline.compare.compare import Question
         question = Question(
             paths=tuple(paths),
             against=tuple(against or ()),
@@ -105,13 +105,13 @@ def _carry_out(
     question: Question, place: Path | None, master: str | None, conf: dict[str, str]
 ) -> Findings:
     """Compare, and write the report to `place`, if it is anywhere."""
-    from camcast.pipeline.compare import compare as compare_runs
-    from camcast.pipeline.spark_session import open_spark
+    from camcast.pipeline.compare.compare import compare as compare_runs
+    from camcast.pipeline.spark.session import open_spark
 
     folder = None
     if place is not None:
         with extras_named("spark,report,sim"):
-            from camcast.pipeline.report_folder import ReportFolder
+            from camcast.pipeline.compare.folder import ReportFolder
         folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
     with sigterm_stops(), ProgressBar("compare") as bar:
         bar.update(0, _STEPS)
@@ -137,8 +137,8 @@ def _say(problems: Sequence[str], most: int) -> None:
 
 
 def _print(findings: Findings) -> None:
-    from camcast.pipeline.findings import names_of
-    from camcast.pipeline.report_words import (
+    from camcast.pipeline.compare.findings import names_of
+    from camcast.pipeline.compare.words import (
         at_a_glance,
         change_in_words,
         differences_in_words,

@@ -15,8 +15,8 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Workers
-from camcast.experiment.communities import ScenarioError
-from camcast.experiment.workload import KINDS, Workload
+from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:  # numpy is an extra

@@ -14,12 +14,12 @@ from attrs import frozen
 from camcast.cli import baseline_options, flat_options, hpmcast_options, percolation_options
 from camcast.cli.failure import CommandError
 from camcast.protocols.catalogue import find_protocol
-from camcast.protocols.hpmcast import Hpmcast
+from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.protocols.percolation import Percolation
-from camcast.simulation.baselines_setting import PROTOCOLS as BASELINES
+from camcast.settings.baselines import PROTOCOLS as BASELINES
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.setting import Setting
+    from camcast.settings.setting import Setting
 
 MEASURES: Final = {
     "reception": (".3%", "share of the interested that deliver"),

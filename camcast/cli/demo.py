@@ -12,7 +12,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
-from camcast.experiment.departures import departures
+from camcast.experiment.demo_flights import departures
 
 RECEPTION_MIN: Final = 0.999  # [issue 2, must hold] in every community
 

@@ -10,14 +10,14 @@ import typer
 
 from camcast.cli.failure import EXIT_FAILED
 from camcast.cli.output import print_json, wide_console
-from camcast.experiment.conductor import Outcome, conduct
-from camcast.experiment.crew import ExperimentError
-from camcast.experiment.output import OutputError, OutputFolder
 from camcast.experiment.progress import ProgressLine
-from camcast.experiment.scenario import Scenario
-from camcast.experiment.summary import Summary
+from camcast.experiment.run import Outcome, conduct
 from camcast.experiment.table import print_outcome
+from camcast.experiment.workers import ExperimentError
 from camcast.protocols.catalogue import find_protocol
+from camcast.runs.folder import OutputError, OutputFolder
+from camcast.runs.summary import Summary
+from camcast.scenarios.live import Scenario
 
 FAILURES: Final = (ExperimentError, OutputError)
 _TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column

@@ -10,13 +10,13 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.cli.group_options import FAN_OUT_MAX, GroupOptions, interested
-from camcast.doors import build_options
+from camcast.doors.options import build_options
 from camcast.protocols.pmcast import Pmcast
 from camcast.protocols.rfpbcast import Rfpbcast
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.pmcast import FlatSetting
-    from camcast.simulation.setting import Setting
+    from camcast.population.flat import FlatSetting
+    from camcast.settings.setting import Setting
 
 _FLAT: Final = {protocol.name: protocol for protocol in (Rfpbcast(), Pmcast())}
 FLAT: Final = tuple(_FLAT)
@@ -37,7 +37,7 @@ def flat_of(protocol: str, chosen: Setting, given: Mapping[str, object]) -> Flat
     Raises `SettingError`, and `OptionError` for what --protocol-set gives.
     """
     from camcast.models.flat import gossip_rounds
-    from camcast.simulation.pmcast import FlatSetting
+    from camcast.population.flat import FlatSetting
 
     ours = _FLAT[protocol]
     defaults = {"fan_out": ours.fan_out, "constant": ours.constant}

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import field, frozen, validators
 
-from camcast.simulation.baselines_setting import interested_in
+from camcast.settings.baselines import interested_in
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.setting import Setting
+    from camcast.settings.setting import Setting
 
 
 FAN_OUT_MAX: Final = 10**7  # chosen: as many processes as are simulated one by one
@@ -27,7 +27,7 @@ def interested(chosen: Setting, published_in: int) -> int:
 
     Raises `SettingError` if there is no such community.
     """
-    from camcast.simulation.setting import SettingError
+    from camcast.settings.setting import SettingError
 
     communities = chosen.communities
     if published_in >= len(communities):

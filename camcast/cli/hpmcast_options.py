@@ -9,13 +9,13 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.cli.group_options import FAN_OUT_MAX, GroupOptions, interested
-from camcast.doors import build_options
-from camcast.protocols.hpmcast import Hpmcast
-from camcast.protocols.hpmcast_hierarchy import Hierarchy
+from camcast.doors.options import build_options
+from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.spread import Hpmcast
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
-    from camcast.simulation.setting import Setting
+    from camcast.settings.addressed import AddressedSetting
+    from camcast.settings.setting import Setting
 
 
 @frozen(kw_only=True)
@@ -36,7 +36,7 @@ def hpmcast_of(protocol: str, chosen: Setting, given: Mapping[str, object]) -> A
     Raises `SettingError`, `OptionError` for what --protocol-set gives, and `ValueError` for a
     hierarchy that cannot be.
     """
-    from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
+    from camcast.settings.addressed import AddressedSetting
 
     options = build_options(HpmcastOptions, given, f"protocol {protocol!r}")
     return AddressedSetting(
@@ -53,7 +53,7 @@ def hpmcast_of(protocol: str, chosen: Setting, given: Mapping[str, object]) -> A
 
 def predict(setting: AddressedSetting) -> dict[str, Any]:
     """Return what its model says, by measure; raises `SettingError` for too large groups."""
-    from camcast.models.hpmcast_addressed import predict_addressed
+    from camcast.models.hpmcast.addressed import predict_addressed
 
     return attrs.asdict(predict_addressed(setting))
 

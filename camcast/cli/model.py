@@ -15,12 +15,12 @@ from camcast.cli.model_protocol import model_protocol
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
 from camcast.protocols.camcast import CamcastProtocol
-from camcast.simulation.setting import Setting
+from camcast.settings.setting import Setting
 
 if TYPE_CHECKING:  # numpy is an extra
     from collections.abc import Sequence
 
-    from camcast.models.prediction import Prediction
+    from camcast.models.camcast.prediction import Prediction
 
 CAMCAST: Final = CamcastProtocol.name
 TABLE_WIDTH: Final = 150  # chosen: the columns of the widest table; a pipe has no width
@@ -59,7 +59,7 @@ def model(
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
-        from camcast.models.prediction import predict
+        from camcast.models.camcast.prediction import predict
 
         chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
         given = options.named_values(protocol_settings, "--protocol-set")
@@ -125,7 +125,7 @@ def prediction_table(chosen: Setting, predictions: Sequence[Prediction]) -> Tabl
 
 def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]:
     """Return what the paper's forms say of CAMCAST and of (a), (b) and (c), 4.2 to 4.6."""
-    from camcast.models import latency, memory, messages, reliability
+    from camcast.models.camcast import latency, memory, messages, reliability
 
     communities = chosen.communities
     sizes = [float(community.size) for community in communities]

@@ -12,7 +12,7 @@ from camcast.cli.compared_protocol import MEASURES, find_compared
 from camcast.cli.output import print_json, wide_console
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.setting import Setting
+    from camcast.settings.setting import Setting
 
 _TABLE_WIDTH: Final = 100  # chosen: a pipe has no width
 

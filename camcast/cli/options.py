@@ -9,13 +9,14 @@ from typing import Annotated, Final
 import attrs
 import typer
 
-from camcast.addresses import AddressError
 from camcast.community import CommunityError, CommunityManager
-from camcast.doors import OptionError, UnknownPlugError
-from camcast.gateways import GatewayError, read_gateways
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import UnknownPlugError
+from camcast.live.gateway_file import GatewayError, read_gateways
 from camcast.live.pipes import BindError
-from camcast.parameters import Parameters
-from camcast.topics import ROOT, TopicError
+from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, TopicError
 
 COMMUNITY_ERRORS: Final = (
     AddressError,

@@ -9,13 +9,13 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.cli.group_options import GroupOptions, interested
-from camcast.doors import build_options
+from camcast.doors.options import build_options
 from camcast.protocols.percolation import Percolation
-from camcast.simulation.percolation_scamp_setting import C_MAX
+from camcast.settings.scamp_graph import C_MAX
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.percolation_scamp_setting import ScampOverlay
-    from camcast.simulation.setting import Setting
+    from camcast.settings.scamp_graph import ScampOverlay
+    from camcast.settings.setting import Setting
 
 
 @frozen(kw_only=True)
@@ -36,7 +36,7 @@ def percolation_of(protocol: str, chosen: Setting, given: Mapping[str, object]) 
 
     Raises `SettingError`, and `OptionError` for what --protocol-set gives.
     """
-    from camcast.simulation.percolation_scamp_setting import ScampOverlay
+    from camcast.settings.scamp_graph import ScampOverlay
 
     options = build_options(PercolationOptions, given, f"protocol {protocol!r}")
     return ScampOverlay(
@@ -51,7 +51,7 @@ def percolation_of(protocol: str, chosen: Setting, given: Mapping[str, object]) 
 
 def predict(setting: ScampOverlay) -> dict[str, Any]:
     """Return what its model says, by measure."""
-    from camcast.models.percolation_scamp import predict_on_scamp
+    from camcast.models.percolation.scamp_graph import predict_on_scamp
 
     predicted = predict_on_scamp(setting)
     return attrs.asdict(predicted) | {"coverage": predicted.coverage.as_json()}
@@ -59,7 +59,7 @@ def predict(setting: ScampOverlay) -> dict[str, Any]:
 
 def taking_part(setting: ScampOverlay) -> str:
     """Say who takes part, and by which equations the model is, for people."""
-    from camcast.models.percolation_scamp import predict_on_scamp
+    from camcast.models.percolation.scamp_graph import predict_on_scamp
 
     which = predict_on_scamp(setting).in_words().removesuffix(".")
     return (

@@ -15,12 +15,12 @@ from camcast.cli.model import TABLE_WIDTH, prediction_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
 from camcast.cli.simulate_setting import shown, simulated
-from camcast.simulation.setting import SettingError
+from camcast.settings.setting import SettingError
 from camcast.sweeps import SweepError
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.models.planner import Plan
-    from camcast.simulation.spread import CommunityFigures
+    from camcast.models.camcast.planner import Plan
+    from camcast.population.spread import CommunityFigures
 
 RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
 POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
@@ -63,7 +63,7 @@ def plan(
     Example: camcast plan --sizes 1000,100,10 --crash 0.1 --reliability 0.95 --check
     """
     with clear_failures(ValueError, LookupError, SweepError), extras_named():
-        from camcast.models import planner
+        from camcast.models.camcast import planner
 
         described = setting(sizes, None, None, None, None, None, success, crash, weak=weak)
         targets = _targets(reliability, len(described.communities))

@@ -15,11 +15,11 @@ from camcast.cli.input_lines import input_lines
 from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community, CommunityError, CommunityManager
-from camcast.events import Receipt
 from camcast.live.pipes import PipeLimits
-from camcast.parameters import Parameters
-from camcast.topics import Topic
-from camcast.wire import PAYLOAD_BYTES_MAX
+from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upward takes 1 or 2
 

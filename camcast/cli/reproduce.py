@@ -14,17 +14,17 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, wide_console
-from camcast.doors import UnknownPlugError
+from camcast.doors.plugs import UnknownPlugError
 from camcast.protocols.catalogue import find_protocol
 from camcast.reproduction.described import PAPER_OF, choose
 from camcast.sweeps import ProgressBar, SweepError
 
 if TYPE_CHECKING:
-    from camcast.reproduction import camcast_paper
-    from camcast.reproduction.memberships import Memberships
+    from camcast.population.spread import Interval
+    from camcast.reproduction.camcast import paper as camcast_paper
+    from camcast.reproduction.memberships.comparison import Memberships
     from camcast.reproduction.paper import Reproduction
     from camcast.reproduction.plan_folder import PlanFolder
-    from camcast.simulation.spread import Interval
 
 _WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
@@ -151,8 +151,8 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 
 def _print_memberships(found: Memberships) -> None:
-    from camcast.reproduction.memberships_results import COLUMNS
-    from camcast.reproduction.memberships_upkeep import UPKEEP
+    from camcast.reproduction.memberships.results import COLUMNS
+    from camcast.reproduction.memberships.upkeep import UPKEEP
 
     console = wide_console(_WIDTH)
     grid = Grid(title="The memberships side by side", title_justify="left", box=None)

@@ -11,17 +11,12 @@ import typer
 from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
-from camcast.experiment.communities import ScenarioError
-from camcast.experiment.output import dated_folder
-from camcast.experiment.scenario import (
-    Scenario,
-    chain,
-    communities_for,
-    find_scenario,
-)
-from camcast.experiment.workload import KINDS, Workload
-from camcast.parameters import Parameters
-from camcast.topics import Topic
+from camcast.runs.folder import dated_folder
+from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.live import Scenario, chain, communities_for, find_scenario
+from camcast.scenarios.workload import KINDS, Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
 
 MEMBERS: Final = 2  # chosen: of a community that only the workload names: publisher and receiver
 MEMBERS_MAX: Final = 10  # chosen: a newsgroup has hundreds of authors, this machine one rack

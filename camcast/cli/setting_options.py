@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from camcast.cli import options
-from camcast.simulation.setting import Setting, SettingError, chain
+from camcast.settings.setting import Setting, SettingError, chain
 
 Sizes = Annotated[
     str | None,

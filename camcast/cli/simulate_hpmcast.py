@@ -19,8 +19,8 @@ from camcast.cli.simulate_setting import shown
 from camcast.sweeps import JSON, Cell, ProgressBar, SweepError, sweep
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.hpmcast import HpmcastSpread
-    from camcast.simulation.hpmcast_setting import HpmcastSetting
+    from camcast.population.hpmcast import HpmcastSpread
+    from camcast.settings.tree import HpmcastSetting
 
 RUNS: Final = 100  # chosen: of Figure 7's setting, a reliability to ±0.0001 in a second
 CELL_PROCESSES: Final = 1_000_000  # chosen: processes in a cell of the sweep, about half a second
@@ -87,8 +87,8 @@ def hpmcast(
     docs/hpmcast.md.
     """
     with clear_failures(ValueError, SweepError, OSError), extras_named():
-        from camcast.simulation.hpmcast import join
-        from camcast.simulation.hpmcast_setting import HpmcastSetting
+        from camcast.population.hpmcast import join
+        from camcast.settings.tree import HpmcastSetting
 
         # what is wrong with the options is said here, and not by a worker
         for name, given in (("interested", interested), ("loss", loss), ("crash", crash)):
@@ -135,8 +135,8 @@ def hpmcast(
 
 def simulate_cell(given: Cell) -> JSON:
     """Simulate some runs; the task of the sweep."""
-    from camcast.simulation.hpmcast import simulate
-    from camcast.simulation.hpmcast_setting import HpmcastSetting
+    from camcast.population.hpmcast import simulate
+    from camcast.settings.tree import HpmcastSetting
 
     cell: dict[str, Any] = dict(given)
     first, runs, seed = (cell.pop(name) for name in ("first", "runs", "seed"))
@@ -144,7 +144,7 @@ def simulate_cell(given: Cell) -> JSON:
 
 
 def _model(setting: HpmcastSetting) -> dict[str, float | None]:
-    from camcast.models.hpmcast_prediction import predict
+    from camcast.models.hpmcast.prediction import predict
 
     return predict(setting).as_json()
 

@@ -19,8 +19,8 @@ from camcast.sweeps import JSON, Cell, ProgressBar, SweepError, sweep
 from camcast.workloads.edge_list import load_edges
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.graphs import Overlay
-    from camcast.simulation.percolation import Corpus
+    from camcast.population.graphs import Overlay
+    from camcast.population.percolation import Corpus
 
 NETWORKS: Final = 20  # [percolation 5.2]
 EVENTS: Final = 400  # [percolation 5.2]
@@ -75,7 +75,7 @@ def percolation(
     Example: camcast simulate percolation --degrees powerlaw:6,1 --sigma 0.1 --gamma 0.6
     """
     with clear_failures(ValueError, SweepError, OSError), extras_named():
-        from camcast.simulation.percolation import TTL_MAX, Gossip, corpus_of, join
+        from camcast.population.percolation import TTL_MAX, Gossip, corpus_of, join
 
         # what is wrong with the options is said here, and not by a worker
         _check_probability("--sigma", sigma)
@@ -110,7 +110,7 @@ def percolation(
 
 def overlay_of(degrees: str) -> Overlay:
     """Read --degrees; `ValueError` names what is wrong, with the line of a file."""
-    from camcast.simulation.graphs import GivenLinks, OverlayError, Poisson, PowerLaw
+    from camcast.population.graphs import GivenLinks, OverlayError, Poisson, PowerLaw
 
     kind, _, rest = degrees.partition(":")
     if kind == "file" and rest:
@@ -132,7 +132,7 @@ def overlay_of(degrees: str) -> Overlay:
 
 def simulate_cell(given: Cell) -> JSON:
     """Simulate one network; the task of the sweep."""
-    from camcast.simulation.percolation import Gossip, simulate
+    from camcast.population.percolation import Gossip, simulate
 
     cell: Mapping[str, Any] = given
     gossip = Gossip(sigma=cell["sigma"], gamma=cell["gamma"], ttl=cell["ttl"])
@@ -147,13 +147,13 @@ def _check_probability(option: str, given: float) -> None:
 
 def _model(overlay: Overlay, seed: int, sigma: float, gamma: float) -> dict[str, Any]:
     """Return what the model says, which knows of no TTL."""
-    from camcast.models.percolation import (
+    from camcast.models.percolation.reach import (
         coverage,
         degrees_of,
         mean_subscribers_of_the_paper,
         poisson_degrees,
     )
-    from camcast.simulation.graphs import Poisson
+    from camcast.population.graphs import Poisson
 
     if isinstance(overlay, Poisson):
         law = poisson_degrees(overlay.mean)

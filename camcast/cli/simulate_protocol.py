@@ -14,8 +14,8 @@ from camcast.cli.output import print_json, wide_console
 from camcast.sweeps import ProgressBar, sweep
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.event_spread import EventSpread
-    from camcast.simulation.setting import Setting
+    from camcast.population.event_spread import EventSpread
+    from camcast.settings.setting import Setting
 
 _TABLE_WIDTH: Final = 100  # chosen: a pipe has no width
 
@@ -36,8 +36,8 @@ def simulate_protocol(
     Raises `SweepError`, and as `find_compared` and its system do; but if only the model does not
     take the setting, that is said in its place.
     """
-    from camcast.simulation.event_simulators import SIMULATORS, cells, joined, simulate_cell
-    from camcast.simulation.setting import SettingError
+    from camcast.population.event_simulators import SIMULATORS, cells, joined, simulate_cell
+    from camcast.settings.setting import SettingError
 
     compared = find_compared(protocol)
     setting = compared.setting(protocol, chosen, given)

@@ -23,16 +23,16 @@ from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
 from camcast.cli.simulate_protocol import simulate_protocol
-from camcast.experiment.output import OutputFolder
 from camcast.experiment.table import summary_table
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.catalogue import find_protocol
+from camcast.runs.folder import OutputFolder
 from camcast.sweeps import ProgressBar, SweepError, sweep
-from camcast.trace import JsonLinesSink, Sink
+from camcast.vocabulary.trace import JsonLinesSink, Sink
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.simulation.setting import Setting
-    from camcast.simulation.spread import Interval, Spread
+    from camcast.population.spread import Interval, Spread
+    from camcast.settings.setting import Setting
 
 # chosen: of the paper's 1,110 processes, some seconds on two cores
 RUNS: Final = {"population": 1000, "chain": 1000, "virtual": 20}
@@ -209,8 +209,8 @@ def simulated(
     results: Path | None = None,
 ) -> Spread:
     """Simulate on several cores, with a bar on the terminal; raises `SweepError`."""
-    from camcast.simulation.simulators import cell, find_simulator, simulate_cell, spread_of
-    from camcast.simulation.spread import join
+    from camcast.population.simulators import cell, find_simulator, simulate_cell, spread_of
+    from camcast.population.spread import join
 
     find_simulator(simulator)(chosen, 0, seed, 0)  # what is wrong with the setting is said here
     size = max(1, min(CELL_RUNS_MAX, CELL_PROCESSES[simulator] // chosen.processes))
@@ -283,8 +283,8 @@ def _run_scenario(
     *,
     json: bool,
 ) -> None:
+    from camcast.scenarios.virtual_file import read_virtual_scenario
     from camcast.simulation.invariants import InvariantError
-    from camcast.simulation.scenario_file import read_virtual_scenario
     from camcast.simulation.scenario_run import run_scenario
 
     scenario = read_virtual_scenario(path)
@@ -333,5 +333,5 @@ def _trace_sink(folder: OutputFolder, form: TraceFormat) -> AbstractContextManag
     if form is TraceFormat.JSONL:
         return JsonLinesSink(path)
     with extras_named("spark"):
-        from camcast.pipeline.trace_parquet import ParquetSink
+        from camcast.pipeline.ingest.trace_parquet import ParquetSink
     return ParquetSink(path)

@@ -14,9 +14,9 @@ from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
-from camcast.interests import Interest, InterestError
+from camcast.interests.interest import Interest, InterestError
 from camcast.subscription import Lagged, Received
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
 _QUEUE_LENGTH: Final = 2**16

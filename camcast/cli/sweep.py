@@ -86,7 +86,7 @@ def sweep(
     """
     with clear_failures(ValueError, LookupError, RuntimeError, OSError):
         with extras_named("spark"):
-            from camcast.pipeline.sweep_dataset import write_sweep
+            from camcast.pipeline.spark.sweep_dataset import write_sweep
         with extras_named("sim"):
             from camcast.sweeps.grid import read_axis
             from camcast.sweeps.simulation_sweep import read_sweep
@@ -114,7 +114,7 @@ def _engine(
     if workers is not None:
         raise CommandError("--workers goes with --engine local; for Spark, give --master local[N]")
     settings = conf_of(conf)
-    from camcast.pipeline.sweep_on_spark import spark_engine
+    from camcast.pipeline.spark.sweep import spark_engine
 
     return spark_engine(master=master, conf=settings)
 

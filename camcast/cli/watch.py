@@ -62,8 +62,8 @@ def watch(
     with clear_failures(ValueError, RuntimeError, OSError):
         settings = conf_of(conf)
         with extras_named("spark"):
-            from camcast.pipeline.run_folder import read_run_folder
-            from camcast.pipeline.spark_session import open_spark
+            from camcast.pipeline.ingest.run_folder import read_run_folder
+            from camcast.pipeline.spark.session import open_spark
             from camcast.pipeline.watch import watch as follow
 
             read_run_folder(run)  # what is wrong with it is said before Spark starts

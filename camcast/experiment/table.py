@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from camcast.experiment.conductor import Outcome
-from camcast.experiment.summary import CommunitySummary, Summary
+from camcast.experiment.run import Outcome
+from camcast.runs.summary import CommunitySummary, Summary
 
 _COLUMNS = (
     "community",

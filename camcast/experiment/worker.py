@@ -29,10 +29,10 @@ from camcast import (
     Received,
     open_pipes,
 )
-from camcast.experiment import orders
+from camcast.experiment import worker_messages as orders
 from camcast.protocols.catalogue import find_protocol
-from camcast.streams import stream
-from camcast.topics import Topic
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate

@@ -54,9 +54,9 @@ from typing import Any, Final
 import zmq
 from attrs import Attribute, define, field, frozen, validators
 
-from camcast.addresses import AddressError, check_address
 from camcast.live.connections import Connections
-from camcast.wire import FRAME_BYTES_MAX
+from camcast.vocabulary.addresses import AddressError, check_address
+from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
 _log = logging.getLogger(__name__)
 

@@ -9,16 +9,16 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
-from camcast.events import Event, Receipt
-from camcast.identity import Contact, new_peer_id
-from camcast.interests import Interest
+from camcast.engine.node import Node, Settings
+from camcast.engine.participation import Participation
+from camcast.interests.interest import Interest
 from camcast.live.pipes import AddressInUse, BindError, InputPipe, OutputPipes
-from camcast.node import Node, Settings
-from camcast.outbox import Finding, Token
-from camcast.parameters import Parameters
-from camcast.participation import Participation
-from camcast.topics import GroupId, Topic
-from camcast.trace import Sink, Trace
+from camcast.vocabulary.events import Event, Receipt
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.outbox import Finding, Token
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.trace import Sink, Trace
 
 
 class Runner:

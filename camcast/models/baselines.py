@@ -1,8 +1,9 @@
 """What an event of a baseline comes to, with loss and crashes, without simulating it (000, 4.2).
 
-One group ((a), (b)) is a community that the event is published in, so `camcast.models.prediction`
-has it. Of its n processes n_1 are interested, at random: whoever is missed is one of them with
-probability n_1/n, so that all of them receive with the probability of all, to the power of n_1/n.
+One group ((a), (b)) is a community that the event is published in, so
+`camcast.models.camcast.prediction` has it. Of its n processes n_1 are interested, at random:
+whoever is missed is one of them with probability n_1/n, so that all of them receive with the
+probability of all, to the power of n_1/n.
 
 Two levels ((c)) are a mean field: f is the share of the living that have the event, p the
 probability that a copy takes effect, A = n (1 - crash). A process of a cluster that has it is
@@ -26,7 +27,7 @@ From this come, without loss, for large n,
 
 Where all use both tables, rounds are those of one group with the fan-out k1 + k2.
 
-How far from the simulation (tests/unit/test_baseline_models.py, groups of 200 to 1,000 in clusters
+How far from the simulation (tests/unit/models/test_baselines.py, groups of 200 to 1,000 in clusters
 of 20 to 50): reception within 0.006, reliability 0.025, rounds 0.4, counts of copies 0.6 %, if four
 copies a process or more take effect. Not to be used where fewer do, for clusters of a few processes
 of which many are dead, or where a cluster passes on hardly more than one copy: there the number of
@@ -42,12 +43,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from camcast.models.messages import Values
-from camcast.models.prediction import Prediction, predict
-from camcast.models.reliability import gossip_reliability
-from camcast.parameters import Parameters
-from camcast.simulation.baselines_setting import Baseline
-from camcast.simulation.setting import Community, Setting
+from camcast.models.camcast.messages import Values
+from camcast.models.camcast.prediction import Prediction, predict
+from camcast.models.camcast.reliability import gossip_reliability
+from camcast.settings.baselines import Baseline
+from camcast.settings.setting import Community, Setting
+from camcast.vocabulary.parameters import Parameters
 
 _STEPS: Final = 500  # chosen: the fixed point is within 1e-9 where a copy in two takes effect
 
@@ -64,7 +65,7 @@ def both_tables_reliability(c1: ArrayLike, c2: ArrayLike) -> Values:
 
 @frozen
 class BaselinePrediction:
-    """The measures of `camcast.simulation.baselines`, in the mean."""
+    """The measures of `camcast.population.baselines`, in the mean."""
 
     reception: float
     """The share of the living interested that have the event, the publisher included."""

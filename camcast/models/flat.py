@@ -6,7 +6,7 @@ takes the F of one sender for independent; of pmcast with F/(n - 1), the probabi
 chooses a given other, where Equation 6 prints more (`camcast.models.pmcast`). Of the dead the
 expected number is left out. After T rounds all forget the event.
 
-How far from the simulation (tests/unit/test_flat_model.py): exact but for the number of the dead,
+How far from the simulation (tests/unit/models/test_flat.py): exact but for the number of the dead,
 which varies; by Equation 2 reception is up to 0.03 too low, and copies 6 %.
 """
 
@@ -19,9 +19,9 @@ from attrs import frozen
 
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, round_transitions
 from camcast.models.rfpbcast import SIZE_MAX, Law, reach_probability, transitions
-from camcast.protocols.hpmcast_rounds import rounds
-from camcast.simulation.pmcast import FlatSetting
-from camcast.simulation.setting import SettingError
+from camcast.population.flat import FlatSetting
+from camcast.protocols.hpmcast.rounds import rounds
+from camcast.settings.setting import SettingError
 
 FlatProtocol = Literal["rfpbcast", "pmcast"]
 FLAT_PROTOCOLS: Final[tuple[FlatProtocol, ...]] = get_args(FlatProtocol)

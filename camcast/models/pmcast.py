@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from camcast.models.messages import Values, numbers
+from camcast.models.camcast.messages import Values, numbers
 from camcast.models.rfpbcast import Law, infected_law, pittel_rounds, reach_probability
 
 

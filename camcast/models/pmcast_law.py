@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from camcast.models.messages import numbers
+from camcast.models.camcast.messages import numbers
 from camcast.models.rfpbcast import Law
 
 SUSCEPTIBLE_MAX: Final = 200  # chosen: powers of 80 MB

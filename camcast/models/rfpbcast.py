@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from camcast.models.messages import Values, numbers
+from camcast.models.camcast.messages import Values, numbers
 
 Law = NDArray[np.float64]
 """Probabilities of the counts 0, 1, 2, …"""

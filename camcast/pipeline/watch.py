@@ -18,14 +18,14 @@ from attrs import define, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from camcast.experiment.output import SUMMARY_FILE
-from camcast.pipeline.condense import condensed
-from camcast.pipeline.ingest import RUNS_SCHEMA, Runs, judged, row_of
-from camcast.pipeline.local_table import local_table
-from camcast.pipeline.measures import measures
-from camcast.pipeline.records import COLUMNS, SCHEMA
-from camcast.pipeline.run_folder import NoTraceError, RunFolder, read_run_folder
-from camcast.pipeline.trace_tail import NAME, TraceTail, options
+from camcast.pipeline.ingest.condense import condensed
+from camcast.pipeline.ingest.local_table import local_table
+from camcast.pipeline.ingest.records import COLUMNS, SCHEMA
+from camcast.pipeline.ingest.run_folder import NoTraceError, RunFolder, read_run_folder
+from camcast.pipeline.ingest.runs import RUNS_SCHEMA, Runs, judged, row_of
+from camcast.pipeline.ingest.trace_tail import NAME, TraceTail, options
+from camcast.pipeline.measures.measures import measures
+from camcast.runs.folder import SUMMARY_FILE
 
 _LOOK_SECONDS: Final = 1  # chosen: how late the end of a run is noticed
 

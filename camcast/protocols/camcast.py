@@ -22,11 +22,11 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from camcast.events import Event
-from camcast.identity import PeerId
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import ROOT, Topic
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.protocol import Group, Protocol
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import ROOT, Topic
 
 
 class Camcast(Dissemination):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from camcast.doors import Backend, UnknownPlugError, build_options, find_backend
+from camcast.doors.membership import Backend
+from camcast.doors.options import build_options
+from camcast.doors.plugs import UnknownPlugError, find_backend
+from camcast.doors.protocol import Protocol
 from camcast.protocols.broadcast import Broadcast
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.protocols.hierarchical import Hierarchical
-from camcast.protocols.hpmcast import Hpmcast
+from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.protocols.multicast import Multicast
 from camcast.protocols.percolation import Percolation
 from camcast.protocols.pmcast import Pmcast
-from camcast.protocols.protocol import Protocol
 from camcast.protocols.rfpbcast import Rfpbcast
 
 PROTOCOLS: Final[Mapping[str, type[Protocol]]] = {

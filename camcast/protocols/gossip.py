@@ -7,9 +7,9 @@ the upward messages.
 
 from __future__ import annotations
 
-from camcast.events import Event
-from camcast.identity import PeerId
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import PeerId
 
 
 class Gossip(Dissemination):

@@ -18,12 +18,12 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.events import Event
-from camcast.identity import PeerId
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.gossip import Gossip
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import ROOT, Topic
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import ROOT, Topic
 
 _NAME: Final = "cluster"
 

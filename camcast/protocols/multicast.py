@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from camcast.identity import PeerId
+from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.gossip import Gossip
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import Topic
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
 
 
 @frozen

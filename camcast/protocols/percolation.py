@@ -19,13 +19,13 @@ from typing import Any, ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.events import Event
-from camcast.identity import Contact, PeerId
-from camcast.links import read_topic
-from camcast.messages import Decoder, Message
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import ROOT, Topic
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.protocol import Group, Protocol
+from camcast.engine.links import read_topic
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.topics import ROOT, Topic
 
 CACHE_MAX: Final = 1024  # chosen: neighbours whose subscriptions are known; views are far smaller
 TOPICS_MAX: Final = 256  # chosen: subscriptions of one neighbour that are believed

@@ -14,12 +14,12 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors import Backend
-from camcast.identity import PeerId
-from camcast.protocols.hpmcast import LevelWise, arranged
-from camcast.protocols.hpmcast_hierarchy import Hierarchy
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import ROOT, Topic
+from camcast.doors.membership import Backend
+from camcast.doors.protocol import Group, Protocol
+from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.spread import LevelWise, arranged
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import ROOT, Topic
 
 _FLAT: Final = Hierarchy(depth=1, redundancy=1)
 
@@ -40,7 +40,7 @@ class Pmcast(Protocol):
     """P. chosen: as hpmcast's"""
     constant: float = field(default=2.0, validator=validators.ge(0))
     """c + O(1) of Equation 9. chosen: as rfpbcast's; 40 of 100 processes miss 3.8 % of
-    the events without it (T = 8), and 0.5 % with it [camcast.simulation.pmcast, 4,000 runs]"""
+    the events without it (T = 8), and 0.5 % with it [camcast.population.flat, 4,000 runs]"""
 
     def adapt(self, backend: Backend) -> Backend:
         """Return the backend with one level."""

@@ -19,11 +19,11 @@ from typing import ClassVar, Final
 import msgspec
 from attrs import field, frozen, validators
 
-from camcast.events import Event, EventId
-from camcast.identity import PeerId
-from camcast.protocols.dissemination import Dissemination, Neighbourhood
-from camcast.protocols.protocol import Group, Protocol
-from camcast.topics import ROOT, Topic
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.protocol import Group, Protocol
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import ROOT, Topic
 
 BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; bounds what peers can fill (G5)
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from camcast.reproduction.claim import Claim
+from camcast.report.claim import Claim
 from camcast.reproduction.paper import Figure, P, Reproduce, by_one_sweep
 from camcast.sweeps import JSON, Cell
 from camcast.sweeps.sweep import Task

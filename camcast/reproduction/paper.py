@@ -9,8 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import attrs
 from attrs import frozen
 
-from camcast.reproduction.claim import Claim
-from camcast.reproduction.drawing import Drawing
+from camcast.report.claim import Claim
+from camcast.report.drawing import Drawing
 from camcast.sweeps import JSON, Cell, sweep
 from camcast.sweeps.sweep import Task
 

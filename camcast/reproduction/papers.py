@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from camcast.reproduction import (
-    camcast_paper,
-    camcast_plan,
-    figures,
-    hpmcast_figures,
-    hpmcast_page,
-    hpmcast_paper,
-    hpmcast_plan,
-    memberships,
-    memberships_figures,
-    memberships_page,
-    memberships_plan,
-    page,
-    percolation_figures,
-    percolation_page,
-    percolation_paper,
-    percolation_plan,
-)
+from camcast.reproduction.camcast import charts as figures
+from camcast.reproduction.camcast import page
+from camcast.reproduction.camcast import paper as camcast_paper
+from camcast.reproduction.camcast import plan as camcast_plan
+from camcast.reproduction.hpmcast import charts as hpmcast_figures
+from camcast.reproduction.hpmcast import page as hpmcast_page
+from camcast.reproduction.hpmcast import paper as hpmcast_paper
+from camcast.reproduction.hpmcast import plan as hpmcast_plan
+from camcast.reproduction.memberships import charts as memberships_figures
+from camcast.reproduction.memberships import comparison as memberships
+from camcast.reproduction.memberships import page as memberships_page
+from camcast.reproduction.memberships import plan as memberships_plan
 from camcast.reproduction.paper import Paper
+from camcast.reproduction.percolation import charts as percolation_figures
+from camcast.reproduction.percolation import page as percolation_page
+from camcast.reproduction.percolation import paper as percolation_paper
+from camcast.reproduction.percolation import plan as percolation_plan
 
 CAMCAST: Final = Paper(
     "camcast", camcast_plan.Plan, camcast_paper.reproduce, figures.draw, page.html

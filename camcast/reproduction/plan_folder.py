@@ -20,8 +20,8 @@ from typing import Any, Final, Generic
 import attrs
 import msgspec
 
+from camcast.report.folder import ResultsFolder, as_bytes
 from camcast.reproduction.paper import OnProgress, P, Paper, R
-from camcast.reproduction.results_folder import ResultsFolder, as_bytes
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"

@@ -16,16 +16,16 @@ from typing import Any, Final, cast
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors import find_backend
-from camcast.experiment.scenario import communities_for
-from camcast.experiment.workload import Workload
-from camcast.interests import Interest
-from camcast.parameters import Parameters
+from camcast.doors.plugs import find_backend
+from camcast.interests.interest import Interest
 from camcast.protocols.catalogue import PROTOCOLS
-from camcast.simulation.scenario import Links, VirtualScenario
+from camcast.scenarios.live import communities_for
+from camcast.scenarios.virtual import Links, VirtualScenario
+from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
 from camcast.sweeps import JSON, Cell, sweep
-from camcast.topics import ROOT, Topic
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
 
 TARGET: Final = 0.99  # chosen: what is missed can be counted, and repairs are not needed
 EVENTS: Final = 100  # chosen: minutes on two cores for all protocols

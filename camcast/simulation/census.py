@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from random import Random
 
-from camcast.doors import Discovery, DiscoveryContext
-from camcast.identity import Contact, PeerId
-from camcast.peers import PeerTable
-from camcast.topics import GroupId, Topic
+from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.topics import GroupId, Topic
 
 
 class Census:

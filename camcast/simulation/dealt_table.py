@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from camcast.doors import Backend, Membership, MembershipContext
-from camcast.identity import Contact
-from camcast.messages import Decoder, Message
-from camcast.peers import PeerTable
-from camcast.topics import Topic
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.topics import Topic
 
 
 @frozen

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from camcast.outbox import Send
-from camcast.wire import FRAME_BYTES_MAX, FRAME_HEADER
+from camcast.vocabulary.outbox import Send
+from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER
 
 _ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from camcast.events import EventId
-from camcast.identity import Contact, PeerId
-from camcast.outbox import Deliver
-from camcast.participation import Participation
+from camcast.engine.participation import Participation
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.topics import GroupId, Topic
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.topics import GroupId, Topic
 
 # [PROTOCOLS 2] "cap a view at 3(c+1) ln N"; other memberships keep fewer
 CAP_FACTOR: Final = 3

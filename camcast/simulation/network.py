@@ -26,14 +26,14 @@ from ipaddress import IPv4Address
 from typing import Final, TypeVar
 from zlib import crc32
 
-from camcast.identity import Contact, PeerId, new_peer_id
-from camcast.node import Node, Settings
-from camcast.outbox import Deliver, Finding, Token
+from camcast.engine.node import Node, Settings
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.weather import Climate, Weather
-from camcast.streams import stream
-from camcast.trace import Sink, Trace
+from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
+from camcast.vocabulary.outbox import Deliver, Finding, Token
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.trace import Sink, Trace
 
 T = TypeVar("T")
 

@@ -16,26 +16,26 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import frozen
 
-from camcast.doors import find_discovery
-from camcast.events import EventId
-from camcast.experiment.reading import Delivery, Member, Published, Reading
-from camcast.experiment.summary import Summary, quantile, summarise
-from camcast.identity import PeerId
-from camcast.interests import Interest, attributes_of
-from camcast.node import Node, Settings
-from camcast.outbox import Deliver
+from camcast.doors.plugs import find_discovery
+from camcast.engine.node import Node, Settings
+from camcast.interests.interest import Interest, attributes_of
 from camcast.protocols.catalogue import backend_for, find_protocol
+from camcast.runs.summary import Summary, quantile, summarise
+from camcast.runs.trace_reading import Delivery, Member, Published, Reading
+from camcast.scenarios.virtual import Churn, Crashes, Partition, VirtualScenario
 from camcast.simulation.census import Census
-from camcast.simulation.collector import collector_off
+from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.invariants import Invariants
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.scenario import Churn, Crashes, Partition, VirtualScenario
-from camcast.simulation.virtual_datagrams import DatagramNetwork
-from camcast.simulation.virtual_loop import VirtualLoop
+from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
+from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.simulation.weather import Cut
-from camcast.streams import stream
-from camcast.topics import ROOT, Topic
-from camcast.trace import Sink
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.trace import Sink
 from camcast.workloads import Publication
 from camcast.workloads.churn import Change
 

@@ -16,18 +16,18 @@ from typing import Final
 import attrs
 import numpy as np
 
-from camcast.doors import Discovery, DiscoveryContext
-from camcast.identity import Contact, new_peer_id
-from camcast.node import Settings
-from camcast.outbox import Deliver, Finding
-from camcast.simulation.collector import collector_off
+from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.engine.node import Settings
+from camcast.population.spread import Spread
+from camcast.settings.setting import Setting, SettingError
 from camcast.simulation.dealt_table import dealt_tables
+from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork, address_of
-from camcast.simulation.setting import Setting, SettingError
-from camcast.simulation.spread import Spread
 from camcast.simulation.weather import Climate, Constant
-from camcast.streams import stream
-from camcast.topics import Topic
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.outbox import Deliver, Finding
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 PROCESSES_MAX: Final = 20_000  # chosen: some 300 MB; the population simulator takes over
 _ROUND_SECONDS: Final = 1.0

@@ -1,6 +1,6 @@
 """Sweeps over the simulators: a TOML file and a grid become cells, and results become rows.
 
-The file is a scenario of the virtual network (`camcast.simulation.scenario_file`) or, if it has
+The file is a scenario of the virtual network (`camcast.scenarios.virtual_file`) or, if it has
 `sizes`, a setting of section 6.1.1 on any of the three simulators::
 
     simulator = "population"     # or "chain", "virtual"
@@ -24,12 +24,12 @@ from typing import Any, Final, Literal, cast
 import attrs
 from attrs import field, frozen
 
-from camcast.parameters import Parameters
-from camcast.simulation.scenario import VirtualScenario
-from camcast.simulation.setting import Setting, chain
+from camcast.scenarios.toml_file import TomlError, TomlFile
+from camcast.scenarios.virtual import VirtualScenario
+from camcast.settings.setting import Setting, chain
 from camcast.sweeps.grid import Axis, GridError, Point, overridden, points
 from camcast.sweeps.sweep import JSON, Cell
-from camcast.toml_file import TomlError, TomlFile
+from camcast.vocabulary.parameters import Parameters
 
 VIRTUAL: Final = "virtual"
 CAMCAST: Final = "camcast"  # the protocol of a setting
@@ -44,7 +44,7 @@ _APART: Final = ("name", "seed", "simulator")
 
 @frozen(kw_only=True)
 class SettingFile:
-    """A setting as a TOML file has it: a chain of communities (`camcast.simulation.setting`)."""
+    """A setting as a TOML file has it: a chain of communities (`camcast.settings.setting`)."""
 
     simulator: Literal["population", "chain", "virtual"] = "population"
     sizes: tuple[int, ...]
@@ -151,7 +151,7 @@ def simulate_sweep_cell(cell: Cell) -> JSON:
     """Compute a cell; its result is what `GridPoint.rows` reads."""
     given = cast(Any, cell)
     if "scenario" not in given:
-        from camcast.simulation.simulators import simulate_cell
+        from camcast.population.simulators import simulate_cell
 
         return simulate_cell(given)
 
@@ -194,7 +194,7 @@ def _load(
     """Load what else may be wrong: the files it names, and what the simulator takes."""
     parts = [content.get(name) for name in ("links", "workload", "churn", "communities")]
     if isinstance(checked, SettingFile):
-        from camcast.simulation.simulators import find_simulator
+        from camcast.population.simulators import find_simulator
 
         find_simulator(checked.simulator)(checked.setting(), 0, checked.seed, 0)
     elif (known := json.dumps(parts, default=str)) not in loaded:
@@ -226,7 +226,7 @@ def _point(
     repetitions: int,
 ) -> GridPoint:
     if isinstance(checked, SettingFile):
-        from camcast.simulation.simulators import cell
+        from camcast.population.simulators import cell
 
         setting = checked.setting()
         size = max(1, min(CELL_RUNS_MAX, CELL_PROCESSES[checked.simulator] // setting.processes))
@@ -257,7 +257,7 @@ def shown(value: Any) -> str:
 
 
 def _setting_rows(cell: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of each run (`camcast.simulation.spread`), none where there is none."""
+    """Yield the measures of each run (`camcast.population.spread`), none where there is none."""
     for run in range(cell["runs"]):
         repetition = cell["first_run"] + run
         for index in range(len(result["sizes"])):

@@ -61,7 +61,7 @@ def sweep(
 
     `workers` processes compute, by default one for each core this process may use; 1 is this
     process itself. A script that sweeps needs the usual ``if __name__ == "__main__":``. An
-    `engine` computes in their place (`camcast.pipeline.sweep_on_spark`).
+    `engine` computes in their place (`camcast.pipeline.spark.sweep`).
 
     Every finished cell goes to the file `results` at once, and cells that are there are not
     computed again: a sweep that was stopped or killed continues, and one with more cells

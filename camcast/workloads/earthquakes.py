@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 from camcast.workloads.csv_rows import Row, moment, number, or_none, read_rows, text
 from camcast.workloads.publication import Publication
 

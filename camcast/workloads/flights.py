@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 from camcast.workloads.csv_rows import Row, count, or_none, read_rows, text, whole
 from camcast.workloads.publication import Publication
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 
 
 def _check_time(_instance: object, _attribute: object, at_seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 from camcast.workloads.publication import Publication, opaque_payload
 
 

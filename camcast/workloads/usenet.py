@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from camcast.topics import Topic
+from camcast.vocabulary.topics import Topic
 from camcast.workloads.csv_rows import Row, count, moment, read_rows, text
 from camcast.workloads.publication import Publication, opaque_payload
 

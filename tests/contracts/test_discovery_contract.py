@@ -14,13 +14,13 @@ from statistics import median
 
 import pytest
 
-from camcast.doors import OVERLAY_GROUP, UnknownPlugError, find_discovery
-from camcast.outbox import Finding
+from camcast.doors.plugs import OVERLAY_GROUP, UnknownPlugError, find_discovery
 from camcast.simulation.network import address_of
-from camcast.simulation.virtual_watch import DeadlockError
+from camcast.simulation.virtual_asyncio.watch import DeadlockError
 from camcast.simulation.weather import Climate, LogNormal
-from camcast.topics import Topic
-from camcast.wire import MalformedError
+from camcast.vocabulary.outbox import Finding
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import MalformedError
 from tests.discovery_town import CENSUS, DEAD, GATEWAY, SEEK_SECONDS, TOPIC, Person, Town
 
 INSTALLED = sorted(entry.name for entry in entry_points(group=OVERLAY_GROUP))

@@ -13,17 +13,12 @@ from random import Random
 
 import pytest
 
-from camcast.doors import (
-    MEMBERSHIP_GROUP,
-    Membership,
-    MembershipContext,
-    UnknownPlugError,
-    find_backend,
-)
-from camcast.identity import Contact, new_peer_id
-from camcast.outbox import Outbox, Outlet
-from camcast.topics import Topic
-from camcast.wire import Kind, MalformedError, decode_control
+from camcast.doors.membership import Membership, MembershipContext
+from camcast.doors.plugs import MEMBERSHIP_GROUP, UnknownPlugError, find_backend
+from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import Kind, MalformedError, decode_control
 
 BACKENDS = sorted(entry.name for entry in entry_points(group=MEMBERSHIP_GROUP))
 TOPIC = Topic.parse(".contract")

@@ -18,19 +18,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plug_options import chosen
 
-from camcast import messages, wire
-from camcast.doors import OptionError, UnknownPlugError
-from camcast.events import Event, EventId
-from camcast.experiment.workload import Workload
-from camcast.identity import Contact, PeerId
-from camcast.node import Node
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import UnknownPlugError
+from camcast.engine.node import Node
 from camcast.protocols.catalogue import PROTOCOLS, find_protocol
-from camcast.protocols.hpmcast import Herald
+from camcast.protocols.hpmcast.spread import Herald
 from camcast.protocols.percolation import Subscriptions
-from camcast.simulation.scenario import Crashes, Links, VirtualScenario
+from camcast.scenarios.virtual import Crashes, Links, VirtualScenario
+from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import run_scenario
-from camcast.topics import ROOT, Topic
-from camcast.wire import FRAME_HEADER, Kind
+from camcast.vocabulary import messages, wire
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from tests.protocol_fleet import AB, A, Fleet, X
 
 INTERESTS = (ROOT,) * 2 + (A,) * 4 + (AB,) * 6 + (X,) * 4

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from camcast.links import ReqContact
-from camcast.node import Node
-from camcast.parameters import Parameters
-from camcast.topics import Topic
-from membership.scamp_messages import Echo, Heartbeat, Renew
+from camcast.engine.links import ReqContact
+from camcast.engine.node import Node
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from membership.scamp.messages import Echo, Heartbeat, Renew
 from overlays.gateways import Announce, Answer, Ask
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.memory_network import MemoryNetwork, name_of

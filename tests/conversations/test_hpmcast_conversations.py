@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from camcast import wire
-from camcast.identity import PeerId
-from camcast.protocols.hpmcast import Herald, LevelWise
+from camcast.protocols.hpmcast.spread import Herald, LevelWise
 from camcast.simulation.network import Process
-from camcast.topics import Topic
-from camcast.wire import Kind
-from membership.hpmcast_messages import DECODER, Gossip, Join, Key, LineNews, Update, View, Visit
+from camcast.vocabulary import wire
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import Kind
+from membership.hpmcast.messages import DECODER, Gossip, Join, Key, LineNews, Update, View, Visit
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.laws.hpmcast_world import World, views
 from tests.memory_network import name_of

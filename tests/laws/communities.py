@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from camcast.node import Node
-from camcast.parameters import Parameters
-from camcast.topics import Topic
-from membership.scamp import Scamp
+from camcast.engine.node import Node
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from membership.scamp.scamp import Scamp
 from tests.memory_network import MemoryNetwork
 
 TOPIC = Topic.parse(".community")

@@ -7,22 +7,22 @@ from functools import partial
 from itertools import product
 from random import Random
 
-from camcast.events import EventId
-from camcast.identity import PeerId
-from camcast.interests import Interest
-from camcast.node import Node, Settings
-from camcast.outbox import Deliver
+from camcast.engine.node import Node, Settings
+from camcast.interests.interest import Interest
 from camcast.protocols.catalogue import backend_for, find_protocol
-from camcast.protocols.hpmcast_address import Address, branch
-from camcast.protocols.hpmcast_coverage import accuracy_of, weakened
-from camcast.protocols.hpmcast_hierarchy import Hierarchy
-from camcast.protocols.hpmcast_view import Line, elect
+from camcast.protocols.hpmcast.address import Address, branch
+from camcast.protocols.hpmcast.coverage import accuracy_of, weakened
+from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.view import Line, elect
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Climate, Constant
-from camcast.streams import stream
-from camcast.topics import ROOT, Topic
-from membership.hpmcast import HpmcastMembership
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from membership.hpmcast.hpmcast import HpmcastMembership
 
 
 class World:

@@ -12,14 +12,14 @@ from statistics import mean
 
 import pytest
 
-from camcast.doors import find_backend
-from camcast.node import Settings
-from camcast.parameters import Parameters
+from camcast.doors.plugs import find_backend
+from camcast.engine.node import Settings
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Climate, Constant
-from camcast.streams import stream
-from camcast.topics import Topic
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 from membership.dht import CHECKS_MISSED, DhtOptions, DhtTable
 
 TOPIC = Topic.parse(".community")

@@ -16,13 +16,13 @@ from typing import ClassVar
 
 import pytest
 
-from camcast.doors import Discovery, DiscoveryContext
-from camcast.events import EventId
-from camcast.identity import Contact
-from camcast.node import Node, Settings
-from camcast.parameters import Parameters
+from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.engine.node import Node, Settings
 from camcast.simulation.dealt_table import dealt_tables
-from camcast.topics import ROOT, Topic
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
 from tests.laws.communities import TOPIC, grow
 from tests.memory_network import MemoryNetwork
 

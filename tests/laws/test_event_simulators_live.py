@@ -13,10 +13,10 @@ from statistics import fmean, stdev
 
 import pytest
 
-from camcast.simulation import hpmcast_addressed, percolation_scamp
-from camcast.simulation.event_spread import EventSpread
-from camcast.simulation.percolation_scamp_setting import ScampOverlay
-from membership.scamp import ScampOptions
+from camcast.population import hpmcast_addressed, percolation_scamp
+from camcast.population.event_spread import EventSpread
+from camcast.settings.scamp_graph import ScampOverlay
+from membership.scamp.scamp import ScampOptions
 from tests.laws.test_live_models import (
     STUDENT_99,
     addressed,
@@ -75,7 +75,7 @@ def test_percolation_is_that_of_nodes_on_scamp(
 ) -> None:
     """All measures, by 2 % besides: small overlays have so many neighbours more than the shipped.
 
-    Theirs know some by probes, which the simulator leaves out (`camcast.simulation.scamp_overlay`).
+    Theirs know some by probes, which the simulator leaves out (`camcast.population.scamp_overlay`).
     """
     c = ScampOptions().c
     setting = ScampOverlay(processes=n, interested=n_1, gamma=gamma, c=c, loss=loss, crash=crash)

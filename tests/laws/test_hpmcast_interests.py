@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from camcast.experiment.workload import Workload
-from camcast.interests import Interest
-from camcast.protocols.hpmcast_view import condense
+from camcast.interests.interest import Interest
+from camcast.population.flat import FlatSetting
+from camcast.population.flat import simulate as simulate_flat
+from camcast.protocols.hpmcast.view import condense
+from camcast.scenarios.virtual import VirtualScenario
+from camcast.scenarios.workload import Workload
 from camcast.simulation.network import Process
-from camcast.simulation.pmcast import FlatSetting
-from camcast.simulation.pmcast import simulate as simulate_flat
-from camcast.simulation.scenario import VirtualScenario
 from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
-from camcast.topics import ROOT, Topic
-from membership import hpmcast_tables
+from camcast.vocabulary.topics import ROOT, Topic
+from membership.hpmcast import tables as hpmcast_tables
 from tests.laws.hpmcast_world import World, views
 
 A = Topic.parse(".a")

@@ -1,6 +1,6 @@
 """hpmcast's views: what they come to after joins, leaves and crashes, and how events spread.
 
-What a view should be is computed from all processes at once (`camcast.protocols.hpmcast_view`);
+What a view should be is computed from all processes at once (`camcast.protocols.hpmcast.view`);
 the views of the real nodes must come to be exactly that, in the virtual network.
 """
 
@@ -16,16 +16,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.protocols.hpmcast_address import branch
+from camcast.population.flat import FlatSetting
+from camcast.population.flat import simulate as simulate_flat
+from camcast.population.hpmcast import simulate
+from camcast.protocols.hpmcast.address import branch
+from camcast.settings.tree import HpmcastSetting
 from camcast.simulation.census import Census
-from camcast.simulation.hpmcast import simulate
-from camcast.simulation.hpmcast_setting import HpmcastSetting
 from camcast.simulation.network import Process
-from camcast.simulation.pmcast import FlatSetting
-from camcast.simulation.pmcast import simulate as simulate_flat
-from camcast.streams import stream
-from camcast.topics import ROOT, Topic
-from membership import hpmcast_messages, hpmcast_reading
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from membership.hpmcast import budget as hpmcast_reading
+from membership.hpmcast import messages as hpmcast_messages
 from tests.laws.hpmcast_world import World, views
 
 HIERARCHIES: list[dict[str, Any]] = [

@@ -16,22 +16,22 @@ from statistics import fmean, stdev
 
 import pytest
 
-from camcast.identity import new_peer_id
-from camcast.models.hpmcast_addressed import predict_addressed
-from camcast.models.hpmcast_urns import known
-from camcast.models.percolation_scamp import predict_on_scamp
-from camcast.node import Node
-from camcast.protocols.hpmcast_address import Address
-from camcast.protocols.hpmcast_hierarchy import Hierarchy
-from camcast.protocols.hpmcast_rounds import Audience, LevelGossip, audience
-from camcast.protocols.hpmcast_view import Line, processes_of, tables
-from camcast.simulation.hpmcast_addressed_setting import AddressedSetting
-from camcast.simulation.percolation_scamp_setting import ScampOverlay
-from camcast.simulation.setting import SettingError
+from camcast.engine.node import Node
+from camcast.models.hpmcast.addressed import predict_addressed
+from camcast.models.hpmcast.urns import known
+from camcast.models.percolation.scamp_graph import predict_on_scamp
+from camcast.protocols.hpmcast.address import Address
+from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.rounds import Audience, LevelGossip, audience
+from camcast.protocols.hpmcast.view import Line, processes_of, tables
+from camcast.settings.addressed import AddressedSetting
+from camcast.settings.scamp_graph import ScampOverlay
+from camcast.settings.setting import SettingError
 from camcast.simulation.weather import Climate, Constant, Weather
-from camcast.streams import stream
-from membership.hpmcast_law import known_on_average
-from membership.scamp import ScampOptions
+from camcast.vocabulary.identity import new_peer_id
+from camcast.vocabulary.streams import stream
+from membership.hpmcast.law import known_on_average
+from membership.scamp.scamp import ScampOptions
 from tests.laws.test_protocol_laws import InStep
 from tests.protocol_fleet import A, Fleet, X
 

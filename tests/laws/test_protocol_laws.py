@@ -20,27 +20,27 @@ from random import Random
 import numpy as np
 import pytest
 
-from camcast.identity import PeerId, new_peer_id
+from camcast.doors.protocol import Protocol
+from camcast.engine.node import Settings
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
-from camcast.node import Settings
-from camcast.outbox import Deliver, Wake
-from camcast.parameters import Parameters
+from camcast.population.baselines import simulate
+from camcast.population.graphs import graph_of
+from camcast.population.percolation import Gossip, Percolation
 from camcast.protocols.catalogue import find_protocol
 from camcast.protocols.hierarchical import cluster_of
-from camcast.protocols.protocol import Protocol
-from camcast.simulation.baselines import simulate
-from camcast.simulation.baselines_setting import Baseline, baseline
+from camcast.settings.baselines import Baseline, baseline
+from camcast.settings.setting import Community, Setting
 from camcast.simulation.census import Census
 from camcast.simulation.dealt_table import dealt_tables
-from camcast.simulation.graphs import graph_of
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.percolation import Gossip, Percolation
-from camcast.simulation.setting import Community, Setting
 from camcast.simulation.weather import Climate, Constant
-from camcast.streams import stream
-from camcast.topics import ROOT, Topic
-from camcast.wire import Kind
+from camcast.vocabulary.identity import PeerId, new_peer_id
+from camcast.vocabulary.outbox import Deliver, Wake
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import Kind
 from tests.laws.test_dissemination_law import reached_distribution
 from tests.protocol_fleet import A, Fleet, X, join
 

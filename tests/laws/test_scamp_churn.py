@@ -13,12 +13,12 @@ from statistics import mean
 
 import pytest
 
-from camcast.identity import PeerId
-from camcast.node import Node
-from camcast.outbox import Token
+from camcast.engine.node import Node
 from camcast.simulation.network import Process, VirtualNetwork
-from membership.scamp import SLACK, ScampOptions
-from membership.size_estimate import SAMPLE
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Token
+from membership.scamp.scamp import SLACK, ScampOptions
+from membership.scamp.size_estimate import SAMPLE
 from tests.laws.communities import TOPIC, grow, scamp, strongly_connected, view_graph
 from tests.memory_network import MemoryNetwork
 

@@ -9,7 +9,7 @@ import pytest
 
 from camcast.simulation.network import VirtualNetwork
 from camcast.simulation.weather import Climate
-from membership.scamp import ScampOptions
+from membership.scamp.scamp import ScampOptions
 from tests.laws.communities import grow, strongly_connected, view_graph
 from tests.memory_network import MemoryNetwork
 

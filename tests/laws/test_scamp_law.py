@@ -15,10 +15,10 @@ from statistics import mean, stdev
 
 import pytest
 
-from camcast.identity import Contact
-from camcast.node import Node
-from camcast.outbox import Finding
-from membership import scamp as scamp_module
+from camcast.engine.node import Node
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.outbox import Finding
+from membership.scamp import scamp as scamp_module
 from tests.laws import scamp_twin
 from tests.laws.communities import (
     TOPIC,

@@ -17,7 +17,7 @@ by how many deviations, at the most:
 * count chain: a fan-out less by one 96; a target chosen twice 7; senders among their own targets
   11; upward copies all arrive 15; a p_sel larger by a tenth 7; the publisher is not counted
   among the alive 18; numbers of upward copies not conditional on those drawn before 12; a
-  variance without correlation (tests/simulation/test_count_chain.py).
+  variance without correlation (tests/unit/population/test_count_chain.py).
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ import pytest
 from attrs import frozen
 from numpy.typing import NDArray
 
-from camcast.parameters import Parameters
-from camcast.simulation import count_chain, population, static_network
-from camcast.simulation.setting import Community, Setting, chain
-from camcast.simulation.spread import Spread, join
+from camcast.population import camcast as population
+from camcast.population import count_chain
+from camcast.population.spread import Spread, join
+from camcast.settings.setting import Community, Setting, chain
+from camcast.simulation import static_network
+from camcast.vocabulary.parameters import Parameters
 from tests.laws.test_dissemination_law import reached_distribution
 
 EXPECTED = 8  # runs in a class: what is customary for chi-square is 5

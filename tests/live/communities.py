@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from camcast import Community, CommunityManager, Parameters, Received
-from membership.scamp import Scamp
+from membership.scamp.scamp import Scamp
 from tests.patience import eventually
 
 # Quick repairs, and nobody is suspected for being slow: what is dropped was told to leave.

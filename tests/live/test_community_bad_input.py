@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from camcast import CommunityManager, GatewayError, InsecureError, TopicError, UnknownPlugError
-from camcast.wire import FRAME_HEADER
+from camcast.vocabulary.wire import FRAME_HEADER
 from tests.live.communities import Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from camcast import Community, PayloadTooLargeError, Received, Topic
-from camcast.wire import PAYLOAD_BYTES_MAX
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 from tests.live.communities import Inbox, join_all, managers, state_of
 from tests.patience import eventually, live
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from camcast import Community, CommunityManager, Received, Subscription
-from camcast.doors import OptionError
-from camcast.experiment.conductor import Outcome, conduct
-from camcast.experiment.output import OutputFolder
+from camcast.doors.options import OptionError
 from camcast.experiment.progress import Progress
-from camcast.experiment.scenario import Scenario
-from camcast.experiment.workload import Workload
-from camcast.topics import Topic
-from membership.hpmcast import HpmcastMembership
+from camcast.experiment.run import Outcome, conduct
+from camcast.runs.folder import OutputFolder
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.topics import Topic
+from membership.hpmcast.hpmcast import HpmcastMembership
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
@@ -157,7 +157,7 @@ def test_a_wrong_option_is_named() -> None:
 def test_a_hundred_live_processes_of_which_a_fifth_is_killed(protocol: str, tmp_path: Path) -> None:
     """As the model says: with a = 10, l = 2, R = 3, F = 3 and a fifth dead in the views 99.0 % are
     reached, with a standard deviation of 2.9 % from one draw of the dead to the next
-    [camcast.simulation.hpmcast, 400 runs]; 0.9 is 3.1 of them below."""
+    [camcast.population.hpmcast, 400 runs]; 0.9 is 3.1 of them below."""
     scenario = _scenario(
         protocol, {NEWS: 10, SPORT: 30, REST: 60}, processes=10, kill=0.2, settle_seconds=30.0
     )

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from camcast import CommunityManager, Received, Subscription, blocking
-from camcast.interests import Interest, InterestError
+from camcast.interests.interest import Interest, InterestError
 from tests.patience import PATIENCE_SECONDS, live
 
 

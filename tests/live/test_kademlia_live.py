@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from camcast import CommunityManager
-from camcast.identity import Contact, PeerId
 from camcast.live.pipes import AddressInUse
 from camcast.live.runner import Runner
-from camcast.topics import Topic
-from overlays.kademlia import KademliaDiscovery
-from overlays.kademlia_overlay import Found, KademliaOverlay
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import Topic
+from overlays.kademlia.discovery import KademliaDiscovery
+from overlays.kademlia.overlay import Found, KademliaOverlay
 from tests.camcast_command import camcast
 from tests.patience import eventually, live
 

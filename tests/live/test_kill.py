@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from camcast.experiment.conductor import Outcome, conduct
-from camcast.experiment.output import OutputFolder
-from camcast.experiment.scenario import Scenario
-from camcast.experiment.workload import Workload
-from camcast.parameters import Parameters
-from camcast.topics import ROOT, Topic
+from camcast.experiment.run import Outcome, conduct
+from camcast.runs.folder import OutputFolder
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
 
 LOW = Topic.parse(".low")
 

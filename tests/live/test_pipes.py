@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import zmq
 
-from camcast.addresses import AddressError, is_loopback
 from camcast.live.connections import Connections
 from camcast.live.pipes import AddressInUse, BindError, OutputPipes, PipeLimits
+from camcast.vocabulary.addresses import AddressError, is_loopback
 from tests.live.communities import free_address
 from tests.patience import PATIENCE_SECONDS, eventually, live
 

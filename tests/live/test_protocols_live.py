@@ -20,15 +20,16 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast import Community, CommunityManager, Parameters, Received
-from camcast.models.percolation import coverage, poisson_degrees
+from camcast.models.percolation.reach import coverage, poisson_degrees
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
+from camcast.population import baselines
+from camcast.population import camcast as population
 from camcast.protocols.catalogue import PROTOCOLS
-from camcast.simulation import baselines, population
-from camcast.simulation.baselines_setting import baseline
-from camcast.simulation.setting import Community as Group
-from camcast.simulation.setting import Setting
-from camcast.topics import ROOT, Topic
+from camcast.settings.baselines import baseline
+from camcast.settings.setting import Community as Group
+from camcast.settings.setting import Setting
+from camcast.vocabulary.topics import ROOT, Topic
 from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from camcast.experiment.conductor import conduct
-from camcast.experiment.crew import ExperimentError
-from camcast.experiment.output import OutputError, OutputFolder
 from camcast.experiment.progress import Progress
-from camcast.experiment.reading import read_traces
-from camcast.experiment.scenario import Scenario, chain
-from camcast.experiment.summary import summarise
-from camcast.experiment.workload import Workload
-from camcast.parameters import Parameters
-from camcast.topics import Topic
+from camcast.experiment.run import conduct
+from camcast.experiment.workers import ExperimentError
+from camcast.runs.folder import OutputError, OutputFolder
+from camcast.runs.summary import summarise
+from camcast.runs.trace_reading import read_traces
+from camcast.scenarios.live import Scenario, chain
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CERTAIN = Parameters(c=5, g=20, a=3, z=3)

@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.models import crossover, latency, memory, messages, parasites, reliability
 from camcast.models.baselines import both_tables_reliability
-from camcast.parameters import Parameters
-from camcast.simulation import count_chain, population
-from camcast.simulation.baselines import BaselineSpread, simulate
-from camcast.simulation.baselines_setting import PROTOCOLS, Baseline, Protocol, baseline
-from camcast.simulation.setting import Setting, chain
+from camcast.models.camcast import crossover, latency, memory, messages, parasites, reliability
+from camcast.population import camcast as population
+from camcast.population import count_chain
+from camcast.population.baselines import BaselineSpread, simulate
+from camcast.settings.baselines import PROTOCOLS, Baseline, Protocol, baseline
+from camcast.settings.setting import Setting, chain
+from camcast.vocabulary.parameters import Parameters
 
 DEVIATIONS = 4.0
 TOPOLOGIES = {  # [CAMCAST Tables 1, 2]: the event's own community first, the root last

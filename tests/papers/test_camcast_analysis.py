@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from camcast.models import latency, memory, messages, reliability
-from camcast.models.prediction import predict
-from camcast.parameters import Parameters
-from camcast.simulation.population import simulate
-from camcast.simulation.setting import Setting, chain
-from camcast.simulation.spread import share_interval
+from camcast.models.camcast import latency, memory, messages, reliability
+from camcast.models.camcast.prediction import predict
+from camcast.population.camcast import simulate
+from camcast.population.spread import share_interval
+from camcast.settings.setting import Setting, chain
+from camcast.vocabulary.parameters import Parameters
 
 SIZES = (1000, 100, 10)  # [CAMCAST 6.1.1], the bottom first
 P_SEL = (0.005, 0.05, 0.5)  # g = 5

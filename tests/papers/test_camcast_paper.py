@@ -6,10 +6,10 @@ from math import ceil, log
 
 import pytest
 
-from camcast.events import EventId
-from camcast.node import Node
-from camcast.parameters import Parameters
-from camcast.topics import ROOT, Topic
+from camcast.engine.node import Node
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
 from tests.laws.communities import grow
 from tests.memory_network import MemoryNetwork
 

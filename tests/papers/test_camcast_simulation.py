@@ -17,19 +17,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.models.hpmcast import shortened_rounds
-from camcast.models.messages import gossip_messages
+from camcast.models.camcast.messages import gossip_messages
+from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
-from camcast.parameters import Parameters
-from camcast.reproduction.camcast_cells import BROADCAST, CAMCAST, PMCAST, cells
-from camcast.reproduction.camcast_hierarchy import expected_parasites, multicast
-from camcast.reproduction.camcast_paper import compute
-from camcast.reproduction.camcast_plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
-from camcast.reproduction.camcast_tables import PARASITES, ROUNDS
-from camcast.reproduction.parasites import copies_outside
-from camcast.simulation import population
-from camcast.simulation.setting import Setting, chain
-from camcast.simulation.spread import Spread
+from camcast.population import camcast as population
+from camcast.population.spread import Spread
+from camcast.reproduction.camcast.cells import BROADCAST, CAMCAST, PMCAST, cells
+from camcast.reproduction.camcast.paper import compute
+from camcast.reproduction.camcast.parasites import copies_outside
+from camcast.reproduction.camcast.plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
+from camcast.reproduction.camcast.pmcast_rows import expected_parasites, multicast
+from camcast.reproduction.camcast.tables import PARASITES, ROUNDS
+from camcast.settings.setting import Setting, chain
+from camcast.vocabulary.parameters import Parameters
 
 RUNS = 3000
 DEVIATIONS = 4.0

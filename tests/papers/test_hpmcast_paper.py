@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 from attrs import frozen
 
-from camcast.models.hpmcast import broadcast_rounds, shortened_rounds, total_rounds
-from camcast.models.hpmcast_depth import needed_rounds, needed_rounds_of_all
-from camcast.models.hpmcast_membership import (
+from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
+from camcast.models.hpmcast.equations import broadcast_rounds, shortened_rounds, total_rounds
+from camcast.models.hpmcast.membership import (
     average_informed,
     average_level,
     best_depth,
     interest_share,
     view_size,
 )
-from camcast.models.hpmcast_prediction import predict
+from camcast.models.hpmcast.prediction import predict
 from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds as exact_completion_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
-from camcast.protocols.hpmcast_address import Address, AddressSpace, branch, distance
-from camcast.protocols.hpmcast_rounds import rounds
-from camcast.protocols.hpmcast_view import Line, condense, elect, process_line, tables
-from camcast.simulation import pmcast
-from camcast.simulation.hpmcast import HpmcastSpread, simulate
-from camcast.simulation.hpmcast_setting import HpmcastSetting
-from camcast.simulation.pmcast import FlatSetting
-from camcast.simulation.spread import Interval
+from camcast.population import flat as pmcast
+from camcast.population.flat import FlatSetting
+from camcast.population.hpmcast import HpmcastSpread, simulate
+from camcast.population.spread import Interval
+from camcast.protocols.hpmcast.address import Address, AddressSpace, branch, distance
+from camcast.protocols.hpmcast.rounds import rounds
+from camcast.protocols.hpmcast.view import Line, condense, elect, process_line, tables
+from camcast.settings.tree import HpmcastSetting
 
 VERY_GOOD = 0.998  # Figure 8's axis begins at 0.9982
 
@@ -419,7 +419,7 @@ def test_6_2_figure_6_does_not_subtract() -> None:
 
 def test_6_3_1_the_view_shrinks_with_levels() -> None:
     """6.3.1: "m decreases as l increases, as long as l < log n". The best l is somewhat before
-    ln n (camcast.models.hpmcast_membership)."""
+    ln n (camcast.models.hpmcast.membership)."""
     n = 10_648.0
     views = [view_size(n ** (1 / depth), depth, 3) for depth in range(2, 9)]
     assert views == sorted(views, reverse=True)

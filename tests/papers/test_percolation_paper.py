@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from camcast.models.percolation import (
+from camcast.models.percolation.reach import (
     coverage,
     degrees_of,
     forwarding,
@@ -25,8 +25,8 @@ from camcast.models.percolation import (
     power_law_degrees,
     threshold,
 )
-from camcast.simulation.graphs import GivenLinks, Graph, Overlay, Poisson, PowerLaw
-from camcast.simulation.percolation import Corpus, Gossip, Percolation, join, simulate_network
+from camcast.population.graphs import GivenLinks, Graph, Overlay, Poisson, PowerLaw
+from camcast.population.percolation import Corpus, Gossip, Percolation, join, simulate_network
 
 NETWORKS = 20  # [percolation 5.2]
 EVENTS = 100  # of 400 [percolation 5.2], for speed

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.events import EventId
-from camcast.identity import PeerId
-from camcast.interests import Interest
+from camcast.interests.interest import Interest
 from camcast.subscription import Lagged, Overflow, Received, Subscription
-from camcast.topics import ROOT
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import ROOT
 
 TAKE = -1  # among the numbers of events that are put
 

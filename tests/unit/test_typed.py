@@ -6,8 +6,8 @@ import attrs
 import msgspec
 import pytest
 
-from camcast.topics import ROOT, Topic
 from camcast.typed import EventDecoder, TypedEventError, encode_event, super_topics_of, topic_of
+from camcast.vocabulary.topics import ROOT, Topic
 
 
 @attrs.frozen(slots=False)

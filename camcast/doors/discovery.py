@@ -1,0 +1,88 @@
+"""The door of discoveries: how strangers are found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar, Protocol
+
+from attrs import frozen
+
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.outbox import Finding, Outlet
+from camcast.vocabulary.topics import GroupId, Topic
+
+
+class KnownMembers(Protocol):
+    """What a node can say of a community from its own tables."""
+
+    def __call__(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return up to `wanted` members, itself included if it is one."""
+
+
+@frozen
+class DiscoveryContext:
+    """What a discovery is made with."""
+
+    me: Contact
+    rng: Random
+    outlet: Outlet
+    known: KnownMembers
+    gateways: Mapping[Topic, tuple[str, ...]]
+    """Configured first contacts, by topic; a topic's serve its subtopics too."""
+    answer: Callable[[Finding], None]
+    """Takes an answer at any time, from a discovery with a transport of its own; the others
+    answer through the outlet."""
+    remember: Path | None = None
+    """A file that keeps contacts from one run to the next; None: nothing is kept."""
+    port_required: bool = False
+    """Whether somebody chose the port of `me`, and may have told others: a discovery with a
+    transport of its own then listens at the port of that number, or does not `open`."""
+
+
+class Discovery(ABC):
+    """How strangers are found; one instance a process. Answers go to `outlet.found`.
+
+    A discovery that speaks through the node's own pipes sets `decoder` and overrides
+    `receive`. One that has a transport of its own needs neither; it overrides `open` and
+    `close`, and gives its answers to `DiscoveryContext.answer`.
+    """
+
+    decoder: ClassVar[Decoder[Any] | None] = None
+
+    async def open(self) -> None:  # noqa: B027  # most have nothing to open
+        """Begin to listen, before anything is announced or sought. Raises `OSError`."""
+
+    async def close(self) -> None:  # noqa: B027  # likewise
+        """End: no task, timer or socket of it is left behind."""
+
+    @property
+    def state(self) -> str:
+        """How it is, in a word for people: ``connected``, ``alone`` or ``degraded``."""
+        return "connected"
+
+    @abstractmethod
+    def announce(self, topic: Topic, now: float) -> None:
+        """Make this process findable as a member of a community, until `withdraw`."""
+
+    @abstractmethod
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """Stop being findable as a member."""
+
+    @abstractmethod
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """Look for members; the answer is a `Finding`, also when there are none."""
+
+    @abstractmethod
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer that was asked for through the outlet."""
+
+    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
+        """Take a message from another process's discovery."""
+        raise AssertionError("a discovery without a decoder receives nothing")
+
+
+DiscoveryFactory = Callable[[DiscoveryContext], Discovery]

@@ -1,0 +1,69 @@
+"""What a protocol is: which groups a subscriber is in, and how events spread in each.
+
+CAMCAST is one of the systems that this library runs; the others are those that the papers
+compare it with. All run on the same node, membership, wire format and drivers, so that a
+comparison is fair. A protocol is an attrs class whose fields are its options.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from attrs import frozen
+
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.membership import Backend
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
+
+
+@frozen
+class Group:
+    """A group of processes that a subscriber takes part in, with a membership of its own."""
+
+    topic: Topic
+    """Its name; CAMCAST's communities are named after the topic that they are interested in."""
+    dissemination: Callable[[Neighbourhood], Dissemination]
+    transit: bool = False
+    """Whether events only pass through, and are delivered in another group of this process."""
+
+
+class Protocol(ABC):
+    """A system for publish/subscribe; found by name in `camcast.protocols.catalogue`."""
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    """The paper and section."""
+    membership: ClassVar[str | None] = None
+    """The only backend that it works with, because its tables are part of it; None: any."""
+    linked: ClassVar[bool] = False
+    """Whether its groups are linked to those of super-topics (3.3)."""
+    one_table: ClassVar[bool] = True
+    """Whether a process keeps a table of one group only, which the membership's law is about."""
+    parasitic: ClassVar[bool] = False
+    """Whether events reach processes that are not interested: they are counted, and dropped
+    instead of delivered."""
+    selective: ClassVar[bool] = False
+    """Whether processes tell each other what they want of attributes, too, and events are sent by
+    that: one that they do not want is a parasite then. With others topics decide."""
+
+    def adapt(self, backend: Backend) -> Backend:
+        """Return a backend as this protocol needs it; most take it as it is."""
+        return backend
+
+    @abstractmethod
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the groups that a process interested in a topic is in, home first.
+
+        Its own events of that topic start in the first. `topics` are all that exist, as far
+        as this process has been told (`Settings.topics`).
+        """
+
+    @abstractmethod
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return how many processes the home of such a process has, on average.
+
+        `sizes` says how many processes are interested in each topic.
+        """

@@ -1,0 +1,1 @@
+"""The engine: one process of CAMCAST as a synchronous state machine."""

@@ -1,0 +1,399 @@
+"""The super-topic table: finding super-processes and keeping in touch (000, Figures 5 and 6).
+
+Theory of operation
+-------------------
+`SuperLinks` is one super-topic table of one community in one process; a topic with several
+super-topics has one for each (3.6). It lives through two tasks of the paper:
+
+*Search* (FIND_SUPER_CONTACT, Figure 5). While no process of super(t) is known, the scope of
+the search starts at super(t) and widens by one ancestor a timeout, never to the root at once.
+Each step asks the discovery, which is the paper's "contact known", and sends REQ_CONTACT to
+some neighbours, who answer from their own tables or pass it on while its TTL lasts, once per
+process (`SearchRelay`). An answer for a farther ancestor is used, and the search goes on for
+the nearer levels only, at a growing pause; an answer for super(t) ends it.
+
+*Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process pings
+its super-processes; those that do not answer in time have failed. With τ or fewer alive it
+asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
+table without a live entry starts a search. Who failed stays on a list for some periods and is
+not taken back from others' tables, which would pass the dead around for ever; an answer of its
+own clears it.
+
+What is learned is pushed once to a few members of the own community, who merge it. MERGE
+keeps live entries, replaces failed ones, prefers nearer ancestors and keeps the size z.
+
+Readings (PROTOCOLS 1): line 22 of Figure 5 writes t for super(t), line 31 must compare with
+super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from random import Random
+from typing import Final
+
+from attrs import define
+
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.outbox import Outlet
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import GroupId, Topic, TopicError
+from camcast.vocabulary.wire import MalformedError
+
+CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks for more (G5)
+SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
+SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
+SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
+FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
+FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
+PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
+
+
+class ReqContact(Message, tag=1, frozen=True):
+    """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
+
+    search: bytes
+    topics: tuple[str, ...]
+    ttl: int
+
+
+class AnsContact(Message, tag=2, frozen=True):
+    """ANS_CONTACT: some members of `topic`."""
+
+    topic: str
+    contacts: tuple[Contact, ...]
+
+
+class NewProcess(Message, tag=3, frozen=True):
+    """NEW_PROCESS to a super-process: give me members of your community `topic`."""
+
+    topic: str
+    wanted: int
+
+
+class SuperProcesses(Message, tag=4, frozen=True):
+    """NEW_PROCESS back, and the push to one's own community: members of `topic`."""
+
+    topic: str
+    contacts: tuple[Contact, ...]
+    pushed: bool
+
+
+class Ping(Message, tag=5, frozen=True):
+    """CHECK: say whether you are alive and still in `topic`."""
+
+    topic: str
+
+
+class Pong(Message, tag=6, frozen=True):
+    """The answer to `Ping`."""
+
+    topic: str
+
+
+class Gone(Message, tag=7, frozen=True):
+    """I am not in `topic` (any more): do not send me its events."""
+
+    topic: str
+
+
+DECODER: Final[Decoder[Message]] = Decoder(
+    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
+)
+
+
+def read_topic(name: str) -> Topic:
+    """Read a topic that a peer sent; `MalformedError` if it does not follow the grammar."""
+    try:
+        return Topic.parse(name)
+    except TopicError as error:
+        raise MalformedError(str(error)) from error
+
+
+@define
+class _Entry:
+    contact: Contact
+    topic: Topic
+    answered: bool = True
+    failed: bool = False
+
+
+class SuperLinks:
+    """One super-topic table, searched and kept up; see the module's theory of operation."""
+
+    def __init__(
+        self,
+        me: Contact,
+        super_topic: Topic,
+        parameters: Parameters,
+        outlet: Outlet,
+        rng: Random,
+        peers: Callable[[int], list[Contact]],
+        size: Callable[[], float],
+        neighbours: Callable[[int], list[Contact]],
+    ) -> None:
+        """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows."""
+        self.super_topic = super_topic
+        self._me = me
+        self._parameters = parameters
+        self._outlet = outlet
+        self._rng = rng
+        self._peers = peers
+        self._size = size
+        self._neighbours = neighbours
+        self._table: dict[PeerId, _Entry] = {}
+        self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
+        self._scope: list[Topic] = []
+        self._pause = parameters.search_seconds
+        self._search_number = 0
+        self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
+
+    # -- what others read ----------------------------------------------------------------
+
+    def nearest(self) -> tuple[Topic, Sequence[Contact]]:
+        """Return the nearest ancestor with live contacts, and those contacts."""
+        return self._nearest
+
+    def known(self, topic: Topic) -> list[Contact]:
+        """Return the live contacts of exactly this topic."""
+        return [e.contact for e in self._table.values() if e.topic == topic and not e.failed]
+
+    @property
+    def searching(self) -> bool:
+        """Whether a search for nearer super-processes is going on."""
+        return bool(self._scope)
+
+    # -- inputs --------------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """Begin to search and to keep up the table."""
+        self._start_search()
+        self._outlet.wake(self._check_pause(), "check")
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer: a step of the search, a check, or the verdict on a check."""
+        match name:
+            case ("search", number) if number == self._search_number and self._scope:
+                self._widen()
+                self._ask()
+            case ("check",):
+                self._check()
+                self._outlet.wake(self._check_pause(), "check")
+            case ("verdict",):
+                self._verdict(now)
+
+    def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
+        """Take the discovery's answer for `topic`; only what is in the scope is of use."""
+        if topic in self._scope and self._merge(topic, contacts, now):
+            self._settle(topic)
+            self._push(topic)
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """Take an answer of a super-process or a push of a peer."""
+        match message:
+            case AnsContact(topic=name, contacts=contacts):
+                self.contacts_found(read_topic(name), contacts[:CONTACTS_MAX], now)
+            case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
+                topic = read_topic(name)
+                if topic.includes(self.super_topic) and self._merge(
+                    topic, contacts[:CONTACTS_MAX], now, refresh=not pushed
+                ):
+                    self._settle(topic)
+                    if not pushed:
+                        self._push(topic)
+            case Pong():
+                self._failed.pop(source.peer, None)
+                if (entry := self._table.get(source.peer)) is not None:
+                    entry.answered = True
+                    if entry.failed:
+                        entry.failed = False
+                        self._renew_nearest()
+            case Gone(topic=name):
+                entry = self._table.get(source.peer)
+                if entry is not None and entry.topic.name == name:
+                    self.suspect(source.peer, now)
+
+    def suspect(self, peer: PeerId, now: float) -> None:
+        """Forget a super-process that is gone."""
+        if self._table.pop(peer, None) is not None:
+            self._fail(peer, now)
+            self._renew_nearest()
+            self._search_if_wanting()
+
+    # -- search: Figure 5 ----------------------------------------------------------------
+
+    def _start_search(self) -> None:
+        if not self._scope:
+            self._scope = [self.super_topic]
+            self._pause = self._parameters.search_seconds
+            self._ask()
+
+    def _search_if_wanting(self) -> None:
+        """Search unless a live process of super(t) itself is known."""
+        topic, contacts = self._nearest
+        if not contacts or topic != self.super_topic:
+            self._start_search()
+
+    def _widen(self) -> None:
+        """Add the next ancestor, unless one at least as near is known already (line 24)."""
+        wider = self._scope[-1].super_topic
+        topic, contacts = self._nearest
+        if wider is not None and (not contacts or wider.level > topic.level):
+            self._scope.append(wider)
+        else:
+            self._pause = min(2 * self._pause, self._parameters.search_seconds_max)
+
+    def _ask(self) -> None:
+        for topic in self._scope:
+            self._outlet.seek(topic, self._parameters.z)
+        request = ReqContact(
+            self._rng.randbytes(SEARCH_BYTES),
+            tuple(topic.name for topic in self._scope),
+            self._parameters.search_ttl,
+        )
+        self._outlet.send(self._neighbours(self._parameters.search_neighbours), request)
+        self._search_number += 1
+        self._outlet.wake(self._pause, "search", self._search_number)
+
+    def _settle(self, found: Topic) -> None:
+        """Shrink the scope to what is still nearer than `found` (lines 31 to 35)."""
+        self._scope = [topic for topic in self._scope if not topic.includes(found)]
+
+    # -- upkeep: Figure 6 ----------------------------------------------------------------
+
+    def _check_pause(self) -> float:
+        # Jittered, so that a community that started together does not check together.
+        return self._parameters.check_seconds * (0.5 + self._rng.random())
+
+    def _check(self) -> None:
+        self._search_if_wanting()
+        if self._table and self._rng.random() < self._parameters.selection_probability(
+            self._size()
+        ):
+            for entry in self._table.values():
+                entry.answered = False
+                self._outlet.send([entry.contact], Ping(entry.topic.name))
+            self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
+
+    def _verdict(self, now: float) -> None:
+        for entry in self._table.values():
+            entry.failed = not entry.answered
+            if entry.failed:
+                self._fail(entry.contact.peer, now)
+        alive = [entry for entry in self._table.values() if not entry.failed]
+        self._renew_nearest()
+        if not alive:
+            self._table.clear()
+        self._search_if_wanting()
+        if alive and (
+            len(alive) <= self._parameters.tau
+            or self._rng.random() < self._parameters.refresh_probability
+        ):
+            for entry in alive:
+                request = NewProcess(entry.topic.name, self._parameters.z)
+                self._outlet.send([entry.contact], request)
+
+    def _fail(self, peer: PeerId, now: float) -> None:
+        self._failed.pop(peer, None)
+        if len(self._failed) >= FAILED_MAX:
+            del self._failed[next(iter(self._failed))]
+        self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
+
+    def _push(self, topic: Topic) -> None:
+        message = SuperProcesses(topic.name, tuple(self.known(topic)), pushed=True)
+        self._outlet.send(self._peers(PUSH_PEERS), message)
+
+    # -- MERGE ---------------------------------------------------------------------------
+
+    def _merge(
+        self, topic: Topic, contacts: Iterable[Contact], now: float, *, refresh: bool = False
+    ) -> bool:
+        """Merge fresh contacts of `topic`; say whether the table changed."""
+        changed = False
+        for contact in contacts:
+            if contact.peer == self._me.peer or not contact.peer:
+                continue
+            if self._failed.get(contact.peer, now) > now:
+                continue
+            entry = self._table.get(contact.peer)
+            if entry is not None:
+                if topic.level > entry.topic.level or entry.failed:
+                    entry.topic, entry.contact = topic, contact
+                    entry.failed, entry.answered = False, True
+                    changed = True
+                continue
+            if len(self._table) >= self._parameters.z:
+                worse = self._replaceable(topic, refresh)
+                if worse is None:
+                    continue
+                refresh = refresh and worse.failed  # at most one live entry makes room
+                del self._table[worse.contact.peer]
+            self._table[contact.peer] = _Entry(contact, topic)
+            changed = True
+        if changed:
+            self._renew_nearest()
+        return changed
+
+    def _replaceable(self, topic: Topic, refresh: bool) -> _Entry | None:
+        """Choose the entry that makes room: a failed one, a farther one, or a random one."""
+        entries = list(self._table.values())
+        for entry in entries:
+            if entry.failed:
+                return entry
+        farthest = min(entries, key=lambda entry: entry.topic.level)
+        if farthest.topic.level < topic.level:
+            return farthest
+        if refresh and farthest.topic.level == topic.level:
+            return entries[int(self._rng.random() * len(entries))]
+        return None
+
+    def _renew_nearest(self) -> None:
+        alive = [entry for entry in self._table.values() if not entry.failed]
+        topic = max((entry.topic for entry in alive), key=lambda t: t.level, default=None)
+        self._nearest = (
+            (self.super_topic, [])
+            if topic is None
+            else (topic, [entry.contact for entry in alive if entry.topic == topic])
+        )
+
+
+class SearchRelay:
+    """Answers other processes' searches, or passes them on (Figure 5, lines 4 to 13)."""
+
+    def __init__(
+        self,
+        known: Callable[[GroupId, int], list[Contact]],
+        neighbours: Callable[[int], list[Contact]],
+        outlet: Callable[[GroupId], Outlet],
+        parameters: Parameters,
+    ) -> None:
+        self._known = known
+        self._neighbours = neighbours
+        self._outlet = outlet
+        self._parameters = parameters
+        self._searches: dict[bytes, None] = {}  # ordered: the oldest is forgotten first
+
+    def receive(self, origin: Contact, group: GroupId, message: ReqContact) -> None:
+        """Take a search that `origin` sends for its community `group`."""
+        search = message.search[:SEARCH_BYTES]
+        if search in self._searches:
+            return
+        if len(self._searches) >= SEARCHES_REMEMBERED:
+            del self._searches[next(iter(self._searches))]
+        self._searches[search] = None
+        for name in message.topics[:SCOPE_MAX]:
+            known = self._known(read_topic(name).group, self._parameters.z)
+            contacts = tuple(c for c in known if c.peer != origin.peer)
+            if contacts:
+                self._outlet(group).send([origin], AnsContact(name, contacts))
+                return
+        ttl = min(message.ttl, self._parameters.search_ttl) - 1
+        if ttl > 0:
+            onward = [
+                contact
+                for contact in self._neighbours(self._parameters.search_neighbours + 1)
+                if contact.peer != origin.peer
+            ][: self._parameters.search_neighbours]
+            passed_on = ReqContact(search, message.topics[:SCOPE_MAX], ttl)
+            self._outlet(group).send(onward, passed_on, reply_to=origin)

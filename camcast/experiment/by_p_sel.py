@@ -1,0 +1,43 @@
+"""One run in which the events have different p_sel, read as if it were a run for each.
+
+Starting a hundred nodes takes longer than publishing, and a process that forwards an event takes
+the p_sel that its publisher gave it (`Community.publish`). So all values are measured among the
+same nodes, with the same tables, in the same seconds.
+"""
+
+from __future__ import annotations
+
+from camcast.runs.folder import OutputFolder
+from camcast.runs.trace_reading import Reading, records_of, take
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.schedule import Plan, due
+
+
+def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]:
+    """Read the traces of a run without kills, by the scenario's `upward_probabilities`.
+
+    What is no event's (who is a member, who is in whose table) is in every reading. A trace
+    does not name the p_sel, but a worker publishes in the order that it is told to.
+    """
+    plan = Plan.of(scenario)
+    whole = Reading()
+    records = {
+        worker: list(records_of(folder.trace(worker), whole))
+        for worker in range(scenario.processes)
+    }
+    p_sel: dict[str, float] = {}
+    for worker, its_records in records.items():
+        published = [record.event for record in its_records if record.kind == "publish"]
+        told = [event for event in due(plan) if plan.worker(event.node) == worker]
+        for event, order in zip(published, told, strict=True):
+            assert order.upward_probability is not None
+            p_sel[event] = order.upward_probability
+    apart = {
+        value: Reading(members=whole.members, table_changes=whole.table_changes)
+        for value in scenario.upward_probabilities
+    }
+    for its_records in records.values():
+        for record in its_records:
+            take(record, apart[p_sel[record.event]] if record.event else whole)
+    whole.table_changes.sort(key=lambda change: change[0])
+    return apart

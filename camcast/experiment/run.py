@@ -1,0 +1,373 @@
+"""The conductor: carries an experiment out, phase by phase, with a crew of workers.
+
+start → join (in waves that double each community) → settle → publish (and kill, in the
+middle) → quiet → leave politely → summary. SIGINT and SIGTERM end any phase early: what is
+there by then is left politely and summarised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+import attrs
+from attrs import define, field, frozen
+
+from camcast import CommunityManager, JsonLinesSink
+from camcast.experiment import worker_messages as orders
+from camcast.experiment.progress import Progress
+from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
+from camcast.experiment.workers import Crew, Crewman, ExperimentError, Interrupted, total
+from camcast.runs.folder import OutputFolder
+from camcast.runs.summary import Summary, as_json, summarise, views_over_time
+from camcast.runs.trace_reading import read_traces
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.schedule import Due, Plan, due, middle
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import Trace
+
+START_SECONDS: Final = 30.0  # chosen: 64 interpreters on two busy cores
+LEAD_SECONDS: Final = 0.3  # chosen: every worker has its orders before the first event is due
+QUIET_SECONDS: Final = 0.5  # chosen: hundred times the latency on one machine
+QUIET_SECONDS_MAX: Final = 20.0  # chosen: bounds the wait for the quiet
+INTERRUPTED_QUIET_SECONDS: Final = 1.0  # chosen: who presses Ctrl-C waits no longer
+TABLES_SECONDS: Final = 8.0
+"""After a kill, when the tables should have dropped the dead. chosen: SCAMP gives an arc up
+after 5 heartbeats of 1 s and puts tables right in the following ones."""
+VIEWS_AT_SECONDS: Final = (1.0, 5.0, 10.0)  # chosen: before, while and after the dead are dropped
+
+
+@frozen
+class Outcome:
+    """What came of an experiment; `kill` and `newcomers` only when processes were killed."""
+
+    summary: Summary
+    interrupted: bool
+    timings: dict[str, float]
+    """Seconds by phase."""
+    subscribers_got: int
+    """Events that reached a subscription's callback, publishers' own included."""
+    counters: dict[str, int]
+    """Sums of the `NodeCounters` of all nodes that left politely."""
+    kill: dict[str, object] | None
+
+    @property
+    def parasites(self) -> int:
+        """Parasite copies: what the traces and what the nodes' own counters say, at worst."""
+        return max(self.summary.parasites, self.counters.get("parasites", 0))
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything as one JSON object, with the list `communities`."""
+        return as_json(self.summary) | {
+            "parasites": self.parasites,
+            "interrupted": self.interrupted,
+            "seconds": self.timings,
+            "subscribers_got": self.subscribers_got,
+            "counters": self.counters,
+            "kill": self.kill,
+        }
+
+
+async def conduct(
+    scenario: Scenario, folder: OutputFolder, show: Callable[[Progress], None]
+) -> Outcome:
+    """Carry a scenario out; traces, scenario and summary go to the folder.
+
+    Raises `ExperimentError` when a worker fails or nodes cannot join, and what the scenario
+    says of its workload. No worker outlives the call.
+    """
+    plan = Plan.of(scenario)
+    events = due(plan)
+    folder.write_scenario(scenario, "live")
+    conductor = _Conductor(plan, events, folder, show)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, conductor.crew.interrupt)
+    try:
+        return await conductor.run()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+@define(eq=False)
+class _Conductor:
+    plan: Plan
+    events: Sequence[Due]
+    folder: OutputFolder
+    show: Callable[[Progress], None]
+    crew: Crew = field(factory=Crew)
+    phase: str = ""
+    timings: dict[str, float] = field(factory=dict)
+    peers: dict[int, str] = field(factory=dict)
+    killed_at: float | None = None
+    newcomers: dict[int, tuple[float, Crewman]] = field(factory=dict)
+    """By node: when it was told to join, and where."""
+
+    async def run(self) -> Outcome:
+        interrupted = False
+        scenario = self.plan.scenario
+        raise_descriptor_limit()
+        loop = asyncio.get_running_loop()
+        teller = loop.create_task(self._tell())
+        with JsonLinesSink(self.folder.trace("conductor")) as crashes:
+            try:
+                async with CommunityManager(
+                    scenario.membership,
+                    options=scenario.options,
+                    protocol=scenario.protocol,
+                    protocol_options=scenario.protocol_options,
+                    parameters=scenario.parameters,
+                    rng=stream(scenario.seed, "protocol", "gateway"),
+                ) as gateway:
+                    try:
+                        await self._start(gateway.address)
+                        await self._join()
+                        await self._settle()
+                        await self._publish(crashes)
+                        await self._quiet(QUIET_SECONDS_MAX)
+                    except Interrupted:
+                        interrupted = True
+                        self.crew.forgive()
+                        await self._hush()
+                    with self._phase("leaving"):
+                        await self.crew.dismiss()
+            finally:
+                teller.cancel()
+                await self.crew.dismiss()
+        return self._outcome(interrupted)
+
+    # -- phases ------------------------------------------------------------------------------
+
+    async def _start(self, gateway: str) -> None:
+        scenario = self.plan.scenario
+        with self._phase("starting processes"):
+            for number in range(scenario.processes):
+                member = await self.crew.start(number, self.folder.log(number))
+                member.tell(
+                    orders.SetUp(
+                        worker=number,
+                        nodes=self.plan.nodes_of(number),
+                        communities={t.name: n for t, n in scenario.communities.items()},
+                        gateway=gateway,
+                        trace=str(self.folder.trace(number)),
+                        protocol=scenario.protocol,
+                        protocol_options=dict(scenario.protocol_options),
+                        membership=scenario.membership,
+                        options=dict(scenario.options),
+                        parameters=attrs.asdict(scenario.parameters),
+                        seed=scenario.seed,
+                        join_seconds=scenario.join_seconds,
+                    )
+                )
+            if not await self.crew.until(self._all_ready, START_SECONDS):
+                raise ExperimentError(f"not all processes have started within {START_SECONDS} s")
+        for member in self.crew.members:
+            self.peers.update(member.peers)
+
+    def _all_ready(self) -> bool:
+        return sum(len(member.peers) for member in self.crew.members) == len(self.plan.topics)
+
+    async def _join(self) -> None:
+        with self._phase("joining"):
+            present = 0
+            for wave in self.plan.waves():
+                present += len(wave)
+                for member in self.crew.members:
+                    mine = {
+                        node: self.plan.topics[node].name
+                        for node in wave
+                        if self.plan.worker(node) == member.number
+                    }
+                    if mine:
+                        member.tell(orders.Join(mine))
+                if not await self.crew.until(
+                    partial(self._have_joined, present), self.plan.scenario.join_seconds
+                ):
+                    raise ExperimentError(
+                        f"only {self._joined()} of {present} nodes have joined within"
+                        f" {self.plan.scenario.join_seconds:g} s"
+                    )
+
+    def _have_joined(self, nodes: int) -> bool:
+        return self._joined() >= nodes
+
+    def _joined(self) -> int:
+        return sum(len(member.join_seconds) for member in self.crew.members)
+
+    async def _settle(self) -> None:
+        """Wait until the tables are as they should be; who never gets there is no obstacle."""
+        with self._phase("settling tables"):
+            await self.crew.until(
+                lambda: total(self.crew.alive, lambda s: s.settled) >= len(self.plan.topics),
+                self.plan.scenario.settle_seconds,
+            )
+            await self.crew.pause(self.plan.scenario.rest_seconds)
+            for member in self.crew.members:
+                member.tell(orders.Freeze())
+            gc.freeze()
+
+    async def _publish(self, crashes: JsonLinesSink) -> None:
+        loop = asyncio.get_running_loop()
+        with self._phase("publishing"):
+            start = loop.time() + LEAD_SECONDS
+            for member in self.crew.members:
+                member.tell(
+                    orders.Publish(
+                        [
+                            orders.Publication(
+                                start + event.at,
+                                event.node,
+                                event.payload,
+                                event.upward_probability,
+                            )
+                            for event in self.events
+                            if self.plan.worker(event.node) == member.number
+                        ]
+                    )
+                )
+            self.phase = f"publishing for {self.events[-1].at if self.events else 0:.0f} s"
+            if self.plan.victims:
+                await self._kill(start + middle([event.at for event in self.events]), crashes)
+            await self.crew.until(self._all_published, None)
+
+    def _all_published(self) -> bool:
+        mine = [event for event in self.events if self._survives(event.node)]
+        there = total(self.crew.alive, lambda status: status.published)
+        return there >= len(mine)
+
+    def _survives(self, node: int) -> bool:
+        return self.killed_at is None or self.plan.worker(node) not in self.plan.victims
+
+    async def _kill(self, when: float, crashes: JsonLinesSink) -> None:
+        """Kill the victims, and start newcomers at once and whenever the views are looked at."""
+        loop = asyncio.get_running_loop()
+        await self.crew.pause(when - loop.time())
+        self.phase = "publishing, after the kill"
+        for member in self.crew.members:
+            if member.number in self.plan.victims:
+                self.crew.kill(member)
+        self.killed_at = loop.time()
+        for node, peer in self.peers.items():
+            if not self._survives(node):
+                Trace(bytes.fromhex(peer), crashes).record(
+                    self.killed_at, "crash", community=self.plan.topics[node].name
+                )
+        crashes.flush()  # for who watches
+        largest = max(self.plan.scenario.communities.items(), key=lambda item: item[1])[0]
+        for after in (0.0, *VIEWS_AT_SECONDS):
+            await self.crew.pause(self.killed_at + after - loop.time())
+            self._add_newcomer(largest)
+        await self.crew.until(
+            lambda: all(node in host.join_seconds for node, (_, host) in self.newcomers.items()),
+            self.plan.scenario.join_seconds,
+        )
+
+    def _add_newcomer(self, topic: Topic) -> None:
+        node = len(self.plan.topics) + len(self.newcomers)
+        host = self.crew.alive[len(self.newcomers) % len(self.crew.alive)]
+        self.newcomers[node] = (asyncio.get_running_loop().time(), host)
+        host.tell(orders.Join({node: topic.name}))
+
+    async def _quiet(self, seconds_max: float) -> None:
+        """Wait until nothing has been delivered anywhere for a while."""
+        loop = asyncio.get_running_loop()
+        with self._phase("waiting for the last deliveries"):
+            start = loop.time()
+
+            def quiet() -> bool:
+                last = max(member.status.last_delivery for member in self.crew.alive)
+                return loop.time() >= max(start, last) + QUIET_SECONDS
+
+            await self.crew.until(quiet, seconds_max)
+
+    async def _hush(self) -> None:
+        for member in self.crew.alive:
+            member.tell(orders.Hush())
+        if self.crew.alive:
+            await self._quiet(INTERRUPTED_QUIET_SECONDS)
+
+    # -- what is seen -------------------------------------------------------------------------
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        start, self.phase = loop.time(), name
+        self._show()
+        try:
+            yield
+        finally:
+            self.timings[name] = round(loop.time() - start, 3)
+
+    async def _tell(self) -> None:
+        while True:
+            self._show()
+            await asyncio.sleep(STATUS_SECONDS)
+
+    def _show(self) -> None:
+        everybody = self.crew.members
+        self.show(
+            Progress(
+                phase=self.phase,
+                nodes=len(self.plan.topics) + len(self.newcomers),
+                joined=total(self.crew.alive, lambda s: s.joined),
+                events=len(self.events),
+                published=total(everybody, lambda s: s.published),
+                delivered=total(everybody, lambda s: s.delivered),
+                parasites=total(everybody, lambda s: s.parasites),
+                processes=len(self.crew.alive),
+            )
+        )
+
+    def _outcome(self, interrupted: bool) -> Outcome:
+        with self._phase("reading the traces"):
+            scenario = self.plan.scenario
+            reading = read_traces(self.folder.traces())
+        counters: dict[str, int] = {}
+        for member in self.crew.members:
+            for name, value in (member.counters or {}).items():
+                counters[name] = counters.get(name, 0) + value
+        kill = None
+        if (killed_at := self.killed_at) is not None:
+            times = {"before": killed_at - 0.001}
+            times |= {f"{after:g} s after": killed_at + after for after in VIEWS_AT_SECONDS}
+            after = summarise(reading, scenario, killed_at)
+            later = summarise(reading, scenario, killed_at + TABLES_SECONDS)
+            kill = {
+                "processes_killed": len(self.plan.victims),
+                "nodes_killed": sum(not self._survives(node) for node in self.peers),
+                "views": views_over_time(reading, scenario, times),
+                "events_after": after.events,
+                "reception_after": _receptions(after),
+                "tables_seconds": TABLES_SECONDS,
+                "events_after_tables": later.events,
+                "reception_after_tables": _receptions(later),
+                "dead_entries": later.dead_entries,
+                "newcomers": [
+                    {
+                        "seconds_after": round(when - killed_at, 3),
+                        "join_seconds": host.join_seconds.get(node),
+                    }
+                    for node, (when, host) in self.newcomers.items()
+                ],
+            }
+        outcome = Outcome(
+            summary=summarise(reading, scenario),
+            interrupted=interrupted,
+            timings=self.timings,
+            subscribers_got=total(self.crew.members, lambda s: s.delivered),
+            counters=counters,
+            kill=kill,
+        )
+        self.folder.write_summary(outcome.as_json())
+        return outcome
+
+
+def _receptions(summary: Summary) -> dict[str, float | None]:
+    return {community.topic: community.reception for community in summary.communities}

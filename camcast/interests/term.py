@@ -1,0 +1,127 @@
+"""One way of being interested: a topic, and what comparisons leave to attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from attrs import field, frozen
+
+from camcast.interests.values import ANYTHING, DIGITS_MAX, Values
+from camcast.vocabulary.topics import ROOT, Topic
+
+PIECES_MAX: Final = 4096
+"""chosen: so many pieces of a term are looked at, for some 50 ms, before it counts as not
+covered; ten other terms of three attributes leave at most a hundred."""
+
+NAME: Final = r"[^\W\d]\w*"
+"""An attribute's name, as a regular expression: like one in Python."""
+WORDS: Final = ("and", "or", "in", "not")
+"""What is no name, as the grammar has another use for it."""
+_NAME: Final = re.compile(NAME)
+
+Draft: TypeAlias = tuple[Topic, Mapping[str, Values]]
+"""A term in the making: its topic and its attributes, not yet in order or checked."""
+_Box = dict[str, Values]
+
+
+def _checked(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+    """Return what is wanted, by name and in order; raises `ValueError`."""
+    for name, values in wanted.items():
+        if not _NAME.fullmatch(name) or name in WORDS:
+            raise ValueError(
+                f"an attribute is called {name!r}; a name has letters, digits and '_', does not"
+                f" begin with a digit, and is none of {', '.join(WORDS)}"
+            )
+        if not values.writable:
+            raise ValueError(
+                f"no comparison of the attribute {name!r} leaves what it should be; compare it with"
+                f" finite numbers of at most {DIGITS_MAX} characters, or with texts"
+            )
+    return tuple(sorted(wanted.items()))
+
+
+@frozen
+class Term:
+    """A conjunction: a topic, which covers its subtopics, and comparisons of attributes.
+
+    Raises `ValueError`, which names the attribute, for one that could not be read back: its name
+    is none in the grammar, or no comparison leaves such values.
+    """
+
+    topic: Topic = ROOT
+    wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_checked)
+    """The values that an attribute may have, by its name; others may have any, or be missing."""
+
+    def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
+        """Say whether an event of this topic with these attributes is of interest."""
+        return self.topic.includes(topic) and all(
+            values.has(attributes.get(name)) for name, values in self.wanted
+        )
+
+    def both(self, other: Term) -> Term | None:
+        """Return the term that matches what both match; None if no event could."""
+        found = common((self.topic, dict(self.wanted)), (other.topic, dict(other.wanted)))
+        return None if found is None else Term(*found)
+
+    def within(self, other: Term) -> bool:
+        """Say whether another term, by itself, matches each event that this one matches."""
+        mine = dict(self.wanted)
+        return other.topic.includes(self.topic) and all(
+            mine.get(name, ANYTHING).minus(wanted).empty for name, wanted in other.wanted
+        )
+
+    def covered_by(self, others: Iterable[Term], pieces_max: int = PIECES_MAX) -> bool:
+        """Say whether each event that this term matches is matched by one of the others.
+
+        Never wrongly yes. Wrongly no where the numbers left over have no float or integer among
+        them, and where it would take more than `pieces_max` pieces to tell.
+
+        An event of the very topic of this term can be matched only by terms whose topic includes
+        it, which then match those of its subtopics as well. So only these count, and what is
+        left is a question of attributes: whether boxes cover a box.
+        """
+        pieces: list[_Box] = [dict(self.wanted)]
+        looked_at = 0
+        for other in others:
+            if other.topic.includes(self.topic):
+                looked_at += len(pieces)
+                if looked_at > pieces_max:
+                    return False
+                pieces = [left for piece in pieces for left in _minus(piece, other)]
+                if not pieces:
+                    return True
+        return False
+
+    def __str__(self) -> str:
+        comparisons = [line for name, values in self.wanted for line in values.comparisons(name)]
+        topic = [] if comparisons and self.topic == ROOT else [self.topic.name]
+        return " and ".join(topic + comparisons)
+
+
+def common(one: Draft, other: Draft) -> Draft | None:
+    """Return what matches what both match; None if no event could."""
+    low, high = sorted((one[0], other[0]), key=lambda topic: topic.level)
+    wanted = dict(one[1])
+    for name, values in other[1].items():
+        mine = wanted.get(name)
+        wanted[name] = found = values if mine is None else mine.both(values)
+        if found.empty:
+            return None
+    return (high, wanted) if low.includes(high) else None
+
+
+def _minus(piece: _Box, other: Term) -> list[_Box]:
+    """Return what a term's comparisons leave of a box, as boxes that do not overlap."""
+    outside: list[_Box] = []
+    inside = piece
+    for name, wanted in other.wanted:
+        have = inside.get(name, ANYTHING)
+        common, left = have.both(wanted), have.minus(wanted)
+        if common.empty:
+            return [piece]
+        if not left.empty:
+            outside.append(inside | {name: left})
+        inside = inside | {name: common}
+    return outside

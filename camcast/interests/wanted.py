@@ -1,0 +1,62 @@
+"""What a process wants through one group: topics, and of each perhaps some events only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from camcast.interests.bounded import union_of
+from camcast.interests.interest import Interest
+from camcast.interests.term import Term
+from camcast.vocabulary.topics import Topic
+
+
+class ProcessInterest:
+    """The topics that a process has subscribed to, and what it wants of each; changes live.
+
+    In CAMCAST a group is a community, and its own topic alone is subscribed to through it.
+    """
+
+    def __init__(self, topic: Topic, where: Interest | None = None) -> None:
+        self._where: dict[Topic, Interest | None] = {topic: where}
+        self._topics = [topic]
+        self._whole: Interest | None = None
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """The topics, at least one, in the order of subscribing."""
+        return self._topics
+
+    @property
+    def whole(self) -> Interest:
+        """All that is wanted, as it is told to others: weakened if it is large, never too little.
+
+        The same object until something else is wanted.
+        """
+        if self._whole is None:
+            wanted = [one for topic, where in self._where.items() for one in _of(topic, where)]
+            # What can match nothing in any of its communities is no interest: then the topics.
+            self._whole = union_of(wanted or [Interest([Term(one)]) for one in self._topics])
+        return self._whole
+
+    def want(self, topic: Topic, where: Interest | None = None) -> None:
+        """Want the events of a topic that match `where`, from now on; None: all of them."""
+        if topic not in self._where:
+            self._topics.append(topic)
+        elif self._where[topic] == where:
+            return
+        self._where[topic] = where
+        self._whole = None
+
+    def drop(self, topic: Topic) -> None:
+        """Want nothing of a topic any more; another one is left."""
+        self._topics.remove(topic)
+        del self._where[topic]
+        self._whole = None
+
+
+def _of(topic: Topic, where: Interest | None) -> list[Interest]:
+    """Return what matches `where` in the community of a topic, as interests of a term each."""
+    if where is None:
+        return [Interest([Term(topic)])]
+    inside = (Term(topic).both(term) for term in where.terms)
+    return [Interest([term]) for term in inside if term is not None]

@@ -1,0 +1,87 @@
+"""The gateways of a configuration: which addresses to ask first, for which topics.
+
+In a TOML file::
+
+    [gateways]
+    "." = ["tcp://192.0.2.1:7000", "tcp://gateway.example:7000"]
+    ".soccer" = ["tcp://192.0.2.7:7000"]
+
+A topic's gateways serve its subtopics too, unless those have gateways of their own. A plain
+list of addresses is short for the gateways of the root.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.topics import ROOT, Topic, TopicError
+
+Gateways = Mapping[Topic, tuple[str, ...]]
+
+
+class GatewayError(ValueError):
+    """A gateway configuration is wrong; the message names the file, the key and the fault."""
+
+
+def read_gateways(path: Path) -> Gateways:
+    """Read a gateway file; raises `GatewayError`."""
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise GatewayError(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise GatewayError(f"{path}: not TOML: {error}") from error
+    unknown = [key for key in content if key != "gateways"]
+    table = content.get("gateways")
+    if unknown or not isinstance(table, dict):
+        found = f"the unknown key {unknown[0]!r}" if unknown else "no such table"
+        raise GatewayError(f"{path}: expected one table [gateways], found {found}")
+    try:
+        return parse_gateways(table)
+    except GatewayError as error:
+        raise GatewayError(f"{path}: {error}") from error
+
+
+def parse_gateways(given: Iterable[str] | Mapping[str, Iterable[str]]) -> Gateways:
+    """Check addresses, given for the root or by topic; raises `GatewayError`."""
+    by_topic = given if isinstance(given, Mapping) else {ROOT.name: given}
+    gateways: dict[Topic, tuple[str, ...]] = {}
+    for name, addresses in by_topic.items():
+        if isinstance(addresses, str) or not isinstance(addresses, Iterable):
+            raise GatewayError(f"the gateways of {name!r} are a list of addresses")
+        try:
+            gateways[Topic.parse(name)] = tuple(check_address(str(a)) for a in addresses)
+        except (TopicError, AddressError) as error:
+            raise GatewayError(f"gateways of {name!r}: {error}") from error
+    return gateways
+
+
+async def resolve_gateways(gateways: Gateways) -> Gateways:
+    """Look host names up, once; raises `GatewayError` for a name that has no address."""
+    return {
+        topic: tuple([await _resolve(address) for address in addresses])
+        for topic, addresses in gateways.items()
+    }
+
+
+async def _resolve(address: str) -> str:
+    if is_numeric(address):
+        return address
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise GatewayError(
+            f"gateway {address}: no address for {host!r}: {error.strerror}"
+        ) from error
+    numeric = str(found[0][4][0])
+    return check_address(
+        f"tcp://[{numeric}]:{port}" if ":" in numeric else f"tcp://{numeric}:{port}"
+    )

@@ -1,0 +1,431 @@
+"""How probable it is that everybody receives an event (paper 000, section 4.5).
+
+The paper's forms
+-----------------
+All N members that gossip to ln N + c others each are reached with probability e^(-e^-c), an
+asymptote. An event climbs with probability pit (Equation 6). The reliability is their product
+along the way. Every function takes floats or arrays of numpy and broadcasts.
+
+Three readings of that product differ from each other, and the paper prints the first:
+
+1. ∏_{i=x-1..j} e^(-e^-c_i) pit_i has as many climbs as communities. But an event that is to
+   reach Π_{t_j} from the bottom climbs once less: pit_{t_j} takes it *out* of Π_{t_j}, and the
+   root has none at all. `joint_reliability` leaves it out.
+2. Even so it is the probability that everybody *in all communities up to* Π_{t_j} receives it.
+3. The definition in 4.5.1 ("every process interested in topic t_i") asks for one community, for
+   which those below need not be complete: e^(-e^-c_j) ∏ pit_i. `community_reliability`.
+
+How far from the exact chain
+----------------------------
+`final_size` is the exact law of who has the event in the end. Against it, with a fan-out of
+k = ceil(ln N + c) and c' = k - ln N, no loss and no crash, e^(-e^-c') is too low (in the
+publisher's community; docs/models.md has the table): at c = 0 by 0.169 for N = 10, by 0.041 for
+N = 100 and by 0.008 for N = 1,000; at c = 5 by 0.0033, 0.0019 and 0.0004. With the c that was
+asked for, before rounding up, it is lower still, by up to 0.41.
+
+With loss or crashes it does not apply as it stands: what counts is the number of copies that
+*take effect*, k · p_succ. In the paper's setting with half of the processes stillborn, the
+community of 1,000 is complete with probability 0.053, where e^(-e^-5) is 0.993. Use
+`camcast.models.camcast.prediction` there.
+
+The conditions of 4.5.2
+-----------------------
+Under which c CAMCAST can be as reliable as (a), (b) and (c) *at the root*, if all communities
+have the same N_t, c1, z and pit. Let w = -(climbs) ln pit >= 0; the paper has x climbs, x - 1 are
+right, see above, and `climbs=x` restores what it prints. From the equality of the products,
+
+    (a)  x e^-c1 + w = e^-c
+    (b)  x e^-c1 + w = x e^-c
+    (c)  x e^-c1 + w = (C + 1) e^-c
+
+so that with s = 1, x, C + 1 respectively c1 = ln x - ln(s e^-c - w): the paper's three results
+follow by taking out e^-c. Its steps on the way are garbled (a minus lost in (a), "t" for x, a
+condition in (c) that names one bound twice), its results for c1 are right. The conditions:
+
+* c < ln(s/w). The paper has "<=", but at equality c1 is infinite. And it adds that beyond it "no
+  matter what is the size of the super-topic table" the same reliability is out of reach. It is
+  not: pit contains z, g and a, and the bound is infinite when pit is 1.
+* c1 >= 0, that is c >= ln(s/(x + w)). For (a) and (b) this is negative or 0, and the paper's
+  c >= 0 is sufficient, but not necessary ("if c < 0 [...] we cannot" is wrong). Nor is c1 >= 0
+  needed by the algorithm, which only wants ln N + c1 > 0. It is kept as the paper's wish.
+* The bound on z: the z for which ln N_t + c1 + z is at most the table of the alternative. The
+  paper's for (a) and (b) follow. Its bound for (c), c + ln C + ln(C + 1 + x e^c ln pit) - ln x,
+  silently takes m = N_t (clusters as large as communities), and in 004 a parenthesis is missing
+  besides. `hierarchical_z_bound` keeps ln m - ln N_t.
+* For (a) the bound is ln(n / (x N_t)) + ln(1 - w e^c), so it is at most 0 if the hierarchy is
+  all there is (n = x N_t), and no z does. CAMCAST pays off when n >> x N_t e^z. For (b) the
+  left side is a process with a super-topic table and the right the root's x tables: no process
+  has both.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from camcast.models.camcast.messages import Values, levels, numbers
+
+_WIDTH_KEPT: Final = 128  # chosen: 256 matrices of that width are 32 MB
+
+# -- the paper's forms -----------------------------------------------------------------------
+
+
+def gossip_reliability(c: ArrayLike) -> Values:
+    """Return e^(-e^-c): all of a large community receive, at a fan-out of ln N + c (4.5.1, 2.2).
+
+    Also (a), the broadcast (4.5.2). An asymptote for N → ∞ without loss or crashes; see the
+    module's text for the distance.
+    """
+    return np.asarray(np.exp(-np.exp(-np.asarray(c, dtype=np.float64))))
+
+
+def susceptible_processes(size: ArrayLike, p_sel: ArrayLike, share: ArrayLike = 1.0) -> Values:
+    """Return nbSuscProc = N p_sel π: how many members send upward in the mean (4.5.1).
+
+    `share` is π, the share of the N members that have the event. Raises `ValueError` for a size
+    below 1 or a probability outside [0, 1].
+    """
+    product = numbers(size, 1, "size") * numbers(p_sel, 0, "p_sel", 1)
+    return np.asarray(product * numbers(share, 0, "share", 1))
+
+
+def no_upward_message(
+    size: ArrayLike,
+    p_sel: ArrayLike,
+    p_a: ArrayLike,
+    z: ArrayLike,
+    p_succ: ArrayLike,
+    share: ArrayLike = 1.0,
+) -> Values:
+    """Return pbNoUpwardMsg = (1 - p_succ)^(nbSuscProc p_a z) (4.5.1).
+
+    p_succ: an upward copy arrives and finds its receiver alive, (1 - loss)(1 - crash). By
+    Jensen's inequality this is below the exact probability; see `climb_probability`.
+    """
+    copies = susceptible_processes(size, p_sel, share) * numbers(p_a, 0, "p_a", 1)
+    copies = copies * numbers(z, 0, "z")
+    return np.asarray((1 - numbers(p_succ, 0, "p_succ", 1)) ** copies)
+
+
+def climb_probability(
+    size: ArrayLike,
+    p_sel: ArrayLike,
+    p_a: ArrayLike,
+    z: ArrayLike,
+    p_succ: ArrayLike,
+    share: ArrayLike = 1.0,
+) -> Values:
+    """Return pit = 1 - pbNoUpwardMsg (Equation 6), which is too high.
+
+    `exact_climb_probability` is not. Equation 6 raises the probability that one copy is lost to
+    the *mean* number of copies, as if that many were always sent. With the paper's g = 5,
+    a = 1 and z = 3 in a community of 1,000 it says 0.99992 at p_succ = 0.85 where 0.958 is exact,
+    and always 1 at p_succ = 1 where 0.971 is.
+    """
+    return np.asarray(1 - no_upward_message(size, p_sel, p_a, z, p_succ, share))
+
+
+def exact_climb_probability(
+    size: ArrayLike,
+    p_sel: ArrayLike,
+    p_a: ArrayLike,
+    z: ArrayLike,
+    p_succ: ArrayLike,
+    share: ArrayLike = 1.0,
+) -> Values:
+    """Return 1 - (1 - p_sel (1 - (1 - p_a p_succ)^z))^M, M = N π: at least one copy is received.
+
+    Each of the M members that have the event is a link with probability p_sel, and then each of
+    z entries gets a copy with probability p_a and is alive and reached with p_succ. Exact for a
+    given M, and for crashes as far as the entries' are independent (a super-community large
+    beside the number of copies). Raises `ValueError` as `climb_probability`.
+    """
+    members = numbers(size, 1, "size") * numbers(share, 0, "share", 1)
+    p_copy = numbers(p_a, 0, "p_a", 1) * numbers(p_succ, 0, "p_succ", 1)
+    link = numbers(p_sel, 0, "p_sel", 1) * (1 - (1 - p_copy) ** numbers(z, 0, "z"))
+    return np.asarray(1 - (1 - link) ** members)
+
+
+def joint_reliability(c: ArrayLike, pit: ArrayLike) -> Values:
+    """Return ∏ e^(-e^-c_i) ∏ pit_i: everybody in the event's community and all above has it.
+
+    The last axis runs from the event's own community to the root; the last pit on it, which
+    would leave the root, does not count. (The paper's product, 4.5.1, has it count.) Entry j of
+    the result is for the communities up to the j-th.
+    """
+    c, pit = levels(c, pit)
+    return np.asarray(np.cumprod(gossip_reliability(c), axis=-1) * _climbs(pit))
+
+
+def community_reliability(c: ArrayLike, pit: ArrayLike) -> Values:
+    """Return e^(-e^-c_j) ∏_{i<j} pit_i: everybody in the j-th community from the bottom has it.
+
+    This is the reliability that 4.5.1 defines and that a simulation measures; the communities
+    below need not be complete for it, but large enough a share π for pit.
+    """
+    c, pit = levels(c, pit)
+    return np.asarray(gossip_reliability(c) * _climbs(pit))
+
+
+def _climbs(pit: Values) -> Values:
+    """Return the running product of pit, one behind: nothing climbs into the first."""
+    pit = numbers(pit, 0, "pit", 1)
+    ones = np.ones_like(pit[..., :1])
+    return np.asarray(np.cumprod(np.concatenate([ones, pit[..., :-1]], axis=-1), axis=-1))
+
+
+def multicast_reliability(c: ArrayLike) -> Values:
+    """Return (b): the running product of e^(-e^-c_i) from the bottom up (4.5.2)."""
+    (c,) = levels(c)
+    return np.asarray(np.cumprod(gossip_reliability(c), axis=-1))
+
+
+def hierarchical_reliability(clusters: ArrayLike, c1: ArrayLike, c2: ArrayLike) -> Values:
+    """Return (c): e^(-C e^-c1 - e^-c2), for C clusters (4.5.2, [24] there).
+
+    That is if a *cluster* sends ln C + c2 copies to others. If every process does, as Equation 5
+    counts, it is `camcast.models.baselines.both_tables_reliability`, which is much larger.
+    Raises `ValueError` for C below 1.
+    """
+    inner = numbers(clusters, 1, "clusters") * np.exp(-np.asarray(c1, dtype=np.float64))
+    return np.asarray(np.exp(-inner - np.exp(-np.asarray(c2, dtype=np.float64))))
+
+
+# -- the conditions of 4.5.2 ----------------------------------------------------------------
+
+
+def broadcast_c_range(
+    depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
+) -> tuple[Values, Values]:
+    """Return for which c of (a) a c1 >= 0 gives CAMCAST (a)'s reliability at the root (4.5.2).
+
+    From the first value, included, to the second, excluded; the paper has [0, -ln(-x ln pit)].
+    `depth` is x, `climbs` the number of pit in CAMCAST's product: x - 1 by default, x in the
+    paper. Raises `ValueError` for x below 1 or a pit outside [0, 1].
+    """
+    return _c_range(1.0, depth, pit, climbs)
+
+
+def multicast_c_range(
+    depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
+) -> tuple[Values, Values]:
+    """Return the same for (b); the paper has [0, -ln(-ln pit)] (4.5.2)."""
+    return _c_range(depth, depth, pit, climbs)
+
+
+def hierarchical_c_range(
+    depth: ArrayLike, pit: ArrayLike, clusters: ArrayLike, climbs: ArrayLike | None = None
+) -> tuple[Values, Values]:
+    """Return the same for (c) with c1 = c2 = c; the paper's has x for the climbs (4.5.2)."""
+    return _c_range(numbers(clusters, 1, "clusters") + 1, depth, pit, climbs)
+
+
+def broadcast_c1(
+    c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
+) -> Values:
+    """Return the c1 with which CAMCAST is as reliable as (a) with c, at the root (4.5.2).
+
+    Equations 7 and 8, solved: c1 = c - ln(1 + x e^c ln pit) + ln x in the paper, with x climbs.
+    nan where there is none (c too large for this pit).
+    """
+    return _c1(1.0, c, depth, pit, climbs)
+
+
+def multicast_c1(
+    c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
+) -> Values:
+    """Return the same for (b), Equations 9 to 11: c1 = c - ln(1 + e^c ln pit) in the paper."""
+    return _c1(depth, c, depth, pit, climbs)
+
+
+def hierarchical_c1(
+    c: ArrayLike,
+    depth: ArrayLike,
+    pit: ArrayLike,
+    clusters: ArrayLike,
+    climbs: ArrayLike | None = None,
+) -> Values:
+    """Return the same for (c): c_t = ln x + c - ln(x e^c ln pit + C + 1) in the paper."""
+    return _c1(numbers(clusters, 1, "clusters") + 1, c, depth, pit, climbs)
+
+
+def broadcast_z_bound(
+    c: ArrayLike,
+    depth: ArrayLike,
+    pit: ArrayLike,
+    size: ArrayLike,
+    processes: ArrayLike,
+    climbs: ArrayLike | None = None,
+) -> Values:
+    """Return up to which z CAMCAST's memory is at most (a)'s, at (a)'s reliability (4.5.2).
+
+    `size` is N_t and `processes` n. nan where that reliability is out of reach; no z does where
+    the bound is below 1. Raises `ValueError` for a size below 1.
+    """
+    gap = np.log(numbers(processes, 1, "processes")) - np.log(numbers(size, 1, "size"))
+    return np.asarray(gap + np.asarray(c) - broadcast_c1(c, depth, pit, climbs))
+
+
+def multicast_z_bound(
+    c: ArrayLike,
+    depth: ArrayLike,
+    pit: ArrayLike,
+    size: ArrayLike,
+    climbs: ArrayLike | None = None,
+) -> Values:
+    """Return the same for (b), against the x tables of a process of the root (4.5.2)."""
+    x, table = numbers(depth, 1, "depth"), np.log(numbers(size, 1, "size")) + np.asarray(c)
+    return np.asarray((x - 1) * table + np.asarray(c) - multicast_c1(c, depth, pit, climbs))
+
+
+def hierarchical_z_bound(
+    c: ArrayLike,
+    depth: ArrayLike,
+    pit: ArrayLike,
+    clusters: ArrayLike,
+    size: ArrayLike = 1.0,
+    cluster_size: ArrayLike | None = None,
+    climbs: ArrayLike | None = None,
+) -> Values:
+    """Return the same for (c) with c1 = c2 = c (4.5.2).
+
+    `size` is N_t, `cluster_size` m; left out, m = N_t, as the paper's bound has it.
+    """
+    C, size = numbers(clusters, 1, "clusters"), numbers(size, 1, "size")
+    m = size if cluster_size is None else numbers(cluster_size, 1, "cluster_size")
+    table = np.log(C) + np.log(m) + 2 * np.asarray(c, dtype=np.float64)
+    return np.asarray(table - np.log(size) - hierarchical_c1(c, depth, pit, C, climbs))
+
+
+def _loss_of_climbs(depth: Values, pit: ArrayLike, climbs: ArrayLike | None) -> Values:
+    """Return w = -(climbs) ln pit."""
+    count = depth - 1 if climbs is None else numbers(climbs, 0, "climbs")
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(numbers(pit, 0, "pit", 1))
+    return np.asarray(-np.where(count > 0, count, 1) * logarithm * (count > 0))
+
+
+def _c_range(
+    share: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None
+) -> tuple[Values, Values]:
+    """Return both ends for s e^-c = x e^-c1 + w, where `share` is s; see the module's text."""
+    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "depth")
+    w = _loss_of_climbs(x, pit, climbs)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(s / (x + w))), np.asarray(np.log(s) - np.log(w))
+
+
+def _c1(
+    share: ArrayLike, c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None
+) -> Values:
+    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "depth")
+    left = s * np.exp(-np.asarray(c, dtype=np.float64)) - _loss_of_climbs(x, pit, climbs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.log(x) - np.log(np.where(left > 0, left, np.nan)))
+
+
+# -- the exact chain -------------------------------------------------------------------------
+
+
+def final_size(
+    start: int, size: int, fan_out: int, arrival: float = 1.0, susceptible: int | None = None
+) -> Values:
+    """Return the exact law of infect-and-die: P(u susceptibles never receive), u = 0...
+
+    A community of `size` processes, of which `start` have the event at first and `susceptible`
+    could get it (by default all others; the rest is dead). Each that has it sends it to
+    `fan_out` distinct others, of which each receives it with probability `arrival`.
+
+    Who sends when does not matter for who has it in the end, so let them send one after the
+    other: s susceptibles left turn into s - d with a probability that depends on s only, and the
+    chain ends when all who have it have sent. O(N^2 k) operations, all of them on positive
+    numbers; the closed formulas for this law cancel catastrophically beyond N = 50.
+    Raises `ValueError` for numbers that do not fit together.
+    """
+    susceptible = size - start if susceptible is None else susceptible
+    if not (0 <= start <= start + susceptible <= size and 0 <= fan_out < max(size, 2)):
+        raise ValueError(f"{start=}, {susceptible=} and {fan_out=} do not fit {size} processes")
+    numbers(arrival, 0, "arrival", 1)
+    law = np.zeros((1, susceptible + 1))
+    law[0, susceptible] = 1.0
+    return np.asarray(run_chain(law, np.array([start + susceptible]), size, fan_out, arrival)[0])
+
+
+def run_chain(
+    law: Values, alive: NDArray[np.int64], size: int, fan_out: int, arrival: float
+) -> Values:
+    """Return the laws of the susceptibles left in the end, for many beginnings at once.
+
+    Row i of `law` is the law of the number of susceptibles at the beginning in a community of
+    `size` with `alive[i]` living processes.
+    """
+    width = law.shape[1]
+    step = sending(size - 1, fan_out, arrival, width)
+    left = np.arange(width)
+    infected = alive[:, None] - left
+    final: Values = np.zeros_like(law)
+    running: Values = law
+    for sent in range(int(alive.max(initial=0)) + 1):
+        # those with as many senders behind them as have the event are done
+        done = infected == sent
+        final += np.where(done, running, 0.0)
+        running = np.where(done, 0.0, running)
+        if width <= _WIDTH_KEPT:
+            running = running @ step
+        else:  # only fan_out + 1 diagonals of the matrix are not 0
+            before, running = running, np.zeros_like(law)
+            for new in range(min(fan_out + 1, width)):
+                running[:, : width - new] += before[:, new:] * np.diagonal(step, -new)
+    return np.asarray(final)
+
+
+def sending(others: int, copies: int, arrival: float, width: int) -> Values:
+    """Return the matrix of one sender: P(s' of s susceptibles are left), s and s' below `width`.
+
+    It sends to `copies` distinct ones of `others`, each of which receives with probability
+    `arrival`: a hypergeometric number of susceptibles, thinned.
+    """
+    if width > _WIDTH_KEPT:
+        return _sending(others, copies, arrival, width)
+    return _sending_kept(others, copies, arrival, width)
+
+
+def _sending(others: int, copies: int, arrival: float, width: int) -> Values:
+    matrix = np.zeros((width, width))
+    thin = _binomials(copies, arrival)
+    for s in range(width):
+        hits = _hypergeometric(others, min(s, others), copies)
+        new = (hits @ thin)[: s + 1]
+        matrix[s, s - np.arange(len(new))] = new
+    matrix.setflags(write=False)
+    return matrix
+
+
+_sending_kept = lru_cache(maxsize=256)(_sending)
+
+
+def _binomials(trials: int, p: float) -> Values:
+    """Return the matrix of P(j of i succeed), i and j up to `trials`."""
+    matrix = np.zeros((trials + 1, trials + 1))
+    matrix[0, 0] = 1.0
+    for i in range(trials):
+        matrix[i + 1] = matrix[i] * (1 - p)
+        matrix[i + 1, 1:] += matrix[i, :-1] * p
+    return matrix
+
+
+def _hypergeometric(population: int, marked: int, drawn: int) -> Values:
+    """Return the law of how many marked ones are among those drawn, 0..drawn.
+
+    By the ratios of neighbours, which is accurate for a population of any size.
+    """
+    law = np.zeros(drawn + 1)
+    low, high = max(0, drawn - (population - marked)), min(drawn, marked)
+    law[low] = 1.0
+    for hits in range(low, high):
+        ways = (marked - hits) * (drawn - hits)
+        law[hits + 1] = law[hits] * ways / ((hits + 1) * (population - marked - drawn + hits + 1))
+    return np.asarray(law / law.sum())

@@ -1,0 +1,1 @@
+"""The closed forms and chains of the hpmcast paper (002)."""

@@ -1,0 +1,51 @@
+"""Whether the depth of a hierarchy changes the rounds of a broadcast (002, 6.2, Equation 28).
+
+For p_1 = 1 the sum of Equation 21, (l-1) T(aR, F) + T(a, F) - (l-1) T(R, F), is T(n, F): an
+identity of logarithms, for every l with a^l = n. Each T is an asymptote with a c + O(1) that the
+sum drops, though, once a level. `needed_rounds` takes the rounds that a level *needs*, by the chain
+of Equation 2, instead: until all of its view have the event, from one publisher in the topmost
+level and from R delegates in those below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from camcast.models.hpmcast.membership import level_view
+from camcast.models.rfpbcast import completion_rounds
+
+
+def needed_rounds(
+    arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
+) -> float:
+    """Return the rounds until a process of the average group can know that all have the event.
+
+    The sum over levels of the mean rounds until one group is complete.
+    """
+    return sum(
+        completion_rounds(level_view(arity, redundancy, level), fan_out, arrival, begin)
+        for level, begin in _levels(depth, redundancy)
+    )
+
+
+def needed_rounds_of_all(
+    arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
+) -> float:
+    """Return the same, but level by level until all a^(l-i) groups of level i are complete."""
+    return sum(
+        completion_rounds(
+            *(
+                level_view(arity, redundancy, level),
+                fan_out,
+                arrival,
+                begin,
+                arity ** (depth - level),
+            )
+        )
+        for level, begin in _levels(depth, redundancy)
+    )
+
+
+def _levels(depth: int, redundancy: int) -> Iterator[tuple[int, int]]:
+    for level in range(depth, 0, -1):
+        yield level, 1 if level == depth else redundancy

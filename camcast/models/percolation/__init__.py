@@ -1,0 +1,1 @@
+"""The closed forms of the percolation paper (003)."""

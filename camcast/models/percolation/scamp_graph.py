@@ -1,0 +1,163 @@
+"""Percolation gossip as it is shipped: what an event comes to on an overlay of SCAMP (paper 003).
+
+The overlay of `camcast.protocols.percolation` is the union of both directions of SCAMP's arcs: a
+process's neighbours are who is in its view, and who has it in theirs. SCAMP sees to it that
+everybody has w = round((c+1) ln n) holders (renewals ask for as many). Whose holders are drawn from
+the n - 1 others by chance has
+
+    w + Binomial(n - 1 - w, w/(n - 1))
+
+neighbours, nearly 2w of them: the w holders, and who of the rest has it among its own. The shipped
+views give 3 to 7 % fewer, as arcs in both directions are more frequent than by chance, and a
+variance a half larger.
+
+From that degree distribution come the measures, by the giant component of
+`camcast.models.percolation.reach`: with Γ⟨q⟩ far above 1, Equation 17 diverges. It holds below the
+threshold, and is used there (gamma below some hundredths where few subscribe). Γ, and the ways
+back, are thinned by the probability that a neighbour lives and a copy to it arrives.
+
+Close to the threshold neither holds in a finite overlay: for Γ from a half of it to twice as much
+they are not to be used, and `ScampPrediction.in_words` says so.
+
+Approximations: the overlay is a tree around everybody, though neighbours are a fifth of all in a
+group of 120; whoever is missed, is independently of others; and there is no TTL. Against shipped
+nodes: tests/laws/test_live_models.py. There is no closed form for the rounds.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, lgamma, log, log1p
+
+import numpy as np
+from attrs import frozen
+
+from camcast.models.percolation.reach import (
+    Coverage,
+    Degrees,
+    coverage,
+    degrees_of,
+    forwarding,
+    missed_by_link,
+)
+from camcast.settings.scamp_graph import ScampOverlay
+
+
+def overlay_degrees(setting: ScampOverlay) -> Degrees:
+    """Return how many neighbours a process has."""
+    others, w = setting.processes - 1, setting.holders
+    rest, p = others - w, w / others
+    if not rest:
+        return degrees_of([others])
+    most = min(rest, int(rest * p + 12 * (rest * p) ** 0.5 + 40))  # beyond is below 10^-12
+    law = np.zeros(w + most + 1)
+    for more in range(most + 1):
+        ways = lgamma(rest + 1) - lgamma(more + 1) - lgamma(rest - more + 1)
+        law[w + more] = exp(ways + more * log(p) + (rest - more) * log1p(-p))
+    return Degrees(law)
+
+
+@frozen(kw_only=True)
+class ScampPrediction:
+    """The measures of `camcast.models.baselines.BaselinePrediction`, and what a process knows."""
+
+    reception: float
+    """The share of the living interested that have the event, the publisher included."""
+    reliability: float
+    """The probability that all of them have it."""
+    messages: float
+    """Copies sent, whatever becomes of them."""
+    parasites: float
+    """Copies that arrive at a living process that is not interested."""
+    entries: float
+    """Neighbours, of whom one knows what they subscribe to."""
+    coverage: Coverage
+    """What it is from."""
+
+    def in_words(self) -> str:
+        """Say which of the two models holds."""
+        found = self.coverage
+        if found.threshold / 2 < found.gamma_total < 2 * found.threshold:
+            return (
+                f"Γ = {found.gamma_total:.3g} is near the threshold of {found.threshold:.3g}:"
+                " do not rely on the model."
+            )
+        if found.receivers_infinite == inf:
+            return (
+                f"Γ = {found.gamma_total:.3g} is above the threshold of {found.threshold:.3g}:"
+                f" Equation 17 diverges, and an event percolates with probability"
+                f" {found.percolates:.2%}."
+            )
+        return (
+            f"Γ = {found.gamma_total:.3g} is below the threshold of {found.threshold:.3g}:"
+            f" Equation 17 holds, with {found.receivers_infinite:,.2f} receivers."
+        )
+
+
+def predict_on_scamp(setting: ScampOverlay) -> ScampPrediction:
+    """Predict what one publication comes to. Deterministic; see the module's text."""
+    gamma, degrees = setting.gamma, overlay_degrees(setting)
+    alive = 1 - setting.crash
+    others = (setting.processes - 1) * alive
+    sigma = (setting.interested - 1) / (setting.processes - 1)
+    effect = (1 - setting.loss) * alive
+    nodes = 1 + round(others)
+    covered = coverage(degrees, nodes, sigma, gamma, effect)
+    total = forwarding(sigma, gamma)
+    percolates, dies_out = covered.percolates, 1 - covered.percolates
+    # by Equation 17; who has the event of those that die out above the threshold, is left out
+    few = 0.0 if covered.receivers_infinite == inf else covered.receivers - 1
+    few_found = few / (others * total) if others * total else 0.0
+    wanting = others * sigma
+    by_few = degrees.mean + few * degrees.mean_excess  # neighbours of the publisher and of them
+
+    def copies(subscriber: float, other: float) -> float:
+        sent = percolates * others * _relayed(setting, degrees, sigma, effect, subscriber, other)
+        return sent + by_few * (sigma * subscriber + (1 - sigma) * other)
+
+    found = min(1.0, percolates * covered.reached_subscribers + few_found)
+    everybody = percolates * covered.reached_subscribers**wanting
+    if dies_out:
+        everybody += dies_out * min(1.0, few_found / dies_out) ** wanting
+    return ScampPrediction(
+        reception=(1 + wanting * found) / (1 + wanting),
+        reliability=everybody,
+        messages=copies(1.0, gamma),
+        parasites=effect * copies(0.0, gamma),
+        entries=degrees.mean,
+        coverage=covered,
+    )
+
+
+def _relayed(
+    setting: ScampOverlay,
+    degrees: Degrees,
+    sigma: float,
+    effect: float,
+    subscriber: float,
+    other: float,
+) -> float:
+    """Return how many copies a node sends of an event that percolates, 0 if it is missed.
+
+    A neighbour gets one with the probability `subscriber` or `other`, but not if the event is from
+    it. Who brings an event rather subscribes than not; so do the neighbours of who is not missed.
+    """
+    missed = missed_by_link(degrees, sigma, setting.gamma, effect)
+    count = np.arange(len(degrees.p), dtype=np.float64)
+    q = degrees.q
+    # the neighbour at the end of a link has the event, by one of its others
+    has, other_has = (1 - float(q @ chance ** count[: len(q)]) for chance in missed)
+    bringing = sigma * has + (1 - sigma) * other_has
+    if not bringing:
+        return 0.0
+    back = (sigma * has * subscriber + (1 - sigma) * other_has * other) / bringing
+    forward = sigma * subscriber + (1 - sigma) * other
+    sent = 0.0
+    for share, chance, used in zip(
+        (sigma, 1 - sigma), missed, (effect, effect * setting.gamma), strict=True
+    ):
+        silent = sigma * subscriber * (1 - used * has) + (1 - sigma) * other * (
+            1 - used * other_has
+        )
+        lost = count * silent * chance ** (count - 1).clip(0)
+        sent += share * float(degrees.p @ (count * forward - lost - (1 - chance**count) * back))
+    return sent

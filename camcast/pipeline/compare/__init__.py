@@ -1,0 +1,1 @@
+"""Comparisons of runs: differences, regressions, findings, and the page of them."""

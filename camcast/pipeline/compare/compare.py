@@ -1,0 +1,121 @@
+"""A comparison from beginning to end: what is read, what is compared, and against what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+from attrs import frozen
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from camcast.pipeline.compare.comparison import aggregate, pairs_of, rows_of, varying
+from camcast.pipeline.compare.findings import Findings, Quarantined
+from camcast.pipeline.compare.inputs import Inputs, read_inputs
+from camcast.pipeline.compare.regressions import THRESHOLD, changes_of
+
+_QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
+
+
+class BaselineError(ValueError):
+    """There is nothing to compare against; the message says what there is."""
+
+
+@frozen(kw_only=True)
+class Question:
+    """What is asked."""
+
+    paths: tuple[Path, ...]
+    """Run folders, folders of them, and benchmark files."""
+    against: tuple[str, ...] = ()
+    """The baseline: a version of what is in `paths`, or paths of its own; empty: none."""
+    threshold: float = attrs.field(default=THRESHOLD, validator=attrs.validators.ge(0))
+    """How much worse is a regression, as a share of the baseline."""
+    command: str = ""
+    """What asked it, for the report."""
+
+
+@frozen
+class Compared:
+    """The answer, and the tables that only Spark holds."""
+
+    findings: Findings
+    measures: DataFrame
+    """As `camcast.pipeline.measures.measures`, with ``baseline`` where it is one."""
+    quarantine: DataFrame
+
+
+def compare(spark: SparkSession, question: Question) -> Compared:
+    """Read and compare; raises `NothingReadError` and `BaselineError`."""
+    inputs = read_inputs(spark, question.paths)
+    measures = inputs.measures.withColumn("baseline", F.lit(False))
+    quarantine, problems, sources = inputs.quarantine, inputs.problems, inputs.sources
+    baseline = ", ".join(question.against)
+    if question.against and all(Path(text).exists() for text in question.against):
+        base = read_inputs(spark, [Path(text) for text in question.against], baseline=True)
+        measures = measures.unionByName(base.measures.withColumn("baseline", F.lit(True)))
+        quarantine = quarantine.unionByName(base.quarantine)
+        problems, sources = problems + base.problems, sources + base.sources
+    elif question.against:
+        version = _version(question.against, inputs)
+        measures = measures.withColumn("baseline", F.col("version") == version)
+        sources = tuple(
+            attrs.evolve(source, baseline=source.version == version) for source in sources
+        )
+        baseline = f"version {version}"
+    measures = measures.persist(StorageLevel.MEMORY_AND_DISK)
+    quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
+    setting = varying(measures, versions=not question.against)
+    every = rows_of(aggregate(measures, setting))
+    rows = [row for row, is_baseline in every if not is_baseline]
+    changes = None
+    if question.against:
+        before = [row for row, is_baseline in every if is_baseline]
+        changes = tuple(changes_of(rows, before, question.threshold))
+        if not changes:
+            raise BaselineError(
+                f"nothing that was measured was measured in {baseline} too, with the same backend,"
+                " protocol, community, p_sel and parameters"
+            )
+    findings = Findings(
+        command=question.command,
+        sources=sources,
+        rows=tuple(rows),
+        pairs=tuple(pairs_of(rows)),
+        changes=changes,
+        baseline=baseline,
+        threshold=question.threshold,
+        problems=problems,
+        quarantine=_summed(quarantine),
+    )
+    return Compared(findings, measures, quarantine)
+
+
+def _version(against: Sequence[str], inputs: Inputs) -> str:
+    """Return the version that is the baseline; raises `BaselineError`."""
+    if len(against) > 1:
+        missing = next(text for text in against if not Path(text).exists())
+        raise BaselineError(f"--against {missing} does not exist")
+    known = sorted({source.version for source in inputs.sources})
+    if against[0] not in known:
+        raise BaselineError(
+            f"--against {against[0]} is neither a path nor a version of what was given:"
+            f" {', '.join(known)}"
+        )
+    if len(known) == 1:
+        raise BaselineError(f"everything that was given is of version {known[0]}: nothing is new")
+    return against[0]
+
+
+def _summed(quarantine: DataFrame) -> tuple[Quarantined, ...]:
+    """Return how many records of which files are in quarantine, and why; the most first."""
+    groups = quarantine.groupBy("file", "reason").agg(
+        F.count("*").alias("records"), F.min("line").alias("first_line")
+    )
+    most = groups.orderBy(F.desc("records"), "file", "reason").limit(_QUARANTINE_GROUPS_MAX)
+    return tuple(
+        Quarantined(row.file, row.reason, row.records, row.first_line) for row in most.collect()
+    )

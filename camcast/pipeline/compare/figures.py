@@ -1,0 +1,285 @@
+"""How the figures of a comparison are drawn: Vega-Lite, which `drawing` renders.
+
+A mean is a point, its 95 % interval a line through it; a colour is who is compared. Against p_sel
+where runs differ in it, else side by side by community; benchmarks' numbers by benchmark.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.findings import Findings, community_name, names_of, place_name
+from camcast.pipeline.measures.metric_facts import Facts, facts
+
+# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
+_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_PANEL_WIDTH, _PANEL_HEIGHT = 250, 170  # chosen: pixels; three stand beside each other
+_WIDTH, _STEP = 560, 13  # chosen: pixels; a line of text is as high
+_PANELS_MAX: Final = 9  # chosen: three rows of three; what is left out is said
+_PLACES_MAX: Final = 16  # chosen: a screen; what is left out is said
+_APART: Final = 20.0  # chosen: largest to smallest; from there on an axis is logarithmic
+_THOUSANDS: Final = 10_000  # chosen: written as 10k on an axis
+_DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2])
+_HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 12}
+
+
+@frozen(kw_only=True)
+class Figure:
+    """One measure, drawn for all who are compared."""
+
+    name: str
+    title: str
+    notes: str
+    rows: tuple[Row, ...]
+    """What is drawn."""
+    spec: dict[str, Any]
+    """Vega-Lite, as `camcast.report.drawing.render` takes it."""
+
+
+def figures_of(findings: Findings) -> list[Figure]:
+    """Draw the measures that matter most, and what benchmarks measured, in reading order.
+
+    Of runs they are drawn by community, if there is any.
+    """
+    by_measure: defaultdict[tuple[bool, str], list[Row]] = defaultdict(list)
+    communities = any(row.community for row in findings.rows)
+    for row in findings.rows:
+        fact = facts(row.metric)
+        if fact.matters and (row.community or fact.benchmark or not communities):
+            by_measure[bool(fact.benchmark), fact.title].append(row)
+    names = names_of(findings.variants)
+    figures = [
+        _figure(rows, names)
+        for rows in by_measure.values()
+        if any(row.sample.largest for row in rows)  # else there is nothing to see: all are 0
+    ]
+    sizes = _table_sizes(findings, names)
+    return figures if sizes is None else [*figures, sizes]
+
+
+def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
+    fact = facts(rows[0].metric)
+    curves = _curves(rows)
+    drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
+    notes = "Mean over runs; the line through it is the 95 % interval."
+    if any(row.low is None for row in drawn):
+        notes += " A point without a line is a single run."
+    if left_out:
+        notes += f" {left_out} more are in comparison.csv."
+    title = fact.title[0].upper() + fact.title[1:]
+    points = [_point(row, names) for row in drawn]
+    chart = _panels(fact, points, names) if curves else _dots(fact, points, names)
+    better = {
+        "more": "more is better",
+        "less": "less is better",
+        "neither": "mean and 95 % interval",
+    }
+    name = ("benchmark-" if fact.benchmark else "") + rows[0].metric.rpartition(".")[2]
+    return Figure(
+        name=name,
+        title=title,
+        notes=notes,
+        rows=tuple(drawn),
+        spec=chart
+        | {"title": {"text": title, "subtitle": better[fact.better]}, "data": {"values": points}},
+    )
+
+
+def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
+    """Draw how the sizes of the topic tables are distributed; None if there is nothing of it."""
+    wanted = {"view_p5": "low", "view_p50": "mean", "view_p95": "high"}
+    rows = [row for row in findings.rows if row.metric in wanted and row.community]
+    drawn, left_out = _first_places(rows, _PLACES_MAX)
+    points: dict[tuple[Variant, str, float | None], dict[str, Any]] = {}
+    for row in drawn:
+        place = place_name(row.community, row.p_sel)
+        about = {"who": names[row.variant], "place": place, "runs": row.sample.runs}
+        point = points.setdefault((row.variant, row.community, row.p_sel), about)
+        point[wanted[row.metric]] = row.sample.mean
+    whole = sorted(
+        (point for point in points.values() if set(wanted.values()) <= set(point)),
+        key=lambda point: str(point["place"]),
+    )
+    if not whole:
+        return None
+    title = "Sizes of topic tables: from 5 % to 95 % of the processes"
+    notes = "Point: the median process; line: nine processes in ten. Means over runs."
+    return Figure(
+        name="view_sizes",
+        title=title,
+        notes=notes + (f" {left_out} more are in comparison.csv." if left_out else ""),
+        rows=tuple(drawn),
+        spec=_dots(Facts("table size"), whole, names)
+        | {"title": {"text": title, "subtitle": "at the end"}, "data": {"values": whole}},
+    )
+
+
+def _curves(rows: Iterable[Row]) -> bool:
+    """Whether anything was measured at several p_sel in one place."""
+    values: defaultdict[str, set[float]] = defaultdict(set)
+    for row in rows:
+        if row.p_sel is not None:
+            values[_place(row)].add(row.p_sel)
+    return any(len(each) > 1 for each in values.values())
+
+
+def _place(row: Row) -> str:
+    return facts(row.metric).benchmark or community_name(row.community)
+
+
+def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], int]:
+    places = list(dict.fromkeys(_place(row) for row in rows))
+    kept = places[:most]
+    return [row for row in rows if _place(row) in kept], len(places) - len(kept)
+
+
+def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
+    return {
+        "who": names[row.variant],
+        "place": _place(row),
+        "p_sel": row.p_sel,
+        "mean": row.sample.mean,
+        "low": row.sample.mean if row.low is None else row.low,
+        "high": row.sample.mean if row.high is None else row.high,
+        "runs": row.sample.runs,
+    }
+
+
+def _axis(fact: Facts, channel: str, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how the means of a measure are laid on an axis."""
+    least, most = (pick(point["mean"] for point in points) for pick in (min, max))
+    scale: dict[str, Any] = {"zero": True}
+    if fact.is_share:
+        scale = {"domain": [0, 1]}
+    elif fact.benchmark and least > 0 and most / least >= _APART:
+        scale = {"type": "log"}
+    return {
+        "field": channel,
+        "type": "quantitative",
+        "title": fact.unit or None,
+        "scale": scale,
+        "axis": {
+            "tickCount": 5,
+            "format": ".0%" if fact.is_share else "~s" if most >= _THOUSANDS else ",~r",
+        },
+    }
+
+
+def _by_who(
+    names: Mapping[Variant, str], points: Sequence[dict[str, Any]], values: Sequence[object]
+) -> dict[str, Any]:
+    """Return the encoding that tells who is who: the same in all figures of a page."""
+    present = {point["who"] for point in points}
+    shown = {
+        name: values[at % len(values)] for at, name in enumerate(names.values()) if name in present
+    }
+    return {
+        "field": "who",
+        "type": "nominal",
+        "scale": {"domain": list(shown), "range": list(shown.values())},
+        "legend": {
+            "title": None,
+            "orient": "bottom",
+            "columns": 4,
+            "labelColor": "currentColor",
+            "labelFontSize": 13,
+            "labelLimit": 400,
+            "symbolType": "stroke",
+            "symbolStrokeWidth": 2.5,
+            "symbolOpacity": 1,
+        },
+    }
+
+
+def _tooltip(fact: Facts) -> list[dict[str, Any]]:
+    number = ".2%" if fact.is_share else ",.4~g"
+    return [
+        {"field": "who", "type": "nominal", "title": "of"},
+        {"field": "place", "type": "nominal", "title": "where"},
+        {"field": "p_sel", "type": "quantitative"},
+        *(
+            {"field": name, "type": "quantitative", "format": number}
+            for name in ("mean", "low", "high")
+        ),
+        {"field": "runs", "type": "quantitative"},
+    ]
+
+
+def _intervals(
+    shared: dict[str, Any], fact: Facts, channel: str, points: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the interval and the mean of each point; `channel` is the measure's axis."""
+    low = {channel: _axis(fact, "low", points), f"{channel}2": {"field": "high"}}
+    mean = {channel: _axis(fact, "mean", points), "tooltip": _tooltip(fact)}
+    return [
+        {"mark": {"type": "rule", "strokeWidth": 1.8, "clip": True}, "encoding": shared | low},
+        {
+            "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+            "encoding": shared | mean,
+        },
+    ]
+
+
+def _panels(
+    fact: Facts, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+) -> dict[str, Any]:
+    """Draw against p_sel, a panel a community."""
+    values = sorted({point["p_sel"] for point in points if point["p_sel"] is not None})
+    logarithmic = values[0] > 0 and values[-1] / values[0] >= _APART
+    x = {
+        "field": "p_sel",
+        "type": "quantitative",
+        "title": "p_sel",
+        "scale": {"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
+        "axis": {"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
+    }
+    shared = {"x": x, "color": _by_who(names, points, _COLOURS)}
+    dash = {"strokeDash": _by_who(names, points, _DASHES)}
+    line = {
+        "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": shared | dash | {"y": _axis(fact, "mean", points)},
+    }
+    places = list(dict.fromkeys(point["place"] for point in points))
+    return {
+        "facet": {
+            "field": "place",
+            "type": "nominal",
+            "title": None,
+            "sort": places,
+            "header": _HEADER,
+        },
+        "columns": 2 if len(places) == 4 else 3,
+        "spec": {
+            "width": _PANEL_WIDTH,
+            "height": _PANEL_HEIGHT,
+            "layer": [line, *_intervals(shared, fact, "y", points)],
+        },
+    }
+
+
+def _dots(
+    fact: Facts, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+) -> dict[str, Any]:
+    """Draw side by side, a line of points a place."""
+    shared = {
+        "y": {
+            "field": "place",
+            "type": "nominal",
+            "title": None,
+            "sort": list(dict.fromkeys(point["place"] for point in points)),
+            "axis": {"labelLimit": 380, "domain": False, "ticks": False, "labelPadding": 8},
+            "scale": {"paddingInner": 0.35},
+        },
+        "yOffset": {"field": "who", "type": "nominal", "sort": list(names.values())},
+        "color": _by_who(names, points, _COLOURS),
+    }
+    return {
+        "width": _WIDTH,
+        "height": {"step": _STEP, "for": "offset"},
+        "layer": _intervals(shared, fact, "x", points),
+    }

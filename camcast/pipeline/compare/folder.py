@@ -1,0 +1,124 @@
+"""The output folder of a comparison.
+
+* ``comparison``: the main table; ``pairs``: backends and protocols two by two; ``regressions``:
+  all changes since the baseline. Each as ``.csv``, ``.json`` and ``.parquet``;
+* ``measures.parquet``: the measures of each run, which all of it is computed from;
+  ``quarantine.parquet``: the records that could not be read. Both are folders, as Spark writes;
+* figures as ``.svg``, ``.png``, ``.vl.json``, and what they show as ``.csv`` and ``.json``;
+* ``index.html``: all of it, in one file that needs no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from camcast.pipeline.compare.comparison import Pair
+from camcast.pipeline.compare.figures import figures_of
+from camcast.pipeline.compare.findings import Findings
+from camcast.pipeline.compare.page import html
+from camcast.report.drawing import render
+from camcast.report.folder import ResultsFolder
+
+_MAIN: Final = "comparison"
+_TEXT: Final = (
+    *("backend", "protocol", "community", "metric", "setting", "verdict"),
+    *("first", "second", "first_protocol", "second_protocol"),
+)
+_WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
+
+
+class ReportFolderError(ValueError):
+    """The folder holds something else; the message says what to do."""
+
+
+class ReportFolder(ResultsFolder):
+    """A folder for one comparison: new, empty, or with an earlier one, which is overwritten.
+
+    Raises `ReportFolderError`, and `OSError` when it cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / f"{_MAIN}.json").exists() and any(path.iterdir()):
+            raise ReportFolderError(
+                f"{path} is not empty and has no {_MAIN}.json; give --output a new folder"
+            )
+
+    def write_frames(self, measures: DataFrame, quarantine: DataFrame) -> None:
+        """Write what only Spark holds."""
+        for name, frame in (("measures", measures), ("quarantine", quarantine)):
+            frame.write.mode("overwrite").parquet(str((self.path / f"{name}.parquet").resolve()))
+
+    def write_tables(self, findings: Findings) -> None:
+        """Write the tables."""
+        rows = [{"setting": "", **row.as_json()} for row in findings.rows]
+        self._write_table(_MAIN, {"command": findings.command}, rows)
+        self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs])
+        about = {"baseline": findings.baseline, "threshold": findings.threshold}
+        changes = [change.as_json() for change in findings.changes or ()]
+        self._write_table("regressions", about, changes)
+
+    def write_report(
+        self, findings: Findings, on_progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Draw the figures, and write the page."""
+        figures, drawings = figures_of(findings), {}
+        for done, figure in enumerate(figures):
+            if on_progress is not None:
+                on_progress(done, len(figures))
+            drawings[figure.name] = drawing = render(figure.spec)
+            self.write_drawing(figure.name, drawing)
+            self.write_rows(
+                figure.name, {"title": figure.title}, [row.as_json() for row in figure.rows]
+            )
+        self.write("index.html", html(findings, figures, drawings).encode())
+
+    def _write_table(
+        self, name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        if not rows:
+            for suffix in ("csv", "json", "parquet"):  # of an earlier comparison
+                (self.path / f"{name}.{suffix}").unlink(missing_ok=True)
+            return
+        self.write_rows(name, about, rows)
+        columns = {column: [row[column] for row in rows] for column in rows[0]}
+        table = pa.table(
+            {name: pa.array(values, _arrow_type(name)) for name, values in columns.items()}
+        )
+        pq.write_table(table, self.path / f"{name}.parquet")
+
+
+def _arrow_type(column: str) -> pa.DataType:
+    if column in _TEXT:
+        return pa.string()
+    return pa.int64() if column in _WHOLE else pa.float64()
+
+
+def _flat(pair: Pair) -> dict[str, Any]:
+    return {
+        "first": pair.first.backend,
+        "first_protocol": pair.first.protocol,
+        "second": pair.second.backend,
+        "second_protocol": pair.second.protocol,
+        "setting": pair.first.setting,
+        "community": pair.community,
+        "p_sel": pair.p_sel,
+        "metric": pair.metric,
+        "first_runs": pair.runs[0],
+        "second_runs": pair.runs[1],
+        "first_mean": pair.means[0],
+        "second_mean": pair.means[1],
+        "difference": pair.found.difference,
+        "low": pair.found.low,
+        "high": pair.found.high,
+        "effect": pair.found.effect,
+        "p": pair.found.p,
+        "adjusted_p": pair.adjusted_p,
+    }

@@ -1,0 +1,1 @@
+"""Reading runs and benchmarks into Spark, with a quarantine for what is damaged."""

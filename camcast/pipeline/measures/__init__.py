@@ -1,0 +1,1 @@
+"""The measures of runs, computed with Spark from their traces."""

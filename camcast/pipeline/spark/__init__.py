@@ -1,0 +1,1 @@
+"""Spark itself: its JVM, its session, and sweeps on its executors."""

@@ -1,0 +1,1 @@
+"""Population simulators: every process of a setting by itself, or counted, over arrays."""

@@ -1,0 +1,36 @@
+"""Who wants an event, who publishes it, and who is dead, drawn for one run of a kernel."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from camcast.population.xoshiro import State, below, uniform
+
+Interested: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], int, State]
+"""Who is interested, who is alive, the publisher's number, and the state after that."""
+
+
+@njit(cache=True, nogil=True)
+def draw_interested(state: State, processes: int, interested: int, crash: float) -> Interested:
+    """Draw any `interested` of the processes, one of them as the publisher, who is alive.
+
+    Every other process is dead with probability `crash`.
+    """
+    wants, alive = np.zeros(processes, np.bool_), np.ones(processes, np.bool_)
+    publisher, chosen = 0, 0
+    nth, state = below(state, interested)  # of them publishes
+    for process in range(processes):
+        drawn, state = below(state, processes - process)
+        if drawn < interested - chosen:
+            wants[process] = True
+            publisher = process if chosen == nth else publisher
+            chosen += 1
+        if crash > 0:
+            chance, state = uniform(state)
+            alive[process] = chance >= crash
+    alive[publisher] = True
+    return wants, alive, publisher, state

@@ -1,0 +1,122 @@
+"""The population simulator of percolation gossip as it is shipped: on SCAMP's overlay (003, 2).
+
+Each run has an overlay of its own (`camcast.population.scamp_overlay`), and one event, which
+spreads by Algorithm 2: who gets it for the first time sends it to all neighbours who subscribe, and
+to each other neighbour with probability gamma, but not to whom it came from. Neighbours know what
+each other subscribes to, and nobody knows who is dead. A copy is lost with probability `loss`; one
+that arrives at a living process brings it the event, or is a duplicate. All copies take one step.
+After `TTL_HOPS` hops an event is not sent on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from camcast.population.audience import draw_interested
+from camcast.population.event_spread import (
+    ALIVE,
+    COLUMNS,
+    DELIVERED,
+    ENTRIES,
+    MESSAGES,
+    PARASITES,
+    ROUNDS,
+    KnownSpread,
+)
+from camcast.population.scamp_overlay import draw_overlay, view_cap
+from camcast.population.xoshiro import State, seeded, uniform
+from camcast.protocols.percolation import Percolation
+from camcast.settings.scamp_graph import ScampOverlay
+from camcast.settings.setting import SettingError
+from camcast.vocabulary.streams import stream
+
+ENTRIES_MAX: Final = 5 * 10**7  # chosen: of all views together; 0.5 GB, and minutes a run
+TTL_HOPS: Final = Percolation().ttl
+
+
+def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) -> KnownSpread:
+    """Simulate the runs `first_run` and following; each is the same however they are split.
+
+    Raises `SettingError` if the views of all processes have room for more than `ENTRIES_MAX`.
+    """
+    n = setting.processes
+    view = min(n - 1, view_cap(n, setting.c))
+    if n * view > ENTRIES_MAX:
+        raise SettingError(
+            f"{n:,} processes with views of up to {view:,} are too many to simulate one by one (at"
+            f" most {ENTRIES_MAX // view:,})"
+        )
+    counts = np.zeros((runs, COLUMNS), np.int64)
+    for run in range(runs):
+        chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
+        state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
+        _publish(state, n, setting.interested, setting.c, *chances, counts[run])
+    return KnownSpread.of_columns(counts, n)
+
+
+@njit(cache=True, nogil=True)
+def _publish(
+    state: State,
+    processes: int,
+    interested: int,
+    c: int,
+    gamma: float,
+    loss: float,
+    crash: float,
+    counts: NDArray[np.int64],
+) -> None:
+    """Draw an overlay, publish one event on it, and count what comes of it."""
+    first, neighbours, state = draw_overlay(state, processes, c)
+    wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
+    counts[ALIVE] = np.count_nonzero(wants & alive)
+    counts[ENTRIES] = len(neighbours)
+    _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts)
+
+
+@njit(cache=True, nogil=True)
+def _spread(
+    state: State,
+    first: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    wants: NDArray[np.bool_],
+    alive: NDArray[np.bool_],
+    publisher: int,
+    chances: tuple[float, float],
+    counts: NDArray[np.int64],
+) -> None:
+    """Publish one event on an overlay, and count what comes of it; `chances` are gamma and loss."""
+    gamma, loss = chances
+    has = np.zeros(len(alive), np.bool_)
+    order = np.empty(len(alive), np.int32)  # who has it, in the order in which it came
+    sources = np.full(len(alive), -1, np.int32)
+    has[publisher], order[0] = True, publisher
+    counts[DELIVERED] = 1
+    begin, reached = 0, 1
+    while begin < reached:
+        end = reached
+        if counts[ROUNDS] == TTL_HOPS:
+            break
+        counts[ROUNDS] += 1
+        for sender in order[begin:end]:
+            for receiver in neighbours[first[sender] : first[sender + 1]]:
+                if receiver == sources[sender]:
+                    continue
+                if not wants[receiver]:
+                    chance, state = uniform(state)
+                    if chance >= gamma:
+                        continue
+                counts[MESSAGES] += 1
+                chance, state = uniform(state)
+                if not alive[receiver] or chance < loss:
+                    continue
+                counts[PARASITES] += not wants[receiver]
+                if not has[receiver]:
+                    has[receiver], sources[receiver] = True, sender
+                    order[reached] = receiver
+                    reached += 1
+                    counts[DELIVERED] += wants[receiver]
+        begin = end

@@ -1,0 +1,264 @@
+"""Overlays of SCAMP, drawn by playing its subscriptions (the rules of `membership.scamp`).
+
+Theory of operation
+-------------------
+*Subscriptions.* Processes join one after the other. The newcomer's view starts as {contact}, any of
+those who are there. The contact sends a copy of the subscription to each member of its view and c
+more to random ones. Whoever gets a copy keeps it with probability 1/(1 + |view|), unless it is the
+newcomer or knows it already; else it passes the copy on to a random member. A copy that has gone
+as far as it may is kept for certain, if it can be. Views have a cap.
+
+*Time.* A copy goes one step at a time, and `STEPS_OF_A_JOIN` later the next process joins. So
+copies of several newcomers are under way together, whose views are small still and keep many of
+them: newcomers come to know each other both ways, and have a few neighbours fewer than if each had
+waited for the one before.
+
+*Repair.* The law asks for (c+1) ln n holders of a process, and n grows. Every `JOINS_OF_A_TICK`
+joins, who has a quarter fewer asks a member of its view for as many copies as are missing; who has
+a quarter more, and one, has the rest dropped, but nobody drops its only arc. What is asked in vain,
+as views are full, is asked again when the law asks for more, and in the end.
+
+*Left out.* No message is lost while the overlay grows, everybody knows the size, nobody probes
+others, and the walk to the contact ends anywhere. Leases are not played: this is the overlay before
+the first renewals, half a minute after a process has joined. Of 118 processes one has then 25.3
+neighbours (the shipped ones 25.25 ±0.10, 24 fleets; of 60, 20.8 and 20.5 ±0.1); after renewals a
+shipped one has 27, since these make up for what joins leave short of the law.
+
+An arc is known at both of its ends, so that the overlay has links with two ends: a process's
+neighbours are who is in its view, and who has it in theirs.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from camcast.population.xoshiro import State, below, uniform
+
+STEPS_OF_A_JOIN: Final = 10  # chosen: ten joins in a second, and copies that take 10 ms
+JOINS_OF_A_TICK: Final = 10  # chosen: likewise, with the heartbeat of `membership.scamp`
+TICKS_AFTER: Final = 3  # chosen: after the last join, so that a process asks again in vain
+
+WALK_TTL: Final = 64  # [membership.scamp]
+WALK_PATIENCE: Final = 4  # [membership.scamp]
+CAP_FACTOR: Final = 3  # [membership.scamp]
+CAP_SIZE_MIN: Final = 64  # [membership.scamp]
+SLACK: Final = 0.25  # [membership.scamp]
+
+_Numbers = NDArray[np.int32]
+_Arcs = tuple[_Numbers, _Numbers, _Numbers, _Numbers]
+"""Views, and how many are in each; holders, and how many."""
+
+# The columns of the copies under way.
+_AT, _OF, _TTL = range(3)
+
+_compiled: Final = njit(cache=True, nogil=True)
+
+
+@_compiled
+def view_cap(processes: int, c: int) -> int:
+    """Return how many processes a view holds at most, 3(c+1) ln n."""
+    return ceil(CAP_FACTOR * (c + 1) * log(max(processes, CAP_SIZE_MIN)))
+
+
+@_compiled
+def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64], _Numbers, State]:
+    """Let processes join; return where the neighbours of each begin, the neighbours, the state."""
+    most = min(processes - 1, view_cap(processes, c))
+    # a newcomer is held by who kept one of `most` + c copies, and by newcomers until the next ticks
+    most_holders = min(processes - 1, most + c + 1 + 2 * JOINS_OF_A_TICK)
+    arcs = (
+        np.empty((processes, most), np.int32),
+        np.zeros(processes, np.int32),
+        np.empty((processes, most_holders), np.int32),
+        np.zeros(processes, np.int32),
+    )
+    copies, active = np.empty((64, 3), np.int32), 0
+    contacts = np.zeros(JOINS_OF_A_TICK, np.int32)
+    settled, before = 0, 0  # those from here on have had no tick, and what the law asked for then
+    for newcomer in range(1, processes):
+        size = newcomer + 1
+        cap = min(most, view_cap(size, c))
+        drawn, state = below(state, newcomer)
+        contact = int(drawn)
+        contacts[newcomer % JOINS_OF_A_TICK] = contact
+        _hold(arcs, newcomer, contact, most)
+        count = int(arcs[1][contact]) + c
+        copies, active, state = _spread(arcs, state, copies, active, contact, newcomer, count, cap)
+        for _ in range(STEPS_OF_A_JOIN):
+            active, state = _step(arcs, state, copies, active, cap)
+        if size % JOINS_OF_A_TICK == 0:
+            wanted = _lawful(size, c)
+            begin = 0 if wanted > before else settled
+            for place in range(JOINS_OF_A_TICK):
+                state = _shed(arcs, state, int(contacts[place]), wanted)
+            settled, before = size - JOINS_OF_A_TICK, wanted
+            for process in range(begin, settled):
+                state = _shed(arcs, state, process, wanted)
+                copies, active, state = _ask(arcs, state, copies, active, process, wanted, cap)
+    for _ in range(TICKS_AFTER):
+        while active:
+            active, state = _step(arcs, state, copies, active, most)
+        wanted = _lawful(processes, c)
+        for process in range(processes):
+            state = _shed(arcs, state, process, wanted)
+            copies, active, state = _ask(arcs, state, copies, active, process, wanted, most)
+    while active:
+        active, state = _step(arcs, state, copies, active, most)
+    first, neighbours = _both_ways(arcs)
+    return first, neighbours, state
+
+
+@_compiled
+def _lawful(size: int, c: int) -> int:
+    """Return how many holders a process is to have."""
+    return round(min(size - 1.0, (c + 1) * log(size)))
+
+
+@_compiled
+def _knows(arcs: _Arcs, holder: int, process: int) -> bool:
+    return bool((arcs[0][holder, : arcs[1][holder]] == process).any())
+
+
+@_compiled
+def _hold(arcs: _Arcs, holder: int, process: int, cap: int) -> bool:
+    """Make an arc; False if it is there, or there is no room for it."""
+    views, sizes, holders, holding = arcs
+    full = sizes[holder] >= cap or holding[process] >= holders.shape[1]
+    if full or holder == process or _knows(arcs, holder, process):
+        return False
+    views[holder, sizes[holder]] = process
+    sizes[holder] += 1
+    holders[process, holding[process]] = holder
+    holding[process] += 1
+    return True
+
+
+@_compiled
+def _step(arcs: _Arcs, state: State, copies: _Numbers, active: int, cap: int) -> tuple[int, State]:
+    """Let each copy be kept, or go on to the next; return how many are under way still."""
+    views, sizes = arcs[0], arcs[1]
+    number = 0
+    while number < active:
+        at, subscriber, ttl = copies[number]
+        kept = ttl <= 0
+        if not kept:
+            chance, state = uniform(state)
+            kept = chance < 1 / (1 + sizes[at])
+        kept = kept and _hold(arcs, at, subscriber, cap)
+        nobody_else = sizes[at] == 0 or (sizes[at] == 1 and views[at, 0] == subscriber)
+        if kept or ttl <= 0 or nobody_else:  # or it is lost
+            active -= 1
+            copies[number] = copies[active]
+            continue
+        onward = subscriber
+        while onward == subscriber:
+            place, state = below(state, sizes[at])
+            onward = views[at, place]
+        copies[number, _AT], copies[number, _TTL] = onward, ttl - 1
+        number += 1
+    return active, state
+
+
+@_compiled
+def _spread(
+    arcs: _Arcs,
+    state: State,
+    copies: _Numbers,
+    active: int,
+    at: int,
+    subscriber: int,
+    count: int,
+    cap: int,
+) -> tuple[_Numbers, int, State]:
+    """Send copies to every member of a view, then, as long as some are left, again."""
+    views, sizes = arcs[0], arcs[1]
+    members = views[at, : sizes[at]].copy()
+    members = members[members != subscriber]
+    if not len(members):
+        _hold(arcs, at, subscriber, cap)  # a founder's first subscriber
+        return copies, active, state
+    if active + count > len(copies):
+        more = np.empty((2 * (active + count), 3), np.int32)
+        more[:active] = copies[:active]
+        copies = more
+    ttl = min(WALK_TTL, WALK_PATIENCE * (1 + sizes[at]))
+    for last in range(len(members) - 1, 0, -1):
+        place, state = below(state, last + 1)
+        members[last], members[place] = members[place], members[last]
+    for sent in range(count):
+        receiver = members[sent % len(members)]
+        if sent >= len(members):
+            place, state = below(state, len(members))
+            receiver = members[place]
+        copies[active, _AT], copies[active, _OF] = receiver, subscriber
+        copies[active, _TTL] = ttl
+        active += 1
+    return copies, active, state
+
+
+@_compiled
+def _ask(
+    arcs: _Arcs,
+    state: State,
+    copies: _Numbers,
+    active: int,
+    process: int,
+    wanted: int,
+    cap: int,
+) -> tuple[_Numbers, int, State]:
+    """Have a member of one's view spread the copies that are missing; it may keep one itself."""
+    views, sizes, _, holding = arcs
+    if holding[process] >= wanted * (1 - SLACK) or not sizes[process]:
+        return copies, active, state
+    missing = wanted - int(holding[process])
+    place, state = below(state, sizes[process])
+    member = views[process, place]
+    if missing >= sizes[member] and _hold(arcs, member, process, cap):
+        missing -= 1
+    return _spread(arcs, state, copies, active, member, process, missing, cap)
+
+
+@_compiled
+def _shed(arcs: _Arcs, state: State, process: int, wanted: int) -> State:
+    """Have random holders drop their arcs, if there are too many for the law."""
+    views, sizes, holders, holding = arcs
+    if holding[process] <= wanted * (1 + SLACK) + 1:
+        return state
+    for _ in range(holding[process] - wanted):
+        place, state = below(state, holding[process])
+        holder = holders[process, place]
+        if sizes[holder] == 1:
+            continue
+        holding[process] -= 1
+        holders[process, place] = holders[process, holding[process]]
+        sizes[holder] -= 1
+        for member in range(sizes[holder]):
+            if views[holder, member] == process:
+                views[holder, member] = views[holder, sizes[holder]]
+                break
+    return state
+
+
+@_compiled
+def _both_ways(arcs: _Arcs) -> tuple[NDArray[np.int64], _Numbers]:
+    """Return the neighbours of all processes, one process's after another's."""
+    views, sizes, holders, holding = arcs
+    processes = len(sizes)
+    first = np.zeros(processes + 1, np.int64)
+    neighbours = np.empty(sizes.sum() + holding.sum(), np.int32)
+    end = 0
+    for process in range(processes):
+        for member in views[process, : sizes[process]]:
+            neighbours[end] = member
+            end += 1
+        for holder in holders[process, : holding[process]]:
+            if not _knows(arcs, process, holder):
+                neighbours[end] = holder
+                end += 1
+        first[process + 1] = end
+    return first, neighbours[:end]

@@ -1,0 +1,96 @@
+"""Which processes of a view an event is for (002, 5.1.2: "matching that given event").
+
+A table is matched with an event anew only if either is another than before. Where no line of it
+compares attributes of such events, all events of a topic are alike, and none is looked into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from camcast.interests.attributes import EventAttributes, matches_by_topic
+from camcast.interests.interest import Interest
+from camcast.protocols.hpmcast.address import Address
+from camcast.protocols.hpmcast.hierarchy import HierarchicalViews
+from camcast.protocols.hpmcast.rounds import Audience, audience
+from camcast.protocols.hpmcast.view import processes_of
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.topics import Topic
+
+V = TypeVar("V", bool, bool | None)
+
+# chosen: of different topics, as peers publish them (G5). Those of events need no bound: whoever
+# gossips an event has one audience of it at a time, of its level, and forgets it with the event.
+TOPICS_MAX: Final = 1024
+
+
+class Audiences:
+    """The audiences of events in the views of one process, at least `threshold` large (5.4.2)."""
+
+    def __init__(
+        self, views: HierarchicalViews, attributes: EventAttributes, threshold: int
+    ) -> None:
+        self._views = views
+        self._attributes = attributes
+        self._threshold = threshold
+        self._of_events: dict[EventId, tuple[int, Audience[Address]]] = {}
+        """With the level that each is of."""
+        self._of_topics: dict[tuple[int, Topic], Audience[Address] | None] = {}
+        """By level; None where lines compare attributes of such events."""
+        self._wants: dict[int, tuple[list[Interest], list[int]]] = {}
+        """Of each level what different interests its lines have, and which of these each has."""
+        self._processes: dict[int, tuple[Address, ...]] = {}
+        """Of each level."""
+        self._version = -1  # of the views that the audiences are from
+
+    def of(self, level: int, event: Event) -> Audience[Address]:
+        """Return the audience of an event in the view of a level; kept until `forget`."""
+        if self._views.version != self._version:
+            self._version = self._views.version
+            self._of_events.clear()
+            self._of_topics.clear()
+            self._wants.clear()
+            self._processes.clear()
+        known = self._of_events.get(event.id)
+        if known is not None and known[0] == level:
+            return known[1]
+        if (level, event.topic) not in self._of_topics:
+            if len(self._of_topics) >= TOPICS_MAX:
+                self._of_topics.clear()
+            self._of_topics[level, event.topic] = self._of_topic(level, event.topic)
+        found = self._of_topics[level, event.topic]
+        if found is None:
+            found = self._audience(
+                level, self._verdicts(level, lambda one: self._attributes.match(one, event))
+            )
+        self._of_events[event.id] = level, found
+        return found
+
+    def forget(self, event: EventId) -> None:
+        """Forget the audience of an event that is gossiped no longer; those of topics stay."""
+        self._of_events.pop(event, None)
+
+    def _of_topic(self, level: int, topic: Topic) -> Audience[Address] | None:
+        """Return the audience of all events of a topic; None if it depends on attributes."""
+        verdicts = self._verdicts(level, lambda one: matches_by_topic(one, topic))
+        decided = [verdict for verdict in verdicts if verdict is not None]
+        return self._audience(level, decided) if len(decided) == len(verdicts) else None
+
+    def _verdicts(self, level: int, match: Callable[[Interest], V]) -> list[V]:
+        """Match all lines of a table; many say the same."""
+        if level not in self._wants:
+            numbers: dict[Interest, int] = {}
+            lines = self._views.table(level)
+            which = [numbers.setdefault(line.interest, len(numbers)) for line in lines]
+            self._wants[level] = list(numbers), which
+        different, which = self._wants[level]
+        verdicts = [match(interest) for interest in different]
+        return [verdicts[number] for number in which]
+
+    def _audience(self, level: int, wanted: list[bool]) -> Audience[Address]:
+        table = self._views.table(level)
+        if level not in self._processes:
+            self._processes[level] = processes_of(table)
+        interested = [one for one, line in zip(wanted, table, strict=True) for _ in line.delegates]
+        return audience(len(table), self._processes[level], interested, self._threshold)

@@ -1,0 +1,266 @@
+"""hpmcast: gossip level by level in a hierarchy of delegates (002, sections 3 to 6; Figure 6).
+
+Everybody is in one group, whose membership (`membership.hpmcast`) keeps the views; what is sent
+when is Figure 6's (`camcast.protocols.hpmcast.rounds`). It is a feigned multicast: delegates may
+receive events that do not interest them. They are counted as parasites, and gossiped on. Interests
+are of topics and attributes (`camcast.interests.interest`); what is above level 1 knows them less
+precisely (`camcast.protocols.hpmcast.coverage`).
+
+Theory of operation
+-------------------
+Events travel as event records like those of all protocols. What Figure 6 sends along (level, prob
+and rounds) goes in a `Herald` before each, in the same frame. Where the two arrive apart, the
+event waits for its herald until the next gossip period, and a herald for its event; an event whose
+herald is lost is taken for one of the highest level at which this process is a delegate, in its
+first round, so that no subsystem is left out.
+
+The gossip period begins at random when there is something to gossip, and ends when there is
+nothing: processes are not synchronised (5.1.2, "does not require participants to be
+synchronized"). An event that is published here leaves for its first F processes at once, not
+after a period, so that a publisher may leave soon and learns whether it left for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, ClassVar, Final
+
+import attrs
+from attrs import field, frozen, validators
+
+from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.options import OptionError
+from camcast.doors.protocol import Group, Protocol
+from camcast.protocols.hpmcast.address import Address, distance
+from camcast.protocols.hpmcast.audience import Audiences
+from camcast.protocols.hpmcast.hierarchy import HierarchicalViews, Hierarchy
+from camcast.protocols.hpmcast.rounds import Copy, LevelGossip
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.topics import ROOT, Topic
+
+HERALDS_MAX: Final = 4096  # chosen: of events that have not come; bounds what peers can fill (G5)
+# chosen: events gossiped at a time; likewise. As many audiences are kept. Measured: 4 MB in all for
+# tables of 40 lines.
+BUFFERED_MAX: Final = 4096
+
+_DEFAULT: Final = Hierarchy()
+
+
+class Herald(Message, tag=1, frozen=True):
+    """What Figure 6 sends along with an event (line 14)."""
+
+    publisher: PeerId
+    epoch: int
+    sequence: int
+    share: float
+    rounds: int
+    level: int
+
+
+class LevelWise(Dissemination):
+    """The dissemination of Figure 6, for one process; see the module's theory of operation.
+
+    Raises `OptionError` for a membership without hierarchical views.
+    """
+
+    decoder: ClassVar[Decoder[Message] | None] = Decoder(Herald)
+
+    def __init__(
+        self,
+        fan_out: int,
+        period_seconds: float,
+        at: Neighbourhood,
+        threshold: int = 0,
+        constant: float = 0.0,
+    ) -> None:
+        self._views = hierarchical(at.membership)
+        self._at = at
+        self._period = period_seconds
+        hierarchy = self._views.hierarchy
+        self._audiences = Audiences(self._views, at.attributes, threshold)
+        self._address = hierarchy.address_of(at.me.peer)
+        self._levels = hierarchy.depth
+        self._gossip: LevelGossip[EventId, Address] = LevelGossip(
+            me=self._address,
+            levels=self._levels,
+            redundancy=hierarchy.redundancy,
+            fan_out=fan_out,
+            audience=lambda level, event: self._audiences.of(level, self._events[event]),
+            rng=at.rng,
+            constant=constant,
+        )
+        self._events: dict[EventId, Event] = {}
+        """Those that are gossiped, or wait for their heralds."""
+        self._waiting: dict[EventId, None] = {}
+        self._heralds: dict[EventId, Herald] = {}
+        self._awake = False
+
+    def disseminate(
+        self, event: Event, now: float, source: PeerId | None = None
+    ) -> tuple[int, int]:
+        """See `Dissemination`; counts the copies that leave at once, none of events received."""
+        if len(self._events) >= BUFFERED_MAX:
+            self._forget(next(iter(self._events)))
+        self._events[event.id] = event
+        sent = 0
+        if source is None:
+            self._gossip.begin(event.id, self._levels, self._unasked(event))
+            sent = self._send(self._gossip.gossip_of(event.id), now)
+        elif herald := self._heralds.pop(event.id, None):
+            self._enter(event.id, herald)
+        else:
+            self._waiting[event.id] = None
+        self._begin()
+        return sent, 0
+
+    def receive(self, source: Contact, message: Herald, now: float) -> None:
+        """See `Dissemination`."""
+        event = EventId(message.publisher, message.epoch, message.sequence)
+        if event in self._waiting:
+            del self._waiting[event]
+            self._enter(event, message)
+        elif not self._gossip.knows(event):
+            if len(self._heralds) >= HERALDS_MAX:
+                del self._heralds[next(iter(self._heralds))]
+            self._heralds.setdefault(event, message)
+
+    def wake(self, name: tuple[Any, ...], now: float) -> None:
+        """Execute the task of a gossip period (Figure 6, line 4)."""
+        self._awake = False
+        for event in self._waiting:
+            self._gossip.begin(event, self._top())
+        self._waiting.clear()
+        self._send(self._gossip.gossip(), now)
+        for known in [known for known in self._events if not self._gossip.holds(known)]:
+            self._forget(known)
+        if self._events:
+            self._awake = True
+            self._at.outlet.wake(self._period, "gossip")
+
+    def _unasked(self, event: Event) -> int:
+        """Return 1 if an event that is published here interests neither this process nor its own.
+
+        Equation 9's n p_1 are all processes among which an event spreads, the publisher too. Were
+        it left out, pmcast would not send an event at all that interests a single other process:
+        "becoming 0 in p1 n = 1" (5.3.1).
+        """
+        at = self._audiences.of(self._levels, event)
+        own = (
+            want
+            for one, want in zip(at.processes, at.wanted, strict=True)
+            if distance(one, self._address) < self._levels
+        )
+        return 0 if any(own) else 1
+
+    def _begin(self) -> None:
+        if not self._awake:
+            self._awake = True
+            self._at.outlet.wake(self._period * self._at.rng.random(), "gossip")
+
+    def _enter(self, event: EventId, herald: Herald) -> None:
+        try:
+            self._gossip.receive(event, herald.share, herald.rounds, herald.level)
+        except ValueError:  # numbers that no process of this hierarchy sends
+            self._gossip.begin(event, self._top())
+
+    def _forget(self, event: EventId) -> None:
+        self._gossip.forget(event)
+        self._audiences.forget(event)
+        self._waiting.pop(event, None)
+        del self._events[event]
+
+    def _send(self, copies: Sequence[Copy[EventId, Address]], now: float) -> int:
+        at, views = self._at, self._views
+        for (event, level), group in groupby(copies, key=lambda copy: (copy.event, copy.level)):
+            same = list(group)
+            contacts = [views.contact(copy.to) for copy in same]
+            publisher, epoch, sequence = event
+            share, rounds = same[0].share, same[0].rounds
+            herald = Herald(publisher, epoch, sequence, share, rounds, level)
+            at.outlet.send(contacts, herald)
+            at.courier.send(self._events[event], contacts)
+            views.gossip_along(contacts, now)
+        return len(copies)
+
+    def _top(self) -> int:
+        """Return the highest level in whose table this process is."""
+        level = 1
+        while level < self._levels and any(
+            self._address in line.delegates for line in self._views.table(level + 1)
+        ):
+            level += 1
+        return level
+
+
+def hierarchical(membership: Membership) -> HierarchicalViews:
+    """Return a membership as one with hierarchical views; raises `OptionError` if it is none."""
+    if not isinstance(membership, HierarchicalViews):
+        raise OptionError(
+            "hpmcast and pmcast need a membership that keeps hierarchical views, such as"
+            f" 'hpmcast'; a {type(membership).__name__} keeps none"
+        )
+    return membership
+
+
+def arranged(backend: Backend, hierarchy: Hierarchy) -> Backend:
+    """Return the backend with its processes arranged so."""
+    return attrs.evolve(backend, keeper=partial(_keep, backend.keeper, hierarchy))
+
+
+def _keep(
+    keeper: Any, hierarchy: Hierarchy, context: MembershipContext, options: Any
+) -> Membership:
+    membership: Membership = keeper(context, options)
+    hierarchical(membership).arrange(hierarchy)
+    return membership
+
+
+@frozen(kw_only=True)
+class Hpmcast(Protocol):
+    """One group of everybody, in a hierarchy."""
+
+    name: ClassVar[str] = "hpmcast"
+    source: ClassVar[str] = "002, sections 3 to 6"
+    membership: ClassVar[str | None] = "hpmcast"
+    parasitic: ClassVar[bool] = True
+    selective: ClassVar[bool] = True
+
+    arity: int = _DEFAULT.arity
+    """a; see `Hierarchy`."""
+    depth: int = _DEFAULT.depth
+    """l."""
+    redundancy: int = _DEFAULT.redundancy
+    """R."""
+    fan_out: int = field(default=3, validator=validators.ge(1))
+    """F: processes chosen in a period, of whom the interested get a copy. chosen: 2 of Figures 7
+    and 8 is for views of 66 and 22; in smaller ones 3 halves what is missed after crashes"""
+    threshold: int = field(default=0, validator=validators.ge(0))
+    """D: a smaller audience of a view is made this large. [hpmcast 5.4] an option; 0 is none"""
+    period_seconds: float = field(default=0.1, validator=validators.gt(0))
+    """P. chosen: above most delays, as the analysis asks (2.1.2), and a second for ten rounds"""
+
+    def __attrs_post_init__(self) -> None:
+        self.hierarchy  # noqa: B018  # raises what is out of range
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """How the processes are arranged."""
+        return Hierarchy(arity=self.arity, depth=self.depth, redundancy=self.redundancy)
+
+    def adapt(self, backend: Backend) -> Backend:
+        """Return the backend with this hierarchy."""
+        return arranged(backend, self.hierarchy)
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        """Return the group of everybody."""
+        spread = partial(LevelWise, self.fan_out, self.period_seconds, threshold=self.threshold)
+        return (Group(ROOT, spread),)
+
+    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+        """Return the number of all processes."""
+        return float(sum(sizes.values()))

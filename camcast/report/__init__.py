@@ -1,0 +1,1 @@
+"""What pages and figures share: drawing, one-file pages, folders of results."""

@@ -1,0 +1,46 @@
+"""How results lie in a folder: rows as CSV and JSON, figures as SVG, PNG and Vega-Lite."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from camcast.report.drawing import Drawing
+
+
+class ResultsFolder:
+    """A folder that results are written to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write_rows(
+        self, name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Write rows as CSV, and as JSON with what there is to say about them."""
+        text = StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        self.write(f"{name}.csv", text.getvalue().encode())
+        self.write(f"{name}.json", as_bytes({**about, "rows": rows}))
+
+    def write_drawing(self, name: str, drawing: Drawing) -> None:
+        """Write a figure's pictures."""
+        self.write(f"{name}.vl.json", as_bytes(drawing.spec))
+        self.write(f"{name}.svg", drawing.svg_file.encode())
+        self.write(f"{name}.png", drawing.png)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file."""
+        (self.path / name).write_bytes(content)
+
+
+def as_bytes(value: object) -> bytes:
+    """Return a value as JSON to read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -1,0 +1,181 @@
+"""The page of section 6.1: everything of the reproduction in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Final
+
+from camcast.report.drawing import Drawing
+from camcast.report.page import (
+    NOTHING,
+    claims_table,
+    document,
+    grid,
+    how_made,
+    interval_cell,
+    notes_list,
+    number,
+    only_about,
+    picture,
+)
+from camcast.reproduction.camcast.figures import Figure
+from camcast.reproduction.camcast.paper import Agreement, Reproduction
+from camcast.reproduction.camcast.plan import (
+    COMMUNITIES,
+    CRASHED_COMPARED,
+    PARAMETERS,
+    SIZES,
+    SUCCESS,
+    TOPOLOGIES,
+)
+from camcast.reproduction.camcast.tables import Entry, Table
+
+_ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
+_TITLE: Final = "CAMCAST, section 6.1, computed again"
+_P: Final = PARAMETERS
+_SETTINGS: Final = (
+    (
+        False,
+        f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {_P.c:g}, g = {_P.g:g},"
+        f" a = {_P.a:g}, z = {_P.z}; a copy arrives with probability {SUCCESS} (000, 6.1.1).",
+    ),
+    (
+        True,
+        "Tables are static, uniform and independent: a topic table of ⌈ln N + c⌉ others and a"
+        " super-topic table of z. Nobody replaces a crashed process in them. The publisher is"
+        " alive, and links upward like anyone else: with p_sel = g/N, to each of z entries with"
+        " p_a = a/z.",
+    ),
+    (
+        False,
+        "Rounds are synchronous: who receives the event in one round sends it in the next, once.",
+    ),
+    (
+        True,
+        "Reception: the share of a community's alive processes that have the event in the end, in"
+        " the mean over runs (Student's interval). Reliability: the share of runs in which all of"
+        " them have it (Wilson's interval). A run in which nobody of a community is alive says"
+        " nothing of its reception and reliability.",
+    ),
+    (
+        True,
+        "The model is camcast.models.camcast.prediction. It is not meant for gossip that hardly"
+        " survives: beyond 80 % crashed it is too high.",
+    ),
+    (False, "All points are simulated with the same seed."),
+)
+"""The conventions, and whether they are about CAMCAST alone."""
+
+
+def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
+    """Return the page; `drawings` by the figures' names, `command` is what made it."""
+    parts = [
+        _introduction(reproduction),
+        only_about(reproduction.plan.protocols),
+        *map(_table, reproduction.tables),
+        "<h2>Figures</h2>" if reproduction.figures else "",
+        *(_figure(figure, drawings[figure.name]) for figure in reproduction.figures),
+        claims_table(reproduction.claims),
+        _agreement(reproduction.agreement, reproduction.runs_compared),
+        _how(reproduction, command),
+    ]
+    return document(_TITLE, parts, drawings)
+
+
+def _introduction(reproduction: Reproduction) -> str:
+    plan = reproduction.plan
+    sizes = ", ".join(f"{size:,} in {name}" for name, size in zip(COMMUNITIES, SIZES, strict=True))
+    return (
+        "<p>Tables 1 and 2 and Figures 13 to 18 of S. Baehni, P. Th. Eugster, R. Guerraoui,"
+        " <cite>CAMCAST</cite>, simulated again in the setting of its section 6.1.1: a hierarchy"
+        f" of three topics, the root a, then d, then g; {escape(sizes)}; an event is published"
+        f" in g. {plan.runs:,} runs a point with the {escape(plan.engine)} simulator, where the"
+        " paper has 100 experiments. Intervals are of 95 %.</p>"
+    )
+
+
+# -- tables -------------------------------------------------------------------------------------
+
+
+def _table(table: Table) -> str:
+    rows: dict[tuple[str, str], dict[str, Entry]] = {}
+    for entry in table.entries:
+        rows.setdefault((entry.approach, entry.how), {})[entry.topology] = entry
+    body, before = [], ""
+    for (approach, how), by_topology in rows.items():
+        entries = [by_topology[topology] for topology in TOPOLOGIES]
+        if approach != before:
+            published = (f"<td>{_published(entry.published)}</td>" for entry in entries)
+            body.append(
+                f'<tr class="published"><td>{escape(approach)}</td><td class="how">published</td>'
+                + "".join(published)
+                + "</tr>"
+            )
+            before = approach
+        body.append(
+            f'<tr><td></td><td class="how">{escape(how)}</td>'
+            + "".join(f"<td>{_entry(entry)}</td>" for entry in entries)
+            + "</tr>"
+        )
+    heads = ["", "", *TOPOLOGIES]
+    return (
+        f"<h2>Table {table.number}. {escape(table.title)}</h2>"
+        + grid(heads, body)
+        + notes_list(table.notes)
+    )
+
+
+def _published(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,g}"
+
+
+def _entry(entry: Entry) -> str:
+    if entry.mean is None:
+        return NOTHING
+    small = []
+    if entry.low is not None and entry.high is not None:
+        small.append(f"{number(entry.low)} to {number(entry.high)}")
+    if entry.deviation is not None:
+        small.append(f"{entry.deviation:+.{1 if abs(entry.deviation) >= _ROUNDED else 3}%}")
+    return number(entry.mean) + "".join(f"<small>{escape(text)}</small>" for text in small)
+
+
+# -- the rest -----------------------------------------------------------------------------------
+
+
+def _figure(figure: Figure, drawing: Drawing) -> str:
+    label = f"Figure {figure.number}: {figure.title}"
+    return picture(figure.name, label, figure.notes, drawing)
+
+
+def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
+    if not agreement:
+        return ""
+    what = {
+        "population": "every process by itself, tables drawn when needed",
+        "chain": "only how many processes have the event",
+        "virtual": "the shipped node, encoding and decoding, in a virtual network",
+    }
+    rows = [
+        f"<tr><td>{escape(row.community)}</td><td class='how'>"
+        f"{escape(row.measure.replace('_', ' '))}</td>"
+        + "".join(f"<td>{interval_cell(row.by_simulator[name])}</td>" for name in runs)
+        + f"<td>{NOTHING if row.model is None else number(row.model)}</td></tr>"
+        for row in agreement
+    ]
+    heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
+    return (
+        "<h2>Three simulators, one setting</h2><p>Beyond the paper: the same cell,"
+        f" {CRASHED_COMPARED:.0%} of the processes dead from the beginning, in all three simulators"
+        " and in the model, which simulates nothing.</p>"
+        + grid(heads, rows)
+        + notes_list(f"{name}: {what[name]}." for name in runs)
+    )
+
+
+def _how(reproduction: Reproduction, command: str) -> str:
+    plan = reproduction.plan
+    settings = [text for ours, text in _SETTINGS if not ours or plan.about("camcast")]
+    given = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
+    return how_made(command, given, ("numpy", "numba"), settings)

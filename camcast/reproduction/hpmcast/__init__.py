@@ -1,0 +1,1 @@
+"""The hpmcast paper (002), computed again."""

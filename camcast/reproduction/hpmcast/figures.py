@@ -1,0 +1,368 @@
+"""What Figures 7 to 13 of the hpmcast paper (002, 5.3, 5.4) show; `hpmcast_figures` draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from attrs import frozen
+
+from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
+from camcast.models.hpmcast.equations import broadcast_rounds
+from camcast.models.pmcast import pmcast_law, pmcast_rounds
+from camcast.reproduction.hpmcast.cells import deep, flat_interested, infections, scaled
+from camcast.reproduction.hpmcast.plan import (
+    ARITIES,
+    DEPTH_PROCESSES,
+    DEPTHS,
+    FAN_OUTS,
+    FLAT_PROCESSES,
+    HPMCAST,
+    PMCAST,
+    REDUNDANCIES,
+    RFPBCAST,
+    SHARES,
+    SHARES_COMPARED,
+    SHARES_LOW,
+    SHARES_SCALED,
+    SHARES_SMALL,
+    THRESHOLDS,
+)
+from camcast.reproduction.hpmcast.results import Results
+from camcast.settings.tree import FAN_OUT, REDUNDANCY
+
+_DELIVERY: Final = "share of the interested that deliver"
+_INTERESTED: Final = "interested processes, p₁"
+_EXPECTED: Final = "rounds from expected p₁"
+_MEASURED: Final = "rounds from measured p₁"
+_HIERARCHY: Final = "n = 22³, R = 3, F = 2"
+_CHAIN: Final = (
+    " Dashed: the exact chain, in which the F that one sender chooses are distinct. Dotted: "
+)
+_INFECTION_NOTES: Final = {
+    RFPBCAST: "Beyond the paper's figures: its Figure 1, process by process. It is the same whoever"
+    f" is interested.{_CHAIN}Equations 2 and 3, by which it may choose the same process twice.",
+    PMCAST: "Beyond the paper's figures: its Figure 2, process by process; nobody else gets it."
+    f"{_CHAIN}Equations 7 and 8, those of rfpbcast for n p₁ processes and a fan-out of F p₁.",
+}
+
+
+@frozen(kw_only=True)
+class Point:
+    """A row of a figure. A `mean` without `runs` is a formula's."""
+
+    series: str
+    x: float
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+    model: float | None = None
+    runs: int | None = None
+
+
+@frozen(kw_only=True)
+class Figure:
+    """A figure of the paper, or one beyond it."""
+
+    name: str
+    """Of its files, without what follows the dot."""
+    title: str
+    x: str
+    y: str
+    notes: str
+    points: tuple[Point, ...]
+    share: bool = True
+    """Whether y is a share, and not a number."""
+    domain: tuple[float, float] | None = None
+    """What of y is shown; all if None."""
+    logarithmic: bool = False
+    """Whether x is."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What there is to say about its points."""
+        return {"title": self.title, "x": self.x, "y": self.y, "notes": self.notes}
+
+
+def figures(results: Results) -> tuple[Figure, ...]:
+    """Return the figures of the protocols that are chosen: the paper's, then those beyond it."""
+    made: list[Figure] = []
+    about = results.plan.about
+    if about(HPMCAST):
+        made += _interest(results)
+    if about(PMCAST):
+        made.append(_flat_rounds(results))
+    if about(HPMCAST):
+        made += [*_fan_out(results), _scale(results), _redundancy(results), _threshold(results)]
+        made += [_parasites(results), _depth(results)]
+    made += [_infection(results, protocol) for protocol in (RFPBCAST, PMCAST) if about(protocol)]
+    return tuple(made)
+
+
+def _curve(
+    results: Results,
+    series: str,
+    settings: Mapping[float, dict[str, Any]],
+    measure: str = "reliability",
+) -> Iterable[Point]:
+    """Yield what was measured of settings, by their x."""
+    for x, setting in settings.items():
+        found = results.hierarchy(**setting)
+        yield Point(
+            series=series,
+            x=x,
+            model=found["model"].get(measure),
+            runs=results.plan.runs,
+            **found[measure],
+        )
+
+
+def _interest(results: Results) -> tuple[Figure, Figure]:
+    curves = [
+        *_curve(results, _EXPECTED, {p: {"interested": p} for p in SHARES}),
+        *_curve(results, _MEASURED, {p: {"interested": p, "estimate": "measured"} for p in SHARES}),
+    ]
+    printed = [
+        results.hierarchy(interested=p)["model"]["reliability_printed"] for p in SHARES if p >= 0.1
+    ]
+    how = (
+        " Expected: the number of rounds follows from p_i of Equation 19, as in the paper's"
+        " simulation. Measured: from getprob (Figure 6), as in a live process, which needs no"
+        " repair where few are interested, but more rounds."
+    )
+    return (
+        Figure(
+            name="figure7",
+            title=f"Varying p₁; {_HIERARCHY}",
+            x=_INTERESTED,
+            y=_DELIVERY,
+            notes="Everybody is interested with probability p₁, and alive; no copy is lost. The"
+            " axis is logarithmic, unlike the paper's, to show the dip: below p₁ = 1/66"
+            " the lowest level gets no rounds, and only its 3 delegates of 22 have the event."
+            + how,
+            points=tuple(curves),
+            domain=(0, 1),
+            logarithmic=True,
+        ),
+        Figure(
+            name="figure8",
+            title=f"Reliability depending on p₁; {_HIERARCHY}",
+            x=_INTERESTED,
+            y=_DELIVERY,
+            notes="Figure 7 from 0.1 on; the paper's axis begins at 0.9982. Equation 23's r₁r₂r₃,"
+            " which begins each level with one participant, is pessimistic:"
+            f" {min(printed):.4f} to {max(printed):.4f}." + how,
+            points=tuple(point for point in curves if point.x >= 0.1),
+            domain=(0.998, 1),
+        ),
+    )
+
+
+def _flat_rounds(results: Results) -> Figure:
+    formula = [
+        Point(
+            series="T(np₁, Fp₁), Equation 9",
+            x=p,
+            mean=float(pmcast_rounds(FLAT_PROCESSES, p, FAN_OUT)),
+        )
+        for p in (0.006, 0.007, 0.008, 0.009, *(percent / 100 for percent in range(1, 101)))
+    ]
+    needed = []
+    for interested in flat_interested():
+        found = results.flat(interested)
+        needed.append(
+            Point(
+                series="rounds until all have it, pmcast",
+                x=interested / FLAT_PROCESSES,
+                model=found["model"],
+                runs=results.plan.runs,
+                **found["completion"],
+            )
+        )
+    return Figure(
+        name="figure9",
+        title="Rounds depending on p₁; n = 100, F = 2",
+        x=_INTERESTED,
+        y="rounds",
+        notes="Dotted: the formula, 0 where one process is interested, and negative below (the"
+        " paper's axis is labelled “Fanout”, and goes down to -120). Beyond the paper: how many"
+        " rounds pmcast takes until all the interested have the event; dashed: its exact chain.",
+        points=(*needed, *formula),
+        share=False,
+    )
+
+
+def _fan_out(results: Results) -> tuple[Figure, Figure]:
+    def curves(measure: str) -> tuple[Point, ...]:
+        return tuple(
+            point
+            for p in SHARES_COMPARED
+            for point in _curve(
+                results,
+                f"p₁ = {p:g}",
+                {F: {"fan_out": F, "interested": p} for F in FAN_OUTS},
+                measure,
+            )
+        )
+
+    notes = " n = 22³, R = 3. The caption of Figure 10 is not in the text we have; F is chosen."
+    return (
+        Figure(
+            name="figure10",
+            title="Fan-out: reliability",
+            x="fan-out, F",
+            y=_DELIVERY,
+            notes="5.3.2: what counts is how good the estimate of the number of rounds is." + notes,
+            points=curves("reliability"),
+            domain=(0.998, 1),
+        ),
+        Figure(
+            name="figure10_rounds",
+            title="Fan-out: rounds",
+            x="fan-out, F",
+            y="rounds until nobody gossips any more",
+            notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
+            points=curves("rounds"),
+            share=False,
+        ),
+    )
+
+
+def _scale(results: Results) -> Figure:
+    return Figure(
+        name="figure11",
+        title="Varying a; n = a³, l = 3, R = 4, F = 3",
+        x="subsystems of each, a",
+        y=_DELIVERY,
+        notes="1,000 to 64,000 processes. p₁ is chosen; of the caption only “= 3, R = 4, F = 3” is"
+        " left in the text we have.",
+        points=tuple(
+            point
+            for p in SHARES_SCALED
+            for point in _curve(results, f"p₁ = {p:g}", {a: scaled(a, p) for a in ARITIES})
+        ),
+        domain=(0.998, 1),
+    )
+
+
+def _redundancy(results: Results) -> Figure:
+    return Figure(
+        name="figure12",
+        title="Varying R; n = 22³, F = 2",
+        x="delegates, R",
+        y=_DELIVERY,
+        notes="5.3.5. p₁ is chosen; the caption of Figure 12 is not in the text we have. R also"
+        " lengthens the rounds of the lowest level, as Figure 6 counts |view| R processes there.",
+        points=tuple(
+            point
+            for p in SHARES_LOW
+            for point in _curve(
+                results,
+                f"p₁ = {p:g}",
+                {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES},
+            )
+        ),
+        domain=(0, 1),
+    )
+
+
+def _threshold(results: Results) -> Figure:
+    names = {D: f"D = {D}" if D else "original" for D in THRESHOLDS}
+    return Figure(
+        name="figure13",
+        title=f"Increasing the audience to D; {_HIERARCHY}",
+        x=_INTERESTED,
+        y=_DELIVERY,
+        notes="5.4.2: where fewer than D of a view are interested, its D first are sent the event,"
+        " too. The paper does not say what its D is. Rounds from expected p₁.",
+        points=tuple(
+            point
+            for D, name in names.items()
+            for point in _curve(
+                results,
+                name,
+                {p: {"interested": p, "threshold": D} for p in (*SHARES_SMALL, 0.1)},
+            )
+        ),
+        domain=(0, 1),
+        logarithmic=True,
+    )
+
+
+def _parasites(results: Results) -> Figure:
+    return Figure(
+        name="parasites",
+        title=f"Uninterested processes that receive the event; {_HIERARCHY}",
+        x=_INTERESTED,
+        y="processes",
+        notes="Beyond the paper's figures (6.3.2 names the number): “a feigned multicast” (5.1.1),"
+        " so that delegates receive what interests somebody they stand for.",
+        points=tuple(
+            _curve(results, "delegates", {p: {"interested": p} for p in SHARES}, "parasites")
+        ),
+        share=False,
+    )
+
+
+def _depth(results: Results) -> Figure:
+    n = DEPTH_PROCESSES
+    arities = {depth: deep(depth)["arity"] for depth in DEPTHS}
+    needed = {
+        "needed by a group of each level": needed_rounds,
+        "needed by all groups of each level": needed_rounds_of_all,
+    }
+    formulas = [
+        Point(
+            series=f"T(n, F) = {float(broadcast_rounds(n, FAN_OUT)):.2f}, Equation 28",
+            x=depth,
+            mean=float(broadcast_rounds(n, FAN_OUT)),
+        )
+        for depth in DEPTHS
+    ]
+    formulas += [
+        Point(series=series, x=depth, mean=count(arities[depth], depth, REDUNDANCY, FAN_OUT))
+        for series, count in needed.items()
+        for depth in DEPTHS
+    ]
+    return Figure(
+        name="depth",
+        title="Rounds of a broadcast through l levels; n = 4,096, R = 3, F = 2",
+        x="levels, l",
+        y="rounds",
+        notes="6.2, without a figure in the paper. Equation 28 is an identity of asymptotes: each"
+        " level adds a constant that it leaves out. Needed: by the chain of Equation 2, from one"
+        " publisher at the top and R delegates below. What Figure 6 does is Equation 20, which has"
+        " (l - 1) T(R, F) more, with R lines' processes in level 1, too, and whole rounds.",
+        points=(
+            *_curve(results, "gossiped, Figure 6", {at: deep(at) for at in DEPTHS}, "rounds"),
+            *formulas,
+        ),
+        share=False,
+    )
+
+
+def _infection(results: Results, protocol: str) -> Figure:
+    filters = protocol == PMCAST
+    measured, equation = [], []
+    for interested, fan_out in infections(protocol):
+        found = results.infection(protocol, interested, fan_out)
+        p = interested / FLAT_PROCESSES
+        name = f"p₁ = {p:g}" if filters else f"F = {fan_out}"
+        for rounds, (share, model) in enumerate(zip(found["shares"], found["models"], strict=True)):
+            measured.append(
+                Point(series=name, x=rounds, model=model, runs=results.plan.runs, **share)
+            )
+            law = pmcast_law(FLAT_PROCESSES, p, fan_out, rounds)
+            mean = float(law @ np.arange(len(law))) / interested
+            equation.append(Point(series=f"{name}, by equation", x=rounds, mean=mean))
+    return Figure(
+        name=protocol,
+        title=f"{protocol}, round by round; n = {FLAT_PROCESSES}"
+        + (f", F = {FAN_OUT}" if filters else ""),
+        x="rounds",
+        y="share of the interested that have it" if filters else "share that have the event",
+        notes=_INFECTION_NOTES[protocol],
+        points=(*measured, *equation),
+        domain=(0, 1),
+    )

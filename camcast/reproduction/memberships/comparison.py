@@ -1,0 +1,142 @@
+"""The three memberships side by side: section 6.2 of the CAMCAST paper (000), Figures 19 to 28.
+
+Live, as the paper did: nodes are started anew for each run, and publish `events` events for each
+p_sel. In the virtual network, which the paper could not do: 1,110 processes, loss and crashes.
+And what the memberships cost, and how soon they notice (`memberships_upkeep`).
+All are cells of one sweep, whose results are kept line by line in ``cells.jsonl``; figures and
+comparison are put together from the results alone (`reproduce`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+import attrs
+from attrs import frozen
+
+from camcast.report.claim import Claim
+from camcast.reproduction.memberships.claims import claims, claims_beyond
+from camcast.reproduction.memberships.live import live_cells, run_live
+from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.results import COLUMNS, Figure, Results, Row
+from camcast.reproduction.memberships.upkeep import UpkeepRow, run_upkeep, upkeep_cells, upkeep_rows
+from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
+from camcast.sweeps import JSON, Cell, sweep
+
+
+@frozen(kw_only=True)
+class Memberships:
+    """Everything that was measured."""
+
+    plan: Plan
+    figures: tuple[Figure, ...]
+    comparison: tuple[Row, ...]
+    upkeep: tuple[UpkeepRow, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def tables(self) -> tuple[Sheet, Sheet]:
+        """Comparison and upkeep, as they lie in the folder."""
+        upkeep = [
+            {"backend": row.backend, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
+            for row in self.upkeep
+            for name, interval in row.measures.items()
+        ]
+        return (
+            Sheet(
+                name="comparison",
+                about={"title": "The memberships side by side"},
+                rows=[_flat(row) for row in self.comparison],
+            ),
+            Sheet(
+                name="upkeep",
+                about={"title": "What they cost, and how soon they notice"},
+                rows=upkeep,
+            ),
+        )
+
+
+@frozen(kw_only=True)
+class Sheet:
+    """A table as it lies in the folder."""
+
+    name: str
+    about: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {
+        name: getattr(row, name) for name in ("world", "backend", "variant", "runs")
+    }
+    for name in COLUMNS:
+        interval = getattr(row, name)
+        flat |= {name: interval.mean, f"{name}_from": interval.low, f"{name}_to": interval.high}
+    return flat | {"parasites": row.parasites}
+
+
+def compute(cell: Cell) -> JSON:
+    """Carry out one run; the task of the sweep."""
+    given = cast(Mapping[str, Any], cell)
+    return RUNS[given["kind"]](given)
+
+
+RUNS: Final[Mapping[str, Callable[[Mapping[str, Any]], JSON]]] = {
+    "live": run_live,
+    "virtual": run_virtual,
+    "upkeep": run_upkeep,
+}
+
+
+def reproduce(
+    plan: Plan,
+    results: Path | None = None,
+    workers: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Memberships:
+    """Carry out all runs, or those that the file `results` does not have yet.
+
+    Live runs go one after the other, as each takes all cores; `workers` is for the virtual
+    ones. Raises `SweepError`; see `camcast.sweeps.sweep`.
+    """
+    report = on_progress or (lambda _done, _total: None)
+    live, virtual = live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
+    total = len(live) + len(virtual)
+    of_live = sweep(
+        compute,
+        live,
+        results=results,
+        workers=1,
+        on_progress=lambda done, _: report(done, total),
+    )
+    of_virtual = sweep(
+        compute,
+        virtual,
+        results=results,
+        workers=workers,
+        on_progress=lambda done, _: report(len(live) + done, total),
+    )
+    return together(
+        plan, [*zip(live, of_live, strict=True), *zip(virtual, of_virtual, strict=True)]
+    )
+
+
+def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
+    """Put cells and their results together."""
+    runs = [(cast(dict[str, Any], cell), cast(dict[str, Any], result)) for cell, result in found]
+    worlds = {
+        world: Results(world, backends, [run for run in runs if run[0]["kind"] == world], values)
+        for world, backends, values in (
+            ("live", tuple(VARIANTS), plan.p_sel),
+            ("virtual", tuple(VARIANTS), plan.virtual_p_sel),
+        )
+    }
+    return Memberships(
+        plan=plan,
+        figures=tuple(f for world in worlds.values() for f in world.figures()),
+        comparison=tuple(r for world in worlds.values() for r in world.comparison()),
+        upkeep=upkeep_rows([run for run in runs if run[0]["kind"] == "upkeep"]),
+        claims=(*claims(worlds["live"]), *claims_beyond(worlds["virtual"])),
+    )

@@ -1,0 +1,90 @@
+"""The memberships among live nodes, as the CAMCAST paper measured them (000, 6.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from math import inf, nextafter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import attrs
+
+from camcast.experiment.by_p_sel import read_apart
+from camcast.experiment.run import conduct
+from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
+from camcast.reproduction.memberships.runs import BOTTOM, rows_of, setting_of, table_to_law
+from camcast.runs.folder import OutputFolder
+from camcast.runs.summary import summarise
+from camcast.runs.trace_reading import Reading
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.workload import Workload
+from camcast.sweeps import JSON, Cell
+
+RATE: Final = 50.0  # chosen: a third of the copies a second that one machine can carry
+JOIN_SECONDS_MAX: Final = 120.0  # chosen: a wave; look-ups of a busy machine time out, and repeat
+SETTLE_SECONDS_MAX: Final = 15.0  # chosen: as `Scenario`
+PROCESSES: Final = 2  # chosen: as many as the smallest machine has cores
+
+
+def live_cells(plan: Plan) -> list[Cell]:
+    """Return the live runs, those of each backend spread over the whole time."""
+    return [
+        {
+            "kind": "live",
+            "backend": backend,
+            "sizes": list(plan.sizes_of(backend)),
+            "p_sel": list(plan.p_sel),
+            "events": plan.events,
+            "rest_seconds": plan.rest_seconds,
+            "seed": plan.seed,
+            "run": run,
+        }
+        for run in range(plan.runs)
+        for backend in VARIANTS
+    ]
+
+
+def run_live(given: Mapping[str, Any]) -> JSON:
+    """Carry out the run of a live cell; all p_sel are measured among the same nodes."""
+    values = tuple(given["p_sel"])
+    scenario = Scenario(
+        **setting_of(given),
+        parameters=PARAMETERS,
+        workload=Workload(topic=BOTTOM, events=given["events"] * len(values), rate=RATE),
+        processes=PROCESSES,
+        join_seconds=JOIN_SECONDS_MAX,
+        settle_seconds=SETTLE_SECONDS_MAX,
+        rest_seconds=given["rest_seconds"],
+        upward_probabilities=values,
+    )
+    with TemporaryDirectory(prefix="camcast-") as place:
+        folder = OutputFolder(Path(place))
+        outcome = asyncio.run(conduct(scenario, folder, lambda _progress: None))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        readings = read_apart(scenario, folder)
+    rows: list[JSON] = []
+    for p_sel, reading in readings.items():
+        described = attrs.evolve(scenario, parameters=attrs.evolve(PARAMETERS, p_sel=p_sel))
+        rows += rows_of(summarise(reading, described), p_sel)
+    seconds = outcome.timings
+    lived = sum(seconds.values()) - seconds["reading the traces"]
+    return {
+        "rows": rows,
+        "table_to_law": table_to_law(outcome.summary),
+        "unlisted": _unlisted(next(iter(readings.values()))),
+        "start_seconds": seconds["joining"],
+        "settle_seconds": seconds["settling tables"],
+        "controls": outcome.counters["controls"] / scenario.nodes / lived,
+        "parasites": outcome.parasites,
+    }
+
+
+def _unlisted(reading: Reading) -> float:
+    """Return the share of members that nobody has in the topic table, before anybody leaves."""
+    members = reading.members.values()
+    views = reading.views(nextafter(min(member.left for member in members), -inf))
+    listed = set().union(*views.values())
+    return sum(member.node not in listed for member in members) / len(members)

@@ -1,0 +1,245 @@
+"""What was measured of the memberships in one world: figures, and the backends side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, Final, cast
+
+import numpy as np
+from attrs import frozen
+
+from camcast.population.spread import Interval, mean_interval
+from camcast.reproduction.memberships.plan import VARIANTS, World
+
+MEASURES: Final = {
+    "reception": "event reception probability",
+    "reliability": "reliability",
+    "efficiency": "efficiency",
+    "hops": "latency in hops",
+    "upward": "upward messages an event",
+}
+SHARES: Final = ("reception", "reliability", "efficiency")
+"""The measures that are between 0 and 1."""
+_FIRST_FIGURE: Final = 19  # [CAMCAST 6.2.2] two a measure, in the order of MEASURES
+_NOTES: Final = {
+    "reception": "The share of (event, member) pairs that ended in a delivery.",
+    "reliability": "The share of events that all members received.",
+    "efficiency": "Useful copies of all that arrived: useful / (useful + duplicate).",
+    "hops": "Of the deliveries, from the publisher. Nothing where no event arrived (the paper: 0).",
+    "upward": "Copies sent to the super-community, an event.",
+}
+
+
+@frozen(kw_only=True)
+class Point:
+    """A row of a figure: one measure of a community, by backend and p_sel."""
+
+    backend: str
+    community: str
+    p_sel: float
+    measure: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    model: float | None
+    """What the model says of reception, live (`camcast.models.camcast.reception`)."""
+    runs: int
+    """Those that had anything to measure."""
+
+
+@frozen(kw_only=True)
+class Figure:
+    """A measure in one community, against p_sel; one of the paper's if it has a number."""
+
+    name: str
+    world: World
+    number: int | None
+    title: str
+    measure: str
+    axis: str
+    notes: str
+    points: tuple[Point, ...]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What there is to say about its points."""
+        return {"title": self.title, "world": self.world, "notes": self.notes}
+
+
+@frozen(kw_only=True)
+class Row:
+    """A row of the comparison: one backend in one world, in the mean over all its p_sel.
+
+    Reception, reliability, efficiency and hops are those of d and a, the communities that an
+    event climbs to; `reception_low` is the reception at the lowest p_sel.
+    """
+
+    world: World
+    backend: str
+    variant: str
+    runs: int
+    reception: Interval
+    reception_low: Interval
+    reliability: Interval
+    efficiency: Interval
+    hops: Interval
+    upward: Interval
+    """From g to d and from d to a, an event."""
+    table_to_law: Interval
+    """Mean size of the topic tables, as a share of the membership's law."""
+    unlisted: Interval
+    """Share of the processes that are in nobody's topic table, whom no event can reach."""
+    start_seconds: Interval
+    """From the first join until all have joined, in waves that double each community."""
+    settle_seconds: Interval
+    """From then until sizes and super-topic tables are known, `REST_SECONDS` included."""
+    controls: Interval
+    """Control messages received a process and second (not the datagrams of the DHT)."""
+    parasites: int
+
+
+COLUMNS: Final = {
+    "reception": "reception",
+    "reception_low": "reception at the lowest p_sel",
+    "reliability": "reliability",
+    "efficiency": "efficiency",
+    "hops": "hops",
+    "upward": "upward messages an event",
+    "table_to_law": "tables / law",
+    "unlisted": "in nobody's table",
+    "start_seconds": "all joined, s",
+    "settle_seconds": "settled, s",
+    "controls": "controls a process and s",
+}
+"""The intervals of a row of the comparison, with their headings."""
+
+
+class Results:
+    """The results of one world."""
+
+    def __init__(
+        self,
+        world: str,
+        backends: tuple[str, ...],
+        runs: list[tuple[dict[str, Any], dict[str, Any]]],
+        p_sel: tuple[float, ...],
+    ) -> None:
+        self.world = cast(World, world)
+        self.backends = backends
+        self.p_sel = p_sel
+        self._results: dict[str, dict[int, list[dict[str, Any]]]] = {b: {} for b in backends}
+        """By backend and run: one result live, one for each p_sel in the virtual network."""
+        self._rows: dict[tuple[str, int, str, float], dict[str, Any]] = {}
+        """By backend, run, community and p_sel."""
+        for cell, result in runs:
+            self._results[cell["backend"]].setdefault(cell["run"], []).append(result)
+            for row in result["rows"]:
+                key = (cell["backend"], cell["run"], row["community"], row["p_sel"])
+                self._rows[key] = row
+
+    def _of(self, backend: str, community: str, p_sel: float, measure: str) -> list[float]:
+        """Return a measure, run by run."""
+        rows = (self._rows[backend, run, community, p_sel] for run in self._results[backend])
+        return [row[measure] for row in rows if row[measure] is not None]
+
+    # -- figures --------------------------------------------------------------------------------
+
+    def figures(self) -> list[Figure]:
+        """Return the figures, in the paper's order."""
+        listed = [(measure, at) for measure in MEASURES for at in ("d", "a")]
+        return [
+            self._figure(_FIRST_FIGURE + index, measure, community)
+            for index, (measure, community) in enumerate(listed)
+        ]
+
+    def _figure(self, number: int, measure: str, community: str) -> Figure:
+        source = {"d": "g", "a": "d"}[community]
+        where = f"from {source} to {community}" if measure == "upward" else f"in {community}"
+        said = MEASURES[measure]
+        title = f"{said[0].upper()}{said[1:]} {where}"
+        live = self.world == "live"
+        at = source if measure == "upward" else community
+        return Figure(
+            name=f"figure{number}" if live else f"virtual_{measure}_{community}",
+            world=self.world,
+            number=number if live else None,
+            title=title,
+            measure=measure,
+            axis=said,
+            notes=_NOTES[measure],
+            points=tuple(
+                self._point(backend, at, p_sel, measure)
+                for backend in self.backends
+                for p_sel in self.p_sel
+            ),
+        )
+
+    def _point(self, backend: str, community: str, p_sel: float, measure: str) -> Point:
+        values = self._of(backend, community, p_sel, measure)
+        interval = _interval(values, measure)
+        predicted = self._of(backend, community, p_sel, "predicted")
+        return Point(
+            backend=backend,
+            community=community,
+            p_sel=p_sel,
+            measure=measure,
+            mean=interval.mean,
+            low=interval.low,
+            high=interval.high,
+            model=predicted[0] if measure == "reception" and predicted else None,
+            runs=len(values),
+        )
+
+    # -- the comparison -------------------------------------------------------------------------
+
+    def comparison(self) -> list[Row]:
+        """Return a row for each backend."""
+        return [self._row(backend) for backend in self.backends]
+
+    def _row(self, backend: str) -> Row:
+        def whole(name: str, low: float = 0.0) -> Interval:
+            runs = self._results[backend].values()
+            means = [[r[name] for r in run if name in r] for run in runs]
+            return mean_interval(np.array([np.mean(run) for run in means if run]), low)
+
+        return Row(
+            world=self.world,
+            backend=backend,
+            variant=VARIANTS[backend],
+            runs=len(self._results[backend]),
+            **{measure: _interval(self.means(backend, measure), measure) for measure in MEASURES},
+            reception_low=_interval(self.means(backend, "reception", self.p_sel[:1]), "reception"),
+            table_to_law=whole("table_to_law"),
+            unlisted=whole("unlisted"),
+            start_seconds=whole("start_seconds"),
+            settle_seconds=whole("settle_seconds"),
+            controls=whole("controls"),
+            parasites=sum(r["parasites"] for run in self._results[backend].values() for r in run),
+        )
+
+    def means(
+        self, backend: str, measure: str, p_sel: Sequence[float] | None = None
+    ) -> list[float]:
+        """Return, run by run, the mean of a measure over d and a and all p_sel, or those given.
+
+        Of upward messages: the sum of those from g and those from d.
+        """
+        communities = ("g", "d") if measure == "upward" else ("d", "a")
+        factor = len(communities) if measure == "upward" else 1
+        means = []
+        for run in self._results[backend]:
+            rows = (
+                self._rows[backend, run, community, value]
+                for community in communities
+                for value in (self.p_sel if p_sel is None else p_sel)
+            )
+            values = [row[measure] for row in rows if row[measure] is not None]
+            if values:
+                means.append(factor * float(np.mean(values)))
+        return means
+
+
+def _interval(values: Sequence[float], measure: str) -> Interval:
+    high = 1.0 if measure in SHARES else inf
+    return mean_interval(np.array(values), 0.0, high)

@@ -1,0 +1,56 @@
+"""What runs of the memberships have in common, live and virtual: the setting, and what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from camcast.reproduction.memberships.plan import COMMUNITIES
+from camcast.runs.summary import CommunitySummary, Summary
+from camcast.scenarios.live import chain
+from camcast.sweeps import JSON
+from camcast.vocabulary.topics import Topic
+
+BOTTOM: Final = Topic(("d", "g"))
+_NAMES: Final = dict(zip((".d.g", ".d", "."), COMMUNITIES, strict=True))
+
+
+def setting_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what scenarios of both worlds have in common."""
+    return {
+        "name": "memberships",
+        "communities": chain(given["sizes"], ["d", "g"]),
+        "membership": given["backend"],
+        "options": {"c": 0},  # [CAMCAST 6.2.1] topic tables of ln N
+        "seed": _seed(given),
+    }
+
+
+def rows_of(summary: Summary, p_sel: float) -> list[JSON]:
+    """Return the measures of each community, for the figures."""
+    return [
+        {
+            "p_sel": p_sel,
+            "community": _NAMES[community.topic],
+            "reception": community.reception,
+            "reliability": community.reliability,
+            "efficiency": community.efficiency,
+            "hops": community.hops_mean,
+            "upward": community.upward_messages / summary.events,
+            "predicted": community.predicted,
+        }
+        for community in summary.communities
+    ]
+
+
+def table_to_law(summary: Summary) -> float:
+    """Return the entries of all topic tables, as a share of what the membership's law says."""
+
+    def entries(value: Callable[[CommunitySummary], float | None]) -> float:
+        return sum((value(c) or 0.0) * c.processes for c in summary.communities)
+
+    return entries(lambda c: c.view_mean) / max(1.0, entries(lambda c: c.view_law or 0.0))
+
+
+def _seed(given: Mapping[str, Any]) -> int:
+    return int(given["seed"]) * 10_000 + int(given["run"])

@@ -1,0 +1,1 @@
+"""The percolation paper (003), computed again."""

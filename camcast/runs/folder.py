@@ -1,0 +1,115 @@
+"""The output folder of a run, live or virtual: the scenario, the traces, the summary.
+
+* ``scenario.json``: all that determines the run, and the software and machine it ran on;
+* ``trace-<worker>.jsonl``: `camcast.vocabulary.trace.TraceRecord` by line; of a live run
+  ``trace-conductor.jsonl`` has the crashes; a virtual run has one trace, and may have it as
+  ``trace-0.parquet``;
+* ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+from camcast.scenarios.workload import digest
+from camcast.live.pipes import library_versions
+from camcast.vocabulary.trace import SCHEMA_VERSION
+from camcast.workloads import Publication
+
+SCENARIO_FILE: Final = "scenario.json"
+SUMMARY_FILE: Final = "summary.json"
+
+World = Literal["live", "virtual"]
+
+
+class Described(Protocol):
+    """What the folder says of a scenario, live or virtual."""
+
+    def publications(self) -> list[Publication]:
+        """Return what is published."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scenario as JSON takes it."""
+
+
+class OutputError(OSError):
+    """The output folder cannot be used; `strerror` says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(None, message)
+
+
+class OutputFolder:
+    """A new folder for one run. Raises `OutputError` if it has content or cannot be made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            used = any(path.iterdir())
+        except OSError as error:
+            raise OutputError(f"cannot use {path} for the output: {error.strerror}") from None
+        if used:
+            raise OutputError(
+                f"the output folder {path} is not empty; name a new one, or empty it first"
+            )
+
+    def trace(self, worker: int | str, form: str = "jsonl") -> Path:
+        """Return the path of a worker's trace, in JSON lines or another form."""
+        return self.path / f"trace-{worker}.{form}"
+
+    def log(self, worker: int) -> Path:
+        """Return the path of what a worker says on standard error."""
+        return self.path / f"worker-{worker}.log"
+
+    def traces(self) -> list[Path]:
+        """Return all traces in JSON lines that are there."""
+        return sorted(self.path.glob("trace-*.jsonl"))
+
+    def write_scenario(self, scenario: Described, world: World) -> None:
+        """Write down what determines the run, before it begins."""
+        publications = scenario.publications()
+        self._write(
+            SCENARIO_FILE,
+            {
+                "world": world,
+                "scenario": scenario.as_json(),
+                "workload": {
+                    "events": sum(len(p.topics) for p in publications),
+                    "seconds": publications[-1].at_seconds if publications else 0.0,
+                    "sha256": digest(publications),
+                },
+                "versions": {
+                    "camcast": version("camcast"),
+                    "python": platform.python_version(),
+                    **library_versions(),
+                    "trace": SCHEMA_VERSION,
+                },
+                "machine": {
+                    "system": platform.platform(),
+                    "processor": platform.machine(),
+                    "cores": os.cpu_count(),
+                },
+                "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+            },
+        )
+
+    def write_summary(self, summary: dict[str, object]) -> None:
+        """Write down what was measured."""
+        self._write(SUMMARY_FILE, summary)
+
+    def _write(self, name: str, content: object) -> None:
+        encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
+        (self.path / name).write_bytes(encoded + b"\n")
+
+
+def dated_folder(name: str) -> Path:
+    """Return where a run's output goes unless told otherwise: ``runs/<name>-<date and time>``."""
+    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,0 +1,299 @@
+"""The summary of a run: the paper's measures (000, 6.2.2), from the traces and nothing else.
+
+An event of topic t is *destined* to the members of t and of every super-community of t. Its
+*expected receivers* are those who were members when it was published, other than its
+publisher, and who did not crash in the run. Then, for one community:
+
+* reception: the share of (event, expected receiver) pairs that ended in a delivery;
+* reliability: the share of events that all their expected receivers here received;
+* efficiency: useful / (useful + duplicate) copies that arrived here;
+* hops and latency: of the deliveries at expected receivers, from publish to deliver;
+* upward messages: copies sent from here to super-communities, the total of the run;
+* parasites: copies that arrived here of events that are not for this community.
+
+A measure without anything to measure is None (in JSON: null).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import attrs
+from attrs import define, field, frozen
+
+from camcast.scenarios.communities import levels
+from camcast.runs.trace_reading import Member, Published, Reading
+from camcast.scenarios.live import Scenario
+from camcast.runs.view_law import view_law
+from camcast.models.camcast.reception import Level, predict
+from camcast.vocabulary.parameters import Parameters
+from camcast.protocols.catalogue import backend_for, find_protocol
+from camcast.vocabulary.topics import Topic
+
+
+@frozen
+class CommunitySummary:
+    """The measures of one community; see the module's text."""
+
+    topic: str
+    processes: int
+    """Members that did not crash."""
+    view_mean: float | None
+    """Mean size of their topic tables at the end of the run, before anybody leaves."""
+    view_law: float | None
+    """What it should be, by the membership's own law; None where there are several tables."""
+    reception: float | None
+    predicted: float | None
+    """The reception that the model predicts (`camcast.models.camcast.reception`)."""
+    reliability: float | None
+    efficiency: float | None
+    hops_mean: float | None
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    upward_messages: int
+    duplicates: int
+    parasites: int
+    deliveries: int
+    lost: int
+    """Expected deliveries that did not happen."""
+
+
+@frozen
+class Summary:
+    """All communities, from the root down, and the totals of the run."""
+
+    communities: list[CommunitySummary]
+    events: int
+    deliveries: int
+    """At expected receivers: without the publishers' own."""
+    lost: int
+    parasites: int
+    crashed: int
+    """Nodes that crashed."""
+    dead_entries: int
+    """Entries of the living's topic tables, at the end, that name crashed nodes."""
+    lines_torn: int
+
+    @property
+    def worst_reception(self) -> float:
+        """The lowest reception of any community that was to receive something."""
+        return min((c.reception for c in self.communities if c.reception is not None), default=1.0)
+
+
+@define
+class _Tally:
+    expected: int = 0
+    received: int = 0
+    events: int = 0
+    complete: int = 0
+    hops: int = 0
+    latencies: list[float] = field(factory=list)
+
+
+class Described(Protocol):
+    """What a summary needs of a scenario, live or virtual."""
+
+    @property
+    def communities(self) -> Mapping[Topic, int]:
+        """The number of processes by topic."""
+
+    @property
+    def protocol(self) -> str:
+        """The name of the protocol."""
+
+    @property
+    def protocol_options(self) -> Mapping[str, object]:
+        """The protocol's options."""
+
+    @property
+    def membership(self) -> str:
+        """The name of the backend."""
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """The backend's options."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters of all communities."""
+
+
+def summarise(
+    reading: Reading, scenario: Described, since: float = -math.inf, *, predicted: bool = True
+) -> Summary:
+    """Compute the measures, of the events published at `since` or later (trace's clock).
+
+    `predicted` adds the model's reception, which is for runs without loss and crashes.
+    """
+    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
+    published = {e: p for e, p in reading.published.items() if p.when >= since}
+    tallies = _tally(reading, published)
+    views = reading.views(_end(reading))
+    alive = [m for m in reading.members.values() if m.crashed == math.inf]
+    dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
+    parasites: dict[str, int] = defaultdict(int)
+    for node, count in reading.parasites.items():
+        member = reading.members.get(node)
+        parasites[member.topic if member else ""] += count
+    predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
+    living = Counter(Topic.parse(member.topic) for member in alive)
+    communities = []
+    for topic in sorted(scenario.communities, key=lambda t: (t.level, t)):
+        name = topic.name
+        here = [m.node for m in alive if m.topic == name]
+        useful, duplicates = reading.useful[name], reading.duplicates[name]
+        tally = tallies[name]
+        latencies = sorted(tally.latencies)
+        communities.append(
+            CommunitySummary(
+                topic=name,
+                processes=len(here),
+                view_mean=_ratio(sum(len(views[node]) for node in here), len(here)),
+                view_law=(
+                    law(max(1.0, protocol.home_size(topic, living))) if protocol.one_table else None
+                ),
+                reception=_ratio(tally.received, tally.expected),
+                predicted=predictions.get(name),
+                reliability=_ratio(tally.complete, tally.events),
+                efficiency=_ratio(useful, useful + duplicates),
+                hops_mean=_ratio(tally.hops, tally.received),
+                latency_ms_p50=quantile(latencies, 0.5),
+                latency_ms_p99=quantile(latencies, 0.99),
+                upward_messages=reading.upward[name],
+                duplicates=duplicates,
+                parasites=parasites[name],
+                deliveries=tally.received,
+                lost=tally.expected - tally.received,
+            )
+        )
+    return Summary(
+        communities=communities,
+        events=len(published),
+        deliveries=sum(c.deliveries for c in communities),
+        lost=sum(c.lost for c in communities),
+        parasites=sum(reading.parasites.values()),
+        crashed=len(dead),
+        dead_entries=sum(len(views[member.node] & dead) for member in alive),
+        lines_torn=reading.lines_torn,
+    )
+
+
+def views_over_time(
+    reading: Reading, scenario: Scenario, times: dict[str, float]
+) -> dict[str, list[dict[str, object]]]:
+    """Return, for each named time, the mean views of those alive then against their law."""
+    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
+    over_time = {}
+    for label, when in times.items():
+        views = reading.views(when)
+        here: dict[str, list[Member]] = defaultdict(list)
+        for member in reading.members.values():
+            if member.joined <= when < min(member.left, member.crashed):
+                here[member.topic].append(member)
+        living = {member.node for members in here.values() for member in members}
+        sizes = {Topic.parse(topic): len(members) for topic, members in here.items()}
+        over_time[label] = [
+            {
+                "topic": topic,
+                "processes": len(members),
+                "view_mean": sum(len(views[m.node]) for m in members) / len(members),
+                "view_law": law(protocol.home_size(Topic.parse(topic), sizes)),
+                "dead_entries": sum(len(views[m.node] - living) for m in members),
+            }
+            for topic, members in sorted(here.items())
+        ]
+    return over_time
+
+
+def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str, _Tally]:
+    tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
+    members = _by_join(reading)
+    for event, publish in published.items():
+        delivered = reading.deliveries.get(event, {})
+        for topic in _levels(publish.topic):
+            joined, here = members.get(topic, ([], []))
+            expected = received = 0
+            tally = tallies[topic]
+            for member in here[: bisect_right(joined, publish.when)]:
+                if (
+                    member.node == publish.node
+                    or member.left <= publish.when
+                    or member.node in publish.unwanted_by
+                ):
+                    continue
+                expected += 1
+                delivery = delivered.get(member.node)
+                if delivery is not None:
+                    received += 1
+                    tally.hops += delivery.hops
+                    tally.latencies.append(1000 * (delivery.when - publish.when))
+            if expected:
+                tally.expected += expected
+                tally.received += received
+                tally.events += 1
+                tally.complete += received == expected
+    return tallies
+
+
+def _by_join(reading: Reading) -> dict[str, tuple[list[float], list[Member]]]:
+    members: dict[str, list[Member]] = defaultdict(list)
+    for member in sorted(reading.members.values(), key=lambda m: m.joined):
+        if member.crashed == math.inf:
+            members[member.topic].append(member)
+    return {topic: ([m.joined for m in here], here) for topic, here in members.items()}
+
+
+@lru_cache(maxsize=4096)  # chosen: as camcast.vocabulary.topics; a run has few topics and many events
+def _levels(topic: str) -> tuple[str, ...]:
+    parsed = Topic.parse(topic)
+    return tuple(t.name for t in (parsed, *parsed.ancestors()))
+
+
+def _end(reading: Reading) -> float:
+    """Return the moment before the first polite leave, the end of the run proper."""
+    first = min((m.left for m in reading.members.values()), default=math.inf)
+    return math.nextafter(first, -math.inf)
+
+
+def _predictions(
+    published: dict[str, Published], scenario: Described, law: Callable[[float], float]
+) -> dict[str, float]:
+    """Average the model's reception over the events that each community was to receive."""
+    events: dict[str, int] = defaultdict(int)
+    for publish in published.values():
+        events[publish.topic] += 1
+    sums: dict[str, float] = defaultdict(float)
+    weights: dict[str, int] = defaultdict(int)
+    for name, count in events.items():
+        topics = list(levels(scenario.communities, Topic.parse(name)))
+        chain = [_level(scenario, topic, law) for topic in topics]
+        for topic, reception in zip(topics, predict(chain), strict=True):
+            sums[topic.name] += count * reception
+            weights[topic.name] += count
+    return {topic: sums[topic] / weights[topic] for topic in sums}
+
+
+def _level(scenario: Described, topic: Topic, law: Callable[[float], float]) -> Level:
+    size = scenario.communities[topic]
+    return Level(size, law(size), scenario.parameters)
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def quantile(ordered: Sequence[float], share: float) -> float | None:
+    """Return the nearest-rank quantile of a sorted sequence."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
+
+
+def as_json(summary: Summary) -> dict[str, object]:
+    """Return the summary as JSON takes it."""
+    return attrs.asdict(summary)

@@ -1,0 +1,132 @@
+"""Reads traces: what happened in a run, sorted by what the summary asks for."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from attrs import define, field, frozen
+
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import TraceRecord
+
+
+@frozen
+class Member:
+    """One node: when it was a member of which community (seconds of the trace's clock)."""
+
+    node: str
+    topic: str
+    joined: float
+    left: float = math.inf
+    crashed: float = math.inf
+
+
+@frozen
+class Published:
+    """An event: who published it when, and on which topic."""
+
+    node: str
+    when: float
+    topic: str
+    unwanted_by: Collection[str] = ()
+    """Members of its communities whose constraints on attributes it does not meet."""
+
+
+@frozen
+class Delivery:
+    """The first copy of an event at one node."""
+
+    when: float
+    hops: int
+
+
+@define
+class Reading:
+    """What the traces say. Counts are by community, but `parasites`, which are by node."""
+
+    members: dict[str, Member] = field(factory=dict)
+    published: dict[str, Published] = field(factory=dict)
+    deliveries: dict[str, dict[str, Delivery]] = field(factory=lambda: defaultdict(dict))
+    """By event, then by node; the publisher's own is among them."""
+    useful: Counter[str] = field(factory=Counter)
+    duplicates: Counter[str] = field(factory=Counter)
+    upward: Counter[str] = field(factory=Counter)
+    parasites: Counter[str] = field(factory=Counter)
+    table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
+    """When, whose topic table, which peer, and whether it was learned or forgotten."""
+    lines_torn: int = 0
+    """Last lines that a killed process did not write to their end."""
+
+    def views(self, when: float) -> dict[str, set[str]]:
+        """Return every node's topic table as it was at a time."""
+        views: dict[str, set[str]] = {node: set() for node in self.members}
+        for changed, node, peer, learned in self.table_changes:
+            if changed <= when:
+                view = views.setdefault(node, set())
+                view.add(peer) if learned else view.discard(peer)
+        return views
+
+
+def read_traces(paths: Iterable[Path]) -> Reading:
+    """Read the traces of a run.
+
+    A torn last line is counted; a wrong line elsewhere raises `ValueError` naming it.
+    """
+    reading = Reading()
+    for path in sorted(paths):
+        for record in records_of(path, reading):
+            take(record, reading)
+    reading.table_changes.sort(key=lambda change: change[0])
+    return reading
+
+
+def records_of(path: Path, reading: Reading) -> Iterator[TraceRecord]:
+    """Yield the records of a trace; a torn last line is counted in `reading`."""
+    decoder = msgspec.json.Decoder(TraceRecord)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                if line.endswith(b"\n"):
+                    raise ValueError(f"{path}:{number}: not a trace record: {error}") from None
+                reading.lines_torn += 1
+            else:
+                yield record
+
+
+def take(record: TraceRecord, reading: Reading) -> None:
+    """Add a record to a reading."""
+    node, community = record.node, record.community
+    match record.kind:
+        case "join":
+            crashed = reading.members[node].crashed if node in reading.members else math.inf
+            reading.members[node] = Member(node, community, record.when, crashed=crashed)
+        case "leave" | "crash":
+            before = reading.members.get(node, Member(node, community, math.inf))
+            left, crashed = before.left, before.crashed
+            if record.kind == "leave":
+                left = record.when
+            else:
+                crashed = record.when
+            reading.members[node] = Member(node, before.topic, before.joined, left, crashed)
+        case "publish":
+            reading.published[record.event] = Published(node, record.when, record.topic)
+        case "deliver":
+            reading.deliveries[record.event][node] = Delivery(record.when, record.hops)
+            if not Topic.parse(community).includes(Topic.parse(record.topic)):
+                reading.parasites[node] += 1
+        case "receive":
+            reading.useful[community] += 1
+        case "duplicate":
+            reading.duplicates[community] += 1
+        case "upward":
+            reading.upward[community] += 1
+        case "parasite":
+            reading.parasites[node] += 1
+        case "learn" | "forget":
+            reading.table_changes.append((record.when, node, record.peer, record.kind == "learn"))

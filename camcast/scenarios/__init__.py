@@ -1,0 +1,1 @@
+"""Scenarios: all that determines a run, live or in the virtual network, and their files."""

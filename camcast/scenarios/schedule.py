@@ -1,0 +1,116 @@
+"""Who is where, and who publishes what when: the plan of an experiment, made from its seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.live import Scenario
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
+
+WAVE_GROWTH: Final = 2  # chosen: nobody joins through somebody who has not joined yet
+
+
+@frozen
+class Plan:
+    """The nodes of a scenario by number, and which worker hosts which."""
+
+    scenario: Scenario
+    topics: tuple[Topic, ...]
+    """The community of each node."""
+    victims: frozenset[int]
+    """The workers that will be killed."""
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Plan:
+        """Make the plan: nodes are numbered by community, and dealt out to the workers in turn."""
+        topics = tuple(topic for topic, size in scenario.communities.items() for _ in range(size))
+        churn = stream(scenario.seed, "churn")
+        victims = frozenset(churn.sample(range(scenario.processes), scenario.victims))
+        return cls(scenario, topics, victims)
+
+    def worker(self, node: int) -> int:
+        """Return the worker that hosts a node."""
+        return node % self.scenario.processes
+
+    def nodes_of(self, worker: int) -> dict[int, str]:
+        """Return the nodes of a worker with their topics."""
+        return {n: t.name for n, t in enumerate(self.topics) if self.worker(n) == worker}
+
+    def members(self) -> dict[Topic, list[int]]:
+        """Return the nodes of each community."""
+        members: dict[Topic, list[int]] = {}
+        for node, topic in enumerate(self.topics):
+            members.setdefault(topic, []).append(node)
+        return members
+
+    def waves(self) -> Iterator[list[int]]:
+        """Yield groups of nodes that join at the same time, from the root down.
+
+        A wave doubles a community at most, and communities find their super-communities
+        complete, as if they had grown in peace.
+        """
+        members = self.members()
+        for level in sorted({topic.level for topic in members}):
+            level_members = [nodes for topic, nodes in members.items() if topic.level == level]
+            start, end = 0, 1  # the founders come first
+            while wave := [node for nodes in level_members for node in nodes[start:end]]:
+                yield wave
+                start, end = end, WAVE_GROWTH * end
+
+
+@frozen
+class Due:
+    """One event: when (seconds after the start), by which node, what, with which p_sel."""
+
+    at: float
+    node: int
+    payload: bytes
+    upward_probability: float | None = None
+
+
+def due(plan: Plan) -> Sequence[Due]:
+    """Choose a publisher for every event; a post to several topics is an event in each.
+
+    A publisher that the workload names is always the same node of a community, anybody else
+    is drawn from the workload stream. After the middle only nodes that survive publish.
+    """
+    scenario = plan.scenario
+    publications = scenario.publications()
+    draw = stream(scenario.seed, "workload")
+    members = plan.members()
+    kill_at = middle([publication.at_seconds for publication in publications])
+    events: list[Due] = []
+    for publication in publications:
+        for topic in publication.topics:
+            nodes = members[topic]
+            if plan.victims and publication.at_seconds >= kill_at:
+                nodes = [node for node in nodes if plan.worker(node) not in plan.victims]
+            if not nodes:
+                raise ScenarioError(
+                    f"nobody of {topic} survives to publish there; give it more processes or"
+                    " kill fewer"
+                )
+            number = (
+                draw.randrange(len(nodes))
+                if publication.publisher is None
+                else _number(publication.publisher) % len(nodes)
+            )
+            turn = scenario.upward_probabilities
+            p_sel = turn[len(events) % len(turn)] if turn else None
+            events.append(Due(publication.at_seconds, nodes[number], publication.payload, p_sel))
+    return events
+
+
+def middle(times: Sequence[float]) -> float:
+    """Return the middle of the publishing, which is when workers are killed."""
+    return times[-1] / 2 if times else 0.0
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])

@@ -1,0 +1,267 @@
+"""A virtual scenario: everything that determines a run in the virtual network.
+
+Who is there (communities, or a churn trace), what is published, what the links are like, and
+what goes wrong: crashes and restarts, cuts and their healing. `scenario_file` reads one from
+TOML; `scenario_run` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import attrs
+from attrs import field, frozen, validators
+
+from camcast.interests.interest import Interest
+from camcast.protocols.catalogue import backend_for, find_protocol
+from camcast.scenarios.communities import (
+    ScenarioError,
+    check_sizes,
+    check_topic,
+    check_topics,
+    unchanging,
+)
+from camcast.scenarios.workload import Workload
+from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+from camcast.workloads import Publication
+from camcast.workloads.churn import ChurnTrace, load_churn
+from camcast.workloads.latencies import load_latencies
+
+PROCESSES_MAX: Final = 100_000  # chosen: some 6 GB; beyond that the population simulator
+EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills the memory
+
+_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+_NOT_NEGATIVE: Final = [validators.ge(0.0)]
+
+
+@frozen(kw_only=True)
+class Links:
+    """The table ``[links]``: what every link is like (`camcast.simulation.weather`)."""
+
+    latency: Literal["constant", "uniform", "lognormal", "matrix"] = field(
+        default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))
+    )
+    seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
+    """Of a constant latency. chosen: across a continent."""
+    low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
+    high_seconds: float = field(default=0.15, validator=_NOT_NEGATIVE)
+    """Bounds of a uniform one. chosen: within a city, around the world."""
+    median_seconds: float = field(default=LogNormal().median_seconds, validator=validators.gt(0))
+    p95_seconds: float = field(default=LogNormal().p95_seconds, validator=validators.gt(0))
+    """Of a lognormal one."""
+    file: Path | None = None
+    """A matrix of round-trip times in ms (`camcast.workloads.latencies`)."""
+    loss: float = field(default=0.0, validator=_PROBABILITY)
+    duplication: float = field(default=0.0, validator=_PROBABILITY)
+    reordering: float = field(default=0.0, validator=_PROBABILITY)
+    hold_seconds_max: float = field(default=Climate().hold_seconds_max, validator=_NOT_NEGATIVE)
+
+    def __attrs_post_init__(self) -> None:
+        if (self.latency == "matrix") is (self.file is None):
+            raise ScenarioError(
+                "latency 'matrix' needs a file, and only that takes one; give links.file with"
+                ' links.latency = "matrix"'
+            )
+        self._distribution()  # raises for bounds in the wrong order
+
+    def climate(self) -> Climate:
+        """Return the climate; raises `WorkloadError` for a wrong matrix."""
+        return Climate(
+            latency=self._matrix() if self.file is not None else self._distribution(),
+            loss=self.loss,
+            duplication=self.duplication,
+            reordering=self.reordering,
+            hold_seconds_max=self.hold_seconds_max,
+        )
+
+    def _distribution(self) -> Latency:
+        match self.latency:
+            case "uniform":
+                return Uniform(self.low_seconds, self.high_seconds)
+            case "lognormal":
+                return LogNormal(self.median_seconds, self.p95_seconds)
+        return Constant(self.seconds)
+
+    def _matrix(self) -> Latency:
+        assert self.file is not None
+        measured = load_latencies(self.file)
+        return Matrix(measured.size, measured.seconds)
+
+
+@frozen(kw_only=True)
+class Crashes:
+    """A table ``[[crashes]]``: processes die without a word, and may start again."""
+
+    at_seconds: float = field(validator=_NOT_NEGATIVE)
+    share: float = field(validator=_PROBABILITY)
+    """Of the living, drawn at random."""
+    community: Topic | None = None
+    """Of this community only."""
+    restart_seconds: float | None = field(
+        default=None, validator=validators.optional(validators.ge(0))
+    )
+    """They start again so much later; None: never."""
+    identity: Literal["same", "new"] = field(
+        default="new", validator=validators.in_(("same", "new"))
+    )
+    """As whom they start again; their address stays the same."""
+
+
+@frozen(kw_only=True)
+class Partition:
+    """A table ``[[cuts]]``: for a while copies between two sides are lost."""
+
+    from_seconds: float = field(validator=_NOT_NEGATIVE)
+    until_seconds: float = field(validator=_NOT_NEGATIVE)
+    share: float | None = field(
+        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
+    )
+    """One side is this share of the processes, drawn at random."""
+    communities: tuple[Topic, ...] = ()
+    """Or it is these communities."""
+    one_way: bool = False
+    """Only copies from that side to the others are lost."""
+    loss: float = field(default=1.0, validator=_PROBABILITY)
+
+    def __attrs_post_init__(self) -> None:
+        if self.until_seconds <= self.from_seconds:
+            raise ScenarioError(
+                f"until_seconds={self.until_seconds} is not after from_seconds={self.from_seconds}"
+            )
+        if (self.share is None) is (not self.communities):
+            raise ScenarioError("a cut takes either a share or communities, for its one side")
+
+
+@frozen(kw_only=True)
+class Churn:
+    """The table ``[churn]``: who joins and crashes when, from a trace of a real network."""
+
+    file: Path
+    from_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Where in the trace the window begins."""
+    identity: Literal["same", "new"] = field(
+        default="new", validator=validators.in_(("same", "new"))
+    )
+    """As whom a node comes back."""
+    jitter_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Each change happens up to so much later, uniformly, where the trace is coarse."""
+
+    def load(self) -> ChurnTrace:
+        """Load the trace; raises `WorkloadError`."""
+        return load_churn(self.file)
+
+
+def _check_processes(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
+    if (total := sum(sizes.values())) > PROCESSES_MAX:
+        raise ScenarioError(
+            f"{total:,} processes in the communities are too many for the virtual network, which"
+            f" takes {PROCESSES_MAX:,}; use `camcast simulate population`"
+        )
+
+
+@frozen(kw_only=True)
+class VirtualScenario:
+    """One run in the virtual network. Raises `ScenarioError` or `ValueError`."""
+
+    name: str = field(default="virtual", validator=validators.min_len(1))
+    seed: int = 1
+    communities: Mapping[Topic, int] = field(
+        converter=unchanging, validator=[check_sizes, _check_processes]
+    )
+    """How many processes there are by topic; with churn, in which proportion they choose."""
+    protocol: str = "camcast"
+    protocol_options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the protocol (`camcast.protocols`)."""
+    membership: str = "scamp"
+    options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the membership."""
+    parameters: Parameters = field(factory=Parameters)
+    discovery: Literal["census", "gateways", "kademlia"] = field(
+        default="census", validator=validators.in_(("census", "gateways", "kademlia"))
+    )
+    """``gateways`` and ``kademlia``: as live, from one process that belongs to no community, the
+    gateway or bootstrap node; ``census``: an ideal directory."""
+    constraints: tuple[str, ...] = ()
+    """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
+    everything (`camcast.interests.interest`). Protocols that go by attributes are told. Events that
+    do not match may be received, but are not delivered."""
+    join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
+    """Between two joins, the root community first. chosen: 50 a second."""
+    settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)
+    """From the last join until the clock of the scenario starts: its times count from there.
+    chosen: ten heartbeats, and two checks of the super-topic tables."""
+    duration_seconds: float = field(default=60.0, validator=validators.gt(0))
+    """How long it runs from then on."""
+    symmetry_seconds: float = field(default=15.0, validator=validators.gt(0))
+    """How long an arc may be known at one end only, while nothing is lost and nobody dies.
+    chosen: some heartbeats; give more with longer ones."""
+    stillborn: float = field(default=0.0, validator=_PROBABILITY)
+    """Share of the processes that die the moment they have announced themselves, so that
+    others are sent to them."""
+    links: Links = field(factory=Links)
+    workload: Workload = field(factory=Workload)
+    crashes: tuple[Crashes, ...] = ()
+    cuts: tuple[Partition, ...] = ()
+    churn: Churn | None = None
+
+    def __attrs_post_init__(self) -> None:
+        protocol = find_protocol(self.protocol, self.protocol_options)
+        backend_for(protocol, self.membership).parse_options(self.options)
+        for constraint in filter(None, self.constraints):
+            Interest.parse(constraint)
+        if (self.workload.events or 0) > EVENTS_MAX:
+            raise ScenarioError(
+                f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
+            )
+        if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
+            check_topic(self.communities, self.workload.topic)
+        for crash in self.crashes:
+            if crash.community is not None and crash.community not in self.communities:
+                raise ScenarioError(
+                    f"crashes are to hit {crash.community}, which is no community here"
+                )
+        for cut in self.cuts:
+            for topic in cut.communities:
+                if topic not in self.communities:
+                    raise ScenarioError(
+                        f"cuts are to set {topic} apart, which is no community here"
+                    )
+
+    @property
+    def processes(self) -> int:
+        """How many processes the communities have."""
+        return sum(self.communities.values())
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing is lost and nobody dies, so that the models of reception apply."""
+        quiet = not (self.links.loss or self.stillborn or self.crashes or self.cuts)
+        return quiet and self.churn is None
+
+    def publications(self) -> list[Publication]:
+        """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
+        publications = self.workload.load()
+        check_topics(self.communities, publications)
+        return publications
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scenario as JSON takes it, with the names of a scenario file."""
+
+        def plain(_owner: object, _field: object, value: Any) -> Any:
+            if isinstance(value, Topic | Path):
+                return str(value)
+            if isinstance(value, Mapping):
+                return {str(key): inner for key, inner in value.items()}
+            if isinstance(value, tuple):
+                return [str(one) if isinstance(one, Topic) else one for one in value]
+            return value
+
+        return attrs.asdict(
+            self,
+            value_serializer=plain,
+            filter=lambda attribute, _value: not attribute.name.startswith("_"),
+        )

@@ -1,0 +1,1 @@
+"""Settings: what is simulated and predicted, system by system."""

@@ -1,0 +1,114 @@
+"""The setting of a dissemination experiment, as the paper's simulations have it (000, 6.1.1).
+
+One event is published in the first community. Its publisher is alive, whoever else is. Tables
+are static, uniform and independent: a topic table of min(N-1, ceil(ln N + c)) processes, a
+super-topic table of min(z, N_super). Nobody replaces a crashed process in them. Every copy
+arrives with probability `success`.
+
+Crashes are *stillborn* (each process is dead from the beginning with probability `crash`,
+Figures 13 to 16) or *weak* (each copy meets its receiver crashed with that probability, while
+other copies find it alive: "a weakly consistent membership algorithm", Figures 17 and 18).
+
+Time runs in synchronous rounds: who receives the event in one round sends it in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import field, frozen, validators
+
+from camcast.vocabulary.parameters import Parameters
+
+SIZE_MAX: Final = 10**15  # chosen: counts of messages stay exact in 64 bits
+
+
+class SettingError(ValueError):
+    """A setting makes no sense; the message names what is wrong."""
+
+
+@frozen(kw_only=True)
+class Community:
+    """A community of `size` processes; `supers` are the indices of its super-communities."""
+
+    size: int
+    supers: tuple[int, ...] = ()
+    parameters: Parameters = field(factory=Parameters)
+
+    def __attrs_post_init__(self) -> None:
+        if not 1 <= self.size <= SIZE_MAX:
+            raise SettingError(f"a community of {self.size} processes; give 1 to {SIZE_MAX:,}")
+
+    @property
+    def fan_out(self) -> int:
+        """How many distinct others a process sends the event to (3.5)."""
+        return min(self.parameters.fan_out(self.size), self.size - 1)
+
+    @property
+    def p_sel(self) -> float:
+        """The probability that a process with the event acts as a link (3.5)."""
+        return self.parameters.selection_probability(self.size)
+
+    def links(self, super_size: int) -> int:
+        """Return how many entries a super-topic table has: z, or the whole super-community."""
+        return min(self.parameters.z, super_size)
+
+    def p_a(self, super_size: int) -> float:
+        """Return the probability that a link sends to one entry of its super-topic table."""
+        return self.parameters.link_probability(self.size, self.links(super_size))
+
+
+_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+
+
+@frozen(kw_only=True)
+class Setting:
+    """Communities, the first of which the event is published in, and the weather.
+
+    Raises `SettingError` for supers that do not exist or run in a circle, and `ValueError` for
+    a probability outside [0, 1].
+    """
+
+    communities: tuple[Community, ...]
+    success: float = field(default=0.85, validator=_PROBABILITY)  # [CAMCAST 6.1.1]
+    """Probability that a copy arrives."""
+    crash: float = field(default=0.0, validator=_PROBABILITY)
+    """Probability that a process is dead from the start or, if `weak`, for one copy."""
+    weak: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if not self.communities:
+            raise SettingError("there are no communities; give at least one size")
+        for index, community in enumerate(self.communities):
+            for above in community.supers:
+                if not index < above < len(self.communities):
+                    raise SettingError(
+                        f"community {index} has the super-community {above}; it must be listed"
+                        f" after it and exist (there are {len(self.communities)})"
+                    )
+
+    @property
+    def arrival(self) -> float:
+        """The probability that a copy to a process that is not stillborn takes effect."""
+        return self.success * (1 - self.crash) if self.weak else self.success
+
+    @property
+    def stillborn(self) -> float:
+        """The probability that a process is dead from the beginning."""
+        return 0.0 if self.weak else self.crash
+
+    @property
+    def processes(self) -> int:
+        """How many processes there are in all communities."""
+        return sum(community.size for community in self.communities)
+
+
+def chain(sizes: Sequence[int], parameters: Parameters | None = None) -> tuple[Community, ...]:
+    """Return a chain of communities, the bottom first, the root last (6.1.1)."""
+    parameters = parameters or Parameters()
+    last = len(sizes) - 1
+    return tuple(
+        Community(size=size, supers=() if index == last else (index + 1,), parameters=parameters)
+        for index, size in enumerate(sizes)
+    )

@@ -1,0 +1,121 @@
+"""The setting of an hpmcast simulation: a regular hierarchy and the weather (002, 5.2).
+
+n = a^l processes have all addresses of l digits below a. Each is interested in the event with
+probability p_1, independently ("uniformly distributed over the entire system"). The publisher is
+any of them, and alive. Views are complete and static: of every subsystem the R smallest
+addresses, the dead among them, whom nobody replaces. A process is dead from the beginning with
+probability `crash`; a copy is lost with probability `loss`. Figure 6 is followed by all at the
+same time, period by period.
+
+How many rounds a level gets depends on the share of interested processes (prob of Figure 6):
+
+* ``expected``: p_i of Equation 19, from p_1. It is what Figures 7, 8 and 13 go by: "the computed
+  expected number of rounds increases first with a decreasing p1, before decreasing quickly and
+  becoming 0" (5.3.1), which is their dip.
+* ``measured``: what `getprob` counts in the view, as a live process does. In a view with a single
+  interested process the number of rounds is not 0, so that there is no dip; small p_1 take more
+  rounds instead.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final, Literal, get_args
+
+from attrs import field, frozen, validators
+
+from camcast.protocols.hpmcast.rounds import rounds
+from camcast.settings.setting import SettingError
+
+Estimate = Literal["expected", "measured"]
+ESTIMATES: Final[tuple[Estimate, ...]] = get_args(Estimate)
+PROCESSES_MAX: Final = 10**7  # chosen: 300 MB; 10^6 take 1.5 s a run
+
+ARITY: Final = 22  # [hpmcast 5.3, Figures 7, 8]
+DEPTH: Final = 3  # [hpmcast 5.3, Figures 7, 8]
+REDUNDANCY: Final = 3  # [hpmcast 5.3, Figures 7, 8]
+FAN_OUT: Final = 2  # [hpmcast 5.3, Figures 7, 8]
+
+_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+
+
+@frozen(kw_only=True)
+class HpmcastSetting:
+    """What is simulated. Raises `SettingError` or `ValueError`, which name what is out of range."""
+
+    arity: int = ARITY
+    """a: subsystems of a subsystem, and processes of one of level 1."""
+    depth: int = DEPTH
+    """l: levels."""
+    redundancy: int = REDUNDANCY
+    """R: delegates of a subsystem; at most a, as a subsystem of level 1 must have so many."""
+    fan_out: int = FAN_OUT
+    """F: processes chosen in a period, of whom the interested get a copy."""
+    interested: float = field(default=0.5, validator=_PROBABILITY)  # chosen: amid Figure 7
+    """p_1."""
+    loss: float = field(default=0.0, validator=_PROBABILITY)  # [hpmcast 5.3] the captions name none
+    """ε: the probability that a copy is lost."""
+    crash: float = field(default=0.0, validator=_PROBABILITY)  # [hpmcast 5.3] as `loss`
+    """τ: the probability that a process is dead from the beginning."""
+    threshold: int = 0  # [hpmcast 5.4] "not considered here for simplicity of presentation"
+    """D: a smaller audience of a view is made this large (5.4.2)."""
+    estimate: Estimate = "expected"
+
+    def __attrs_post_init__(self) -> None:
+        for name, least in (("arity", 2), ("depth", 1), ("redundancy", 1), ("fan_out", 1)):
+            if getattr(self, name) < least:
+                raise SettingError(f"{name} is {getattr(self, name)}; give {least} or more")
+        if self.redundancy > self.arity:
+            raise SettingError(
+                f"redundancy is {self.redundancy}, but a group has {self.arity} processes (arity);"
+                " give no more than that"
+            )
+        if self.threshold < 0:
+            raise SettingError(f"threshold is {self.threshold}; give 0 (none) or more")
+        if self.estimate not in ESTIMATES:
+            known = ", ".join(ESTIMATES)
+            raise SettingError(f"unknown estimate {self.estimate!r}; known: {known}")
+        # compared by logarithm: a power of ten thousand levels need not be computed
+        if self.depth > 64 or self.processes > PROCESSES_MAX:
+            raise SettingError(
+                f"{self.arity}^{self.depth} processes are too many to simulate one by one (at most"
+                f" {PROCESSES_MAX:,})"
+            )
+
+    @property
+    def processes(self) -> int:
+        """N: a^l (Equation 16)."""
+        return int(self.arity**self.depth)
+
+    @property
+    def view(self) -> int:
+        """How many processes each knows, with repetitions: Ra(l-1) + a (Equation 18)."""
+        return sum(map(self.view_of, range(1, self.depth + 1)))
+
+    def view_of(self, level: int) -> int:
+        """Return m_i, the processes in the view of a level (Equation 17)."""
+        return self.arity * (self.redundancy if level > 1 else 1)
+
+    def share(self, level: int) -> float:
+        """Return p_i, the probability that an entity of a level is interested (Equation 19)."""
+        return float(1 - (1 - self.interested) ** (self.arity ** (level - 1)))
+
+    def is_few(self, level: int, hits: int) -> bool:
+        """Say whether the threshold applies, with `hits` interested processes in the view."""
+        measured = self.estimate == "measured"
+        expected = hits if measured else self.view_of(level) * self.share(level)
+        return hits > 0 and expected < self.threshold
+
+    def periods(self, level: int, wanted: int, *, few: bool) -> int:
+        """Return for how many periods an event is gossiped in a level.
+
+        `wanted` processes of the view get copies, those that a threshold adds included; `few`
+        says whether it does.
+        """
+        size = self.view_of(level)
+        if self.estimate == "measured":
+            share = wanted / size
+        else:
+            first = min(self.threshold, size) if few else 0
+            share = self.share(level) + (1 - self.share(level)) * first / size
+        return ceil(rounds(self.arity * self.redundancy, share, self.fan_out))

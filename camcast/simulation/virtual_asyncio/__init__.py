@@ -1,0 +1,1 @@
+"""asyncio on virtual time, for parts that are asyncio inside."""

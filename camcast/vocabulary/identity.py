@@ -1,0 +1,57 @@
+"""Who a process is, and where it can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NewType
+
+import msgspec
+
+from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+
+PeerId = NewType("PeerId", bytes)
+"""Sixteen bytes, uniformly distributed, that name one incarnation of a process.
+
+In open mode they are random. A later signed mode derives them from the process's key
+(TRUST, identity and format); nothing else in the code depends on how they are made.
+"""
+
+PEER_ID_BYTES: Final = 16  # chosen: 128 bits, so that random ids never collide; fits the header
+
+UNKNOWN_PEER: Final = PeerId(b"")
+"""Stands for the identity of a gateway of which only the address is known."""
+
+
+class Contact(msgspec.Struct, frozen=True, array_like=True):
+    """A process and the address of its input pipe: the paper's RemotePeer (5.3.1.1).
+
+    A contact that a peer sends is checked while it is decoded: an identity of the wrong
+    length or an address outside the grammar makes the whole message malformed.
+    """
+
+    peer: PeerId
+    address: str
+
+    def __post_init__(self) -> None:
+        if len(self.peer) not in (PEER_ID_BYTES, 0):
+            raise ValueError(f"a peer id has {PEER_ID_BYTES} bytes, this one has {len(self.peer)}")
+        # AddressError is a ValueError, which makes msgspec call the message malformed.
+        if check_address(self.address) != self.address or not is_numeric(self.address):
+            raise AddressError(f"a contact's address is numeric and canonical, not {self.address}")
+
+    def __str__(self) -> str:
+        return f"{self.peer.hex()[:8]}@{self.address}"
+
+
+# chosen: 16,384 contacts, some 6 MB: as many as `check_address` remembers. A bound, because
+# peers feed this table. To make a contact anew costs five times what this look-up does.
+@lru_cache(maxsize=16_384)
+def known_contact(peer: PeerId, address: str) -> Contact:
+    """Return the contact of a process that was perhaps heard from before; raises `ValueError`."""
+    return Contact(peer, address)
+
+
+def new_peer_id(random_bytes: Callable[[int], bytes]) -> PeerId:
+    """Draw an identity; `random_bytes(n)` is the operating system's live, seeded in a test."""
+    return PeerId(random_bytes(PEER_ID_BYTES))

@@ -1,0 +1,41 @@
+"""Control messages: small records that the parts of two processes send each other.
+
+A part (a membership, the links, a discovery) declares its messages as subclasses of
+`Message`, each with a tag of its own, and a `Decoder` for their union. Decoding validates
+types; what the numbers mean is clamped by the part that reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from camcast.vocabulary.wire import MalformedError
+
+MessageT = TypeVar("MessageT", bound="Message")
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True):
+    """Base of every control message; a subclass gives its `tag`, unique within its part."""
+
+
+encode: Final[Callable[[Message], bytes]] = _ENCODER.encode
+"""Encodes a message as MessagePack: its tag, then its fields."""
+
+
+class Decoder(Generic[MessageT]):
+    """Decodes one part's messages, given as a union of `Message` types."""
+
+    def __init__(self, union: Any) -> None:  # a union of classes has no type of its own
+        self._decoder: msgspec.msgpack.Decoder[MessageT] = msgspec.msgpack.Decoder(union)
+
+    def decode(self, body: bytes) -> MessageT:
+        """Return the message; `MalformedError` for anything else."""
+        try:
+            return self._decoder.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise MalformedError(f"a control message does not decode: {error}") from error

@@ -1,0 +1,148 @@
+"""What an engine wishes to happen; a driver drains it after each step (DESIGN, one engine).
+
+Nothing here acts. The engine appends wishes, the live runner or the virtual network carries
+them out, and a test compares plain lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from camcast.vocabulary import messages
+from camcast.vocabulary.events import Event
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import Kind, control_head, encode_control
+
+
+class Token(NamedTuple):
+    """Names a timer: the part of the node that set it, and that part's own name for it."""
+
+    kind: Kind
+    group: GroupId
+    name: tuple[Hashable, ...]
+
+
+class Send(NamedTuple):
+    """Send one encoded record to each of these addresses, best effort."""
+
+    addresses: list[str]
+    record: bytes
+    control: bool
+
+
+class Wake(NamedTuple):
+    """Call the node's `wake` with this token after so many seconds."""
+
+    delay_seconds: float
+    token: Token
+
+
+class Deliver(NamedTuple):
+    """Hand an event to the application's subscribers of this community."""
+
+    group: GroupId
+    event: Event
+
+
+class Seek(NamedTuple):
+    """Look for members of a community; the node passes this on to its discovery."""
+
+    topic: Topic
+    wanted: int
+
+
+class Finding(NamedTuple):
+    """A discovery's answer: members of the community, none if it is empty.
+
+    `unreachable` lists the addresses that were asked if not one of them answered, which
+    says nothing about the community. `size` is the discovery's estimate of N_t, if it has one.
+    """
+
+    topic: Topic
+    contacts: tuple[Contact, ...]
+    unreachable: tuple[str, ...] = ()
+    size: float | None = None
+
+
+class Outbox:
+    """The wishes of one node, in order, until a driver drains them."""
+
+    __slots__ = ("control_bytes", "deliveries", "findings", "seeks", "sends", "wakes")
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+        self.wakes: list[Wake] = []
+        self.deliveries: list[Deliver] = []
+        self.seeks: list[Seek] = []
+        self.findings: list[Finding] = []
+        self.control_bytes: dict[GroupId, int] | None = None
+        """For a trace: the bytes of all control copies so far, by the group that sent them."""
+
+
+class Outlet:
+    """One part's end of the outbox: knows who speaks, for which community.
+
+    Its methods return nothing; answers arrive as later inputs. The names given to `wake`
+    come back to the same part.
+    """
+
+    __slots__ = ("_group", "_head", "_kind", "_me", "_outbox", "_scope")
+
+    def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
+        self._outbox = outbox
+        self._me = me
+        self._kind = kind
+        self._group = group
+        self._scope = scope
+        self._head: bytes | None = None  # of its own messages; most outlets are for one only
+
+    def send(
+        self,
+        contacts: Iterable[Contact],
+        message: messages.Message,
+        *,
+        group: GroupId | None = None,
+        reply_to: Contact | None = None,
+    ) -> None:
+        """Send a message to the same part of other processes, in this or another group.
+
+        `reply_to` names another process as the sender, when a message is passed on for it.
+        """
+        addresses = [contact.address for contact in contacts]
+        if addresses:
+            head = self._head
+            if head is None or group is not None or reply_to is not None:
+                sender = reply_to or self._me
+                head = control_head(
+                    self._kind,
+                    self._group if group is None else group,
+                    sender.peer,
+                    sender.address,
+                )
+                if group is None and reply_to is None:
+                    self._head = head
+            record = encode_control(head, messages.encode(message))
+            self._outbox.sends.append(Send(addresses, record, True))
+            if (sent := self._outbox.control_bytes) is not None:
+                sent[self._group] = sent.get(self._group, 0) + len(addresses) * len(record)
+
+    def wake(self, delay_seconds: float, *name: Hashable) -> None:
+        """Ask to be woken with `name` after a delay; there is no way to take it back."""
+        token = Token(self._kind, self._group, (*self._scope, *name))
+        self._outbox.wakes.append(Wake(delay_seconds, token))
+
+    def seek(self, topic: Topic, wanted: int) -> None:
+        """Ask for contacts in a community; they arrive as `contacts_found`."""
+        self._outbox.seeks.append(Seek(topic, wanted))
+
+    def found(
+        self,
+        topic: Topic,
+        contacts: Iterable[Contact],
+        unreachable: Iterable[str] = (),
+        size: float | None = None,
+    ) -> None:
+        """Answer a seek; only a discovery does."""
+        self._outbox.findings.append(Finding(topic, tuple(contacts), tuple(unreachable), size))

@@ -1,0 +1,135 @@
+"""An ordered table of peers with O(1) changes and uniform samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from camcast.vocabulary.identity import Contact, PeerId
+
+
+class PeerTable:
+    """Contacts by identity, in an order that depends on nothing but the calls made.
+
+    Some may be *pinned*: a fan-out always includes them (a membership that knows who depends
+    on this process pins those). `watch(learned, contact)` is told of every change, for the
+    trace. The same history gives the same sequences, whatever the hash seed.
+    """
+
+    __slots__ = ("_contacts", "_index", "_pinned", "_watch")
+
+    def __init__(self, watch: Callable[[bool, Contact], None] | None = None) -> None:
+        self._contacts: list[Contact] = []
+        self._index: dict[PeerId, int] = {}
+        self._pinned = 0  # the pinned ones come first in _contacts
+        self._watch = watch
+
+    def __len__(self) -> int:
+        return len(self._contacts)
+
+    def __contains__(self, peer: PeerId) -> bool:
+        return peer in self._index
+
+    def __iter__(self) -> Iterator[Contact]:
+        return iter(self._contacts)
+
+    def get(self, peer: PeerId) -> Contact | None:
+        """Return the contact of `peer`, or None if it is not in the table."""
+        index = self._index.get(peer)
+        return None if index is None else self._contacts[index]
+
+    @property
+    def pinned(self) -> int:
+        """How many peers are pinned."""
+        return self._pinned
+
+    def is_pinned(self, peer: PeerId) -> bool:
+        """Say whether a peer is in the table and pinned."""
+        return self._index.get(peer, self._pinned) < self._pinned
+
+    def add(self, contact: Contact) -> bool:
+        """Add a contact; False if its peer is here already, whose address is then renewed."""
+        index = self._index.get(contact.peer)
+        if index is not None:
+            self._contacts[index] = contact
+            return False
+        self._index[contact.peer] = len(self._contacts)
+        self._contacts.append(contact)
+        if self._watch:
+            self._watch(True, contact)
+        return True
+
+    def discard(self, peer: PeerId) -> bool:
+        """Remove a peer, if it is here; others move up in the order to close the gap."""
+        if peer not in self._index:
+            return False
+        self.pin(peer, pinned=False)
+        self._swap(self._index[peer], len(self._contacts) - 1)
+        contact = self._contacts.pop()
+        del self._index[peer]
+        if self._watch:
+            self._watch(False, contact)
+        return True
+
+    def pin(self, peer: PeerId, *, pinned: bool) -> None:
+        """Pin a peer, or release it; nothing happens if it is not in the table."""
+        index = self._index.get(peer)
+        if index is None or pinned is (index < self._pinned):
+            return
+        if pinned:
+            self._swap(index, self._pinned)
+            self._pinned += 1
+        else:
+            self._pinned -= 1
+            self._swap(index, self._pinned)
+
+    def sample(self, k: int, rng: Random, without: PeerId | None = None) -> list[Contact]:
+        """Draw min(k, available) distinct contacts uniformly, never `without`."""
+        pool = self._contacts.copy()
+        if without is not None and (skip := self._index.get(without)) is not None:
+            pool[skip] = pool[-1]
+            pool.pop()
+        return _shorten(pool, 0, k, rng)
+
+    def choose(self, rng: Random, without: PeerId | None = None) -> Contact | None:
+        """Draw one contact uniformly, never `without`; None if there is no other."""
+        contacts = self._contacts
+        skip = None if without is None else self._index.get(without)
+        others = len(contacts) - (skip is not None)
+        if not others:
+            return None
+        index = int(rng.random() * others)
+        return contacts[-1 if index == skip else index]
+
+    def fan_out(self, k: int, rng: Random) -> list[Contact]:
+        """Draw min(k, available) distinct contacts: the pinned ones, and others uniformly."""
+        pinned = self._pinned
+        if k < pinned:
+            return _shorten(self._contacts[:pinned], 0, k, rng)
+        return _shorten(self._contacts.copy(), pinned, k, rng)
+
+    def _swap(self, i: int, j: int) -> None:
+        contacts = self._contacts
+        contacts[i], contacts[j] = contacts[j], contacts[i]
+        self._index[contacts[i].peer] = i
+        self._index[contacts[j].peer] = j
+
+
+def _shorten(pool: list[Contact], kept: int, k: int, rng: Random) -> list[Contact]:
+    """Shorten `pool` to k contacts: its first `kept`, and a uniform choice among the others.
+
+    A partial shuffle, because `Random.sample` takes five times as long on tables of some tens.
+    """
+    size = len(pool)
+    if k >= size:
+        return pool
+    random = rng.random
+    if 2 * (k - kept) > size - kept:  # fewer draws to choose who is left out
+        for last in range(size - 1, k - 1, -1):
+            pool[kept + int(random() * (last + 1 - kept))] = pool[last]
+    else:
+        for i in range(kept, k):
+            j = i + int(random() * (size - i))
+            pool[i], pool[j] = pool[j], pool[i]
+    del pool[k:]
+    return pool

@@ -1,0 +1,669 @@
+"""SCAMP: partial views whose size follows (c+1) ln N without anybody knowing N.
+
+Source: A. J. Ganesh, A.-M. Kermarrec, L. Massoulié, "Peer-to-peer membership management for
+gossip-based protocols", IEEE Transactions on Computers 52(2), 2003; it is the membership
+that CAMCAST's V1 and V2 use (paper 000, 5.2.1 and 5.2.2).
+
+Theory of operation
+-------------------
+A process holds a *view* (its arcs to others: the topic table, to which it gossips) and an
+*in-view* (who holds an arc to it). Every arc is known at both ends.
+
+*Subscription.* A newcomer sends SUBSCRIBE to a contact. The request first walks a few steps
+along weighted arcs (*indirection*), so that a gateway through which all join does not become
+a hub. Where it ends, that process is the newcomer's contact: it welcomes the newcomer, whose
+view starts as {contact}, and sends a copy of the subscription to every member of its view and
+c further copies to random ones. Whoever receives a copy keeps it with probability
+1/(1 + |view|), unless it is the subscriber or knows it already, and otherwise passes it on to
+a random member. A keeper tells the newcomer, who notes it in its in-view. In the mean a
+newcomer adds |view| + c + 1 arcs, from which the law (c+1) ln N follows. Every walk has a random
+name, and nobody takes the same step of one twice (`membership.scamp.walks`): where the network
+duplicates one message in ten, a walk of twenty steps would become seven.
+
+*Unsubscription.* Of l holders, the first l - c - 1 are told to replace the leaver by one of
+its own view, the others to drop it: the law holds after departures too.
+
+*Leases.* Each process renews its arcs from time to time: it sends a RENEW for as many copies
+as the law asks for and, when the new holders have answered, has the old ones drop it. A
+renewal replaces arcs and never adds any (renewals that add c copies each grow views without
+end: measured 16.8 to 78.4 in 12 cycles). The same message repairs an in-view that crashes
+have thinned out, and surplus holders are told to drop. An arc that nobody renews expires.
+
+*Heartbeats.* Every period a process sends a heartbeat along each arc; the answer proves that
+the arc's end lives, the heartbeat that its holder does. Silence for `suspect_after` periods
+removes the arc at either end. The heartbeats also carry the arc weights of the indirection,
+normalised in turn by the holder (its arcs sum to 1) and by the target (its holders sum to 1),
+so that the weighted walk tends to visit everyone alike; and, to one random member a period,
+the sample behind the size estimate (`membership.scamp.size_estimate`).
+
+*Sponsors.* Infect and die misses a process when none of its holders happens to choose it,
+once in e^(fan-out) times. So each process names one of its holders its sponsor, which from
+then on always includes it in its fan-out; the rest of the fan-out stays random, and the number
+of copies the same. A process is then missed only if its sponsor is missed too (the idea of
+the deterministic links in S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware
+2007). `sponsors=False` gives the plain choice of the paper.
+
+*Isolation and healing.* Without a holder for a while, a process subscribes again through
+anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a
+*cold list*, which no timeout purges; one of them is probed a period, and an answer makes arcs
+both ways. That is what joins the halves of a healed partition. Halves that never knew each
+other (a community founded twice) meet because every process now and then asks the discovery
+for members, and probes one that is not in its view.
+
+Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
+to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
+copies; an in-view thinner or thicker than the law by a quarter is put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from math import ceil, log
+from typing import ClassVar, Final
+
+from attrs import define, field, frozen, validators
+
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.peers import PeerTable
+from membership.scamp.messages import (
+    DECODER,
+    Copy,
+    Drop,
+    Echo,
+    Heartbeat,
+    Kept,
+    Probe,
+    Release,
+    Renew,
+    Replace,
+    Subscribe,
+    Welcome,
+)
+from membership.scamp.size_estimate import SizeEstimate
+from membership.scamp.walks import WALK_BITS, WalkSteps
+
+WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
+WALK_PATIENCE: Final = 4  # chosen: times that average; 2 % of the walks take longer (e^-4)
+INDIRECTION_MAX: Final = 16  # chosen: ln N + 1 steps mix a random graph; ln 10^6 + 1 = 15
+CAP_FACTOR: Final = 3  # [PROTOCOLS 2] a view holds at most 3(c+1) ln N
+CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
+SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
+WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
+SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
+COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
+COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
+CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
+SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
+
+
+@frozen(kw_only=True)
+class ScampOptions:
+    """The parameters of SCAMP. Raises `ValueError` for a value outside its range."""
+
+    c: int = field(default=2, validator=[validators.ge(0), validators.le(50)])
+    """Copies beyond the view: the mean view is (c+1) ln N. chosen: with 2, half of the
+    processes may crash and all others are still reached with probability 0.98 [TRUST]."""
+
+    heartbeat_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """Period of heartbeats. chosen: about 1 kB/s and 0.1 % of a core a process."""
+
+    suspect_after: int = field(default=5, validator=validators.ge(1))
+    """Silent periods until an arc is given up. chosen: at 15 % loss each way a false verdict
+    takes 0.28^5 = 0.2 % of a peer's periods."""
+
+    lease_seconds: float = field(default=60.0, validator=validators.gt(0))
+    """How often arcs are renewed. chosen: a minute bounds how long a lost repair lasts."""
+
+    probe_seconds: float = field(default=10.0, validator=validators.gt(0))
+    """How often a cold peer is probed. chosen: partitions re-merge within two such periods."""
+
+    sponsors: bool = True
+    """Whether one holder of each process always sends to it. chosen: with N = 50, a fan-out of
+    6 and views of 8 and 12, misses fell from 5 in 10,000 deliveries to none in 800,000."""
+
+    indirection: bool = True
+    """Whether a subscription first walks to a contact of its own choice, so that few gateways
+    do not become hubs. Not needed where the discovery returns uniformly random members; and
+    the weights of the walk are refreshed by heartbeats, so that it prefers old processes when
+    many join between two of these (measured: views of twice the law with 600 joins in one)."""
+
+    join_seconds: float = field(default=0.4, validator=validators.gt(0))
+    """How long a contact has to answer a subscription before the next are asked. chosen: above
+    the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
+
+
+@define
+class _Arc:
+    """What a holder knows of one of its arcs."""
+
+    expires: float
+    heard: float
+    weight: float
+
+
+@define
+class _Holder:
+    """What the target of an arc knows of its holder."""
+
+    contact: Contact
+    heard: float
+    weight: float = 1.0
+
+
+class Scamp(Membership):
+    """SCAMP for one community of one process; see the module's theory of operation."""
+
+    decoder: ClassVar[Decoder[Message]] = DECODER
+
+    def __init__(self, context: MembershipContext, options: ScampOptions) -> None:
+        self.lost_copies = 0
+        self._me = context.me
+        self._topic = context.topic
+        self._rng = context.rng
+        self._outlet = context.outlet
+        self._options = options
+        self._view = PeerTable(context.watch)
+        self._arcs: dict[PeerId, _Arc] = {}
+        self._holders: dict[PeerId, _Holder] = {}
+        self._holders_weight = 1.0
+        """The sum of the holders' weights, as of the last tick."""
+        self._sponsor: PeerId | None = None
+        self._cold: dict[PeerId, tuple[Contact, float]] = {}
+        self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
+        self._joined = False
+        self._leaving = False
+        self._contacts: list[Contact] = []  # still to be asked while joining
+        self._attempt = 0
+        self._asking = False  # whether a contact has been asked and has time to answer
+        self._last_tick = 0.0
+        self._next_probe = 0.0
+        self._next_reconnect = 0.0
+        self._next_repair = 0.0
+        self._repair_pause = options.heartbeat_seconds
+        self._next_seek = 0.0
+        self._seek_pause = options.heartbeat_seconds
+        self._renew_at = 0.0
+        self._replaced: list[PeerId] = []  # the holders from before a renewal under way
+        self._steps = WalkSteps()
+
+    # -- what others read ------------------------------------------------------------------
+
+    @property
+    def joined(self) -> bool:
+        """See `Membership`."""
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        """Return the view; see `Membership`."""
+        return self._view
+
+    def holders(self) -> list[Contact]:
+        """Return the in-view: who holds an arc to this process; see `Membership`."""
+        return [holder.contact for holder in self._holders.values()]
+
+    def size(self) -> float:
+        """See `Membership`; the estimate, but never less than the processes known here."""
+        known = len(self._arcs) + 1.0  # one arc a member of the view
+        estimate = self._estimate.size
+        return estimate if estimate > known else known
+
+    def expected_view(self, size: float) -> float:
+        """Return (c+1) ln N, the law of the mean view, at most N-1."""
+        return min(size - 1, (self._options.c + 1) * log(max(size, 1.0)))
+
+    # -- inputs: joining and leaving ---------------------------------------------------------
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """See `Membership`."""
+        self._estimate.refresh(now)
+        self._contacts = list(contacts)
+        if self._contacts:
+            self._subscribe_next()
+        else:
+            self._become_member(now)
+
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: join with them, or, if cut off from the others, join again.
+
+        SCAMP keeps an estimate of its own, whatever the discovery says of the size.
+        """
+        found = [contact for contact in contacts if contact.peer not in self._view]
+        if not self._joined:
+            if found or not self._asking:  # an empty answer while a contact is still being asked
+                self.join(found, now)
+        elif found and self._isolated:
+            self._contacts = found
+            self._subscribe_next()
+        else:
+            self._outlet.send(found[:1], Probe(self._estimate.encode(now), cold=False))
+
+    def leave(self, now: float) -> None:
+        """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
+        self._leaving = True
+        holders = self.holders()
+        view = list(self._view)
+        replacing = max(0, len(holders) - self._options.c - 1) if view else 0
+        for number, holder in enumerate(holders):
+            # Nobody can replace the leaver by itself.
+            others = [c for c in view if c.peer != holder.peer] if number < replacing else []
+            told = Replace(others[number % len(others)]) if others else Drop(left=True)
+            self._outlet.send([holder], told)
+        self._outlet.send(view, Release(left=True))
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """See `Membership`."""
+        if self._leaving:
+            # Who still writes, for instance a holder that was not known yet, has not heard.
+            if not isinstance(message, Drop | Release):
+                self._outlet.send([source], Drop(left=True))
+            return
+        match message:  # the frequent ones first
+            case Heartbeat():
+                self._on_heartbeat(source, message, now)
+            case Echo():
+                self._on_echo(source, message, now)
+            case Copy(ttl=ttl, walk=walk):
+                if self._steps.first_time(source.peer, walk, ttl):
+                    self._estimate.note(source.peer, now)
+                    self._on_copy(source, min(ttl, WALK_TTL), walk, now)
+            case Subscribe(steps=steps, walk=walk):
+                if self._steps.first_time(source.peer, walk, steps):
+                    self._on_subscribe(source, steps, walk, now)
+            case Welcome(sample=sample):
+                self._estimate.merge(sample, now)
+                self._hold(source, now)
+                self._become_member(now)
+            case Kept():
+                self._held_by(source, now)
+                self._become_member(now)
+                self._warm(source, now)
+            case Renew(copies=copies, walk=walk):
+                if self._steps.first_time(source.peer, walk, copies):
+                    self._on_renew(source, max(0, min(copies, self._cap())), now)
+            case Replace(by=by):
+                self._on_replace(source, by, now)
+            case Drop(left=left):
+                self._on_drop(source, left=left)
+            case Release(left=left):
+                self._holders.pop(source.peer, None)
+                if left:
+                    self._on_drop(source, left=True)
+            case Probe():
+                self._on_probe(source, message, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Membership`."""
+        match name:
+            case ("tick",):
+                self._tick(now)
+            case ("subscribe", attempt) if attempt == self._attempt:
+                if not self._joined or self._isolated:
+                    self._subscribe_next()
+                else:
+                    self._attempt = 0
+            case ("renewed",):
+                self._drop_replaced()
+
+    # -- subscription ------------------------------------------------------------------------
+
+    @property
+    def _isolated(self) -> bool:
+        return not self._holders or not len(self._view)
+
+    def _subscribe_next(self) -> None:
+        """Ask a contact; then, without indirection, two at once; then the discovery for others.
+
+        After a crash of many, walks through the views of those who have not noticed yet get
+        lost, and contacts are dead themselves: what counts then is to get in.
+        """
+        again = self._attempt > 0
+        self._attempt += 1
+        asked, self._contacts = self._contacts[: 1 + again], self._contacts[1 + again :]
+        self._asking = bool(asked)
+        if asked:
+            walk = self._options.indirection and not again
+            self._outlet.send(asked, Subscribe(-1 if walk else 0, self._name_walk()))
+            self._outlet.wake(self._options.join_seconds, "subscribe", self._attempt)
+        else:
+            self._outlet.seek(self._topic, CONTACTS_WANTED)
+
+    def _become_member(self, now: float) -> None:
+        if self._joined:
+            return
+        self._joined = True
+        self._attempt = 0
+        self._contacts.clear()
+        self._last_tick = now
+        self._renew_at = now + self._lease()
+        self._outlet.wake(self._period(), "tick")
+
+    def _name_walk(self) -> int:
+        return self._rng.getrandbits(WALK_BITS)
+
+    def _on_subscribe(self, newcomer: Contact, steps: int, walk: int, now: float) -> None:
+        if not self._joined:
+            # Two that are still joining were named to each other: one founds, the other waits.
+            if newcomer.peer < self._me.peer:
+                return
+            self._become_member(now)
+        if not 0 <= steps <= INDIRECTION_MAX:
+            steps = min(INDIRECTION_MAX, ceil(log(self.size())) + 1)
+        onward = self._weighted_member(newcomer.peer) if steps else None
+        if onward is not None:
+            self._outlet.send([onward], Subscribe(steps - 1, walk), reply_to=newcomer)
+            return
+        self._estimate.note(newcomer.peer, now)
+        self._outlet.send([newcomer], Welcome(self._estimate.encode(now)))
+        self._held_by(newcomer, now)
+        members = len(self._view) - (newcomer.peer in self._view)
+        self._spread(newcomer, members + self._options.c, now)
+
+    def _on_renew(self, subscriber: Contact, copies: int, now: float) -> None:
+        # In a community too small for so many copies this process counts too; else three
+        # processes could stay a ring, each passing copies on to the one that holds it already.
+        if copies >= len(self._view) and self._keep(subscriber, now):
+            copies -= 1
+        self._spread(subscriber, copies, now)
+
+    def _spread(self, subscriber: Contact, copies: int, now: float) -> None:
+        """Send copies to every member of the view, then, as long as some are left, again."""
+        members = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
+        if not members:
+            self._keep(subscriber, now)  # a founder's first subscriber
+            return
+        self._rng.shuffle(members)
+        receivers = members[:copies]
+        for _ in range(copies - len(receivers)):
+            receivers.append(members[int(self._rng.random() * len(members))])
+        ttl = min(WALK_TTL, WALK_PATIENCE * (1 + len(self._view)))
+        for receiver in receivers:
+            self._outlet.send([receiver], Copy(ttl, self._name_walk()), reply_to=subscriber)
+
+    def _on_copy(self, subscriber: Contact, ttl: int, walk: int, now: float) -> None:
+        welcome = ttl <= 0 or self._rng.random() < 1 / (1 + len(self._view))
+        if welcome and self._keep(subscriber, now):
+            return
+        onward = self._view.choose(self._rng, without=subscriber.peer) if ttl > 0 else None
+        if onward is not None:
+            self._outlet.send([onward], Copy(ttl - 1, walk), reply_to=subscriber)
+        else:
+            self.lost_copies += 1
+
+    def _keep(self, subscriber: Contact, now: float) -> bool:
+        """Hold an arc to the subscriber and say so; False if known, or if the view is full."""
+        if not self._hold(subscriber, now):
+            return False
+        self._outlet.send([subscriber], Kept())
+        return True
+
+    def _hold(self, contact: Contact, now: float) -> bool:
+        full = len(self._view) >= self._cap()
+        if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
+            return False
+        # A grace of one lease: the target drops the arc when it renews, this is the backstop.
+        expires = now + 2 * self._options.lease_seconds
+        self._arcs[contact.peer] = _Arc(expires, now, 1 / len(self._view))
+        self._cold.pop(contact.peer, None)
+        return True
+
+    def _held_by(self, contact: Contact, now: float, weight: float = 1.0) -> None:
+        holder = self._holders.get(contact.peer)
+        if holder is not None:
+            holder.contact, holder.heard, holder.weight = contact, now, weight
+        elif len(self._holders) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
+            self._holders[contact.peer] = _Holder(contact, now, weight)
+
+    def _cap(self) -> int:
+        size = max(self.size(), CAP_SIZE_MIN)
+        return ceil(CAP_FACTOR * (self._options.c + 1) * log(size))
+
+    def _weighted_member(self, without: PeerId) -> Contact | None:
+        """Choose a member with probability proportional to its arc's weight."""
+        members = [contact for contact in self._view if contact.peer != without]
+        if not members:
+            return None
+        weights = [self._arcs[contact.peer].weight for contact in members]
+        return self._rng.choices(members, weights)[0]
+
+    # -- arcs given up -----------------------------------------------------------------------
+
+    def _on_replace(self, leaver: Contact, by: Contact, now: float) -> None:
+        self._on_drop(leaver, left=True)
+        self._keep(by, now)
+
+    def _on_drop(self, source: Contact, *, left: bool) -> None:
+        # A process asked to drop its only arc keeps it, and its next heartbeat says so.
+        if (left or len(self._view) > 1) and self._view.discard(source.peer):
+            del self._arcs[source.peer]
+        if left:
+            self._holders.pop(source.peer, None)
+            self._cold.pop(source.peer, None)
+
+    def _give_up(self, peer: PeerId, now: float) -> None:
+        """Forget an arc whose end fell silent, and remember its end as cold."""
+        contact = self._view.get(peer)
+        if contact is None:
+            return
+        self._view.discard(peer)
+        del self._arcs[peer]
+        self._cold.pop(peer, None)
+        if len(self._cold) >= COLD_MAX:
+            del self._cold[next(iter(self._cold))]
+        self._cold[peer] = (contact, now)
+
+    def _on_probe(self, source: Contact, probe: Probe, now: float) -> None:
+        """Make arcs both ways with one who had lost this process, or never met its community."""
+        if not probe.cold and not self._estimate.is_stranger(probe.sample):
+            return
+        self._estimate.merge(probe.sample, now)
+        if source.peer not in self._view:
+            self._keep(source, now)
+        elif probe.cold:
+            self._outlet.send([source], Kept())
+        if not probe.cold:
+            self._outlet.send([source], Probe(self._estimate.encode(now), cold=True))
+
+    def _warm(self, source: Contact, now: float) -> None:
+        """Hold a cold peer that has answered; by address, for it may have a new identity."""
+        for peer, (contact, _) in list(self._cold.items()):
+            if contact.address == source.address:
+                self._cold.pop(peer, None)
+                self._keep(source, now)
+
+    # -- the period --------------------------------------------------------------------------
+
+    def _period(self) -> float:
+        # Jittered by a tenth, so that processes that started together drift apart.
+        return self._options.heartbeat_seconds * (0.9 + 0.2 * self._rng.random())
+
+    def _lease(self) -> float:
+        return self._options.lease_seconds * (0.5 + 0.5 * self._rng.random())
+
+    def _tick(self, now: float) -> None:
+        if self._leaving:
+            return
+        self._forgive_pause(now)
+        self._remove_silent(now)
+        self._send_heartbeats(now)
+        self._repair(now)
+        self._seek(now)
+        self._probe(now)
+        self._outlet.wake(self._period(), "tick")
+
+    def _forgive_pause(self, now: float) -> None:
+        """After a pause of this very process, nobody's silence counts (TRUST, faults)."""
+        paused = now - self._last_tick - self._options.heartbeat_seconds
+        self._last_tick = now
+        if paused > 2 * self._options.heartbeat_seconds:
+            self._estimate.forgive(paused, now)
+            for arc in self._arcs.values():
+                arc.heard = min(now, arc.heard + paused)
+            for holder in self._holders.values():
+                holder.heard = min(now, holder.heard + paused)
+
+    def _remove_silent(self, now: float) -> None:
+        deadline = now - self._options.suspect_after * self._options.heartbeat_seconds
+        for peer, arc in list(self._arcs.items()):
+            if arc.heard < deadline:
+                self._give_up(peer, now)
+            elif arc.expires < now and len(self._view) > 1:
+                contact = self._view.get(peer)
+                assert contact is not None, "every arc has its contact in the view"
+                self._outlet.send([contact], Release(left=False))
+                self._on_drop(contact, left=False)
+        for peer, holder in list(self._holders.items()):
+            if holder.heard < deadline:
+                del self._holders[peer]
+
+    def _send_heartbeats(self, now: float) -> None:
+        total = sum(arc.weight for arc in self._arcs.values())
+        # Once a period, for in one every holder's weight changes once; it is a heartbeat's cost.
+        self._holders_weight = max(
+            WEIGHT_MIN, sum(holder.weight for holder in self._holders.values())
+        )
+        lucky = int(self._rng.random() * len(self._view)) if len(self._view) else 0
+        self._estimate.refresh(now)
+        for number, contact in enumerate(self._view):
+            arc = self._arcs[contact.peer]
+            arc.weight /= total
+            sample = self._estimate.encode(now) if number == lucky else b""
+            sponsoring = self._view.is_pinned(contact.peer)
+            heartbeat = Heartbeat(arc.weight, self._view.pinned, sponsoring, sample)
+            self._outlet.send([contact], heartbeat)
+
+    def _on_heartbeat(self, source: Contact, heartbeat: Heartbeat, now: float) -> None:
+        self._held_by(source, now, _clamp(heartbeat.weight))
+        answer = b""
+        if heartbeat.sample:
+            self._estimate.merge(heartbeat.sample, now)
+            answer = self._estimate.encode(now)
+        holder = self._holders.get(source.peer)
+        if holder is None:
+            self._outlet.send([source], Drop(left=False))  # more holders than there is room for
+            return
+        if self._options.sponsors:
+            self._choose_sponsor(source.peer, heartbeat)
+        share = min(1.0, holder.weight / self._holders_weight)
+        sponsor = source.peer == self._sponsor
+        self._outlet.send([source], Echo(share, answer, sponsor))
+
+    def _choose_sponsor(self, peer: PeerId, heartbeat: Heartbeat) -> None:
+        """Stay with a sponsor that has agreed; for want of one, ask this holder if it has room.
+
+        Not one that this process sponsors in turn, if there are others: the two would miss an
+        event together.
+        """
+        if peer == self._sponsor and not heartbeat.sponsoring:
+            self._sponsor = None  # it had no room after all
+        elif self._sponsor not in self._holders and heartbeat.sponsored < SPONSORED_MAX:
+            mutual = self._view.is_pinned(peer) and len(self._holders) > 2
+            self._sponsor = self._sponsor if mutual else peer
+
+    def _on_echo(self, source: Contact, echo: Echo, now: float) -> None:
+        self._estimate.merge(echo.sample, now)
+        arc = self._arcs.get(source.peer)
+        if arc is not None:
+            arc.heard = now
+            arc.weight = _clamp(echo.weight)
+            room = self._view.is_pinned(source.peer) or self._view.pinned < SPONSORED_MAX
+            self._view.pin(source.peer, pinned=echo.sponsor and room)
+
+    # -- repair ------------------------------------------------------------------------------
+
+    def _repair(self, now: float) -> None:
+        """Put right what the law says of this process's in-view, and renew it in time."""
+        if self._isolated:
+            self._reconnect(now)
+            return
+        if self._replaced:
+            return  # a renewal is under way
+        wanted = round(self.expected_view(self.size()))
+        held = len(self._holders)
+        if now >= self._renew_at:
+            self._renew_at = now + self._lease()
+            self._replaced = list(self._holders)
+            self._ask_for_copies(wanted)
+            self._outlet.wake(2 * self._options.heartbeat_seconds, "renewed")
+        elif held > wanted * (1 + SLACK) + 1:
+            self._shed(held - wanted)
+        elif held < wanted * (1 - SLACK) and now >= self._next_repair:
+            self._ask_for_copies(wanted - held)
+            self._next_repair = now + self._repair_pause
+            # In vain when the others' views are full: ask less and less often.
+            self._repair_pause = min(2 * self._repair_pause, self._options.lease_seconds)
+        elif held >= wanted * (1 - SLACK):
+            self._repair_pause = 2 * self._options.heartbeat_seconds
+
+    def _ask_for_copies(self, copies: int) -> None:
+        member = self._weighted_member(self._me.peer)
+        if member is not None:
+            self._outlet.send([member], Renew(copies, self._name_walk()))
+
+    def _drop_replaced(self) -> None:
+        """Have the holders from before the renewal drop their arcs, as far as new ones came."""
+        old = [peer for peer in self._replaced if peer in self._holders]
+        self._replaced = []
+        wanted = round(self.expected_view(self.size()))
+        surplus = max(0, len(self._holders) - wanted)
+        self._rng.shuffle(old)
+        self._tell_to_drop(old[:surplus])
+
+    def _shed(self, surplus: int) -> None:
+        holders = list(self._holders)
+        self._rng.shuffle(holders)
+        self._tell_to_drop(holders[:surplus])
+
+    def _tell_to_drop(self, peers: list[PeerId]) -> None:
+        holders = [self._holders.pop(peer).contact for peer in peers]
+        self._outlet.send(holders, Drop(left=False))
+
+    def _reconnect(self, now: float) -> None:
+        """Isolated: get a view, and subscribe again through anybody known."""
+        if not len(self._view):
+            lately = now - 2 * self._options.heartbeat_seconds  # the silent may have crashed too
+            for holder in list(self._holders.values()):
+                if holder.heard > lately:
+                    self._keep(holder.contact, now)
+        known = list(self._view) or [contact for contact, _ in self._cold.values()]
+        if known and now >= self._next_reconnect:
+            self._next_reconnect = now + 2 * self._options.heartbeat_seconds
+            self._contacts = self._rng.sample(known, min(len(known), CONTACTS_WANTED))
+            self._subscribe_next()
+
+    def _seek(self, now: float) -> None:
+        """Ask the discovery for others: often when new or isolated, then once a lease.
+
+        A member probes what it finds. That joins communities that were founded twice, or that
+        split into parts of which each believes that it is whole.
+        """
+        if self._isolated:
+            self._seek_pause = min(self._seek_pause, SEEK_SECONDS_MAX)
+        if now >= self._next_seek:
+            self._next_seek = now + self._seek_pause
+            self._seek_pause = min(2 * self._seek_pause, self._options.lease_seconds)
+            self._outlet.seek(self._topic, CONTACTS_WANTED)
+
+    def _probe(self, now: float) -> None:
+        for peer, (_, since) in list(self._cold.items()):
+            if since < now - COLD_SECONDS:
+                del self._cold[peer]
+        if self._cold and now >= self._next_probe:
+            self._next_probe = now + self._options.probe_seconds
+            contact, _ = self._rng.choice(list(self._cold.values()))
+            self._outlet.send([contact], Probe(self._estimate.encode(now), cold=True))
+
+
+def _clamp(weight: float) -> float:
+    """Return a weight that a peer sent if it is one, and else the smallest; NaN is none."""
+    return weight if WEIGHT_MIN <= weight <= 1.0 else WEIGHT_MIN
+
+
+BACKEND = Backend(name="scamp", keeper=Scamp, options=ScampOptions, discovery="gateways")
+"""V1 of the paper (000, 5.2.1): contacts from configured gateways."""
+
+HYBRID = Backend(name="hybrid", keeper=Scamp, options=ScampOptions, discovery="kademlia")
+"""V2 (000, 5.2.2): the same tables, contacts from the overlay."""

@@ -1,0 +1,1 @@
+"""First contact through a Kademlia DHT."""

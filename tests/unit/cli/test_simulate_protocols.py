@@ -1,0 +1,169 @@
+"""`camcast simulate population --protocol` for all eight: figures beside the model, and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast.population import event_simulators
+from camcast.protocols.catalogue import PROTOCOLS
+from tests.camcast_command import camcast
+
+COMPARED = tuple(event_simulators.SIMULATORS)
+SETTING = ("--sizes", "84,27,7", "--success", 0.9, "--crash", 0.1)
+
+
+def simulated(capfd: pytest.CaptureFixture[str], protocol: str, *given: object) -> Any:
+    options = [*SETTING, "--runs", 40, "--json", "--protocol", protocol]
+    assert camcast("simulate", "population", *options, *given) == 0
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("protocol", COMPARED)
+def test_what_is_measured_stands_beside_the_model(
+    protocol: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The setting and the model are those of `camcast model`; copies are within 12 %."""
+    given = ("--protocol-set", "published_in=1")
+    found = simulated(capfd, protocol, *given)
+    assert (found["simulator"], found["protocol"], found["runs"]) == ("population", protocol, 40)
+    assert found["setting"]["interested"] == 34
+    for name in ("reception", "reliability", "rounds", "messages", "parasites"):
+        assert found[name]["low"] <= found[name]["mean"] <= found[name]["high"]
+    assert found["model"]["messages"] == pytest.approx(found["messages"]["mean"], rel=0.12)
+    if "entries" in found["model"]:
+        assert found["model"]["entries"] == pytest.approx(found["entries"]["mean"], rel=0.06)
+    assert camcast("model", *SETTING, "--json", "--protocol", protocol, *given) == 0
+    beside = json.loads(capfd.readouterr().out)
+    assert beside == {name: found[name] for name in ("protocol", "setting", "model")}
+
+
+@pytest.mark.parametrize("protocol", COMPARED)
+def test_runs_in_several_cells_are_those_in_one(
+    protocol: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = simulated(capfd, protocol)
+    smaller = attrs.evolve(event_simulators.SIMULATORS[protocol], cell_processes=118 * 15)
+    kept = tmp_path / "kept.jsonl"
+    some = dict(event_simulators.SIMULATORS) | {protocol: smaller}
+    monkeypatch.setattr(event_simulators, "SIMULATORS", some)
+    here = ("--workers", 1, "--results", kept)
+    assert simulated(capfd, protocol, *here) == whole
+    lines = kept.read_text().splitlines()
+    assert [json.loads(line)["cell"]["runs"] for line in lines] == [15, 15, 10]
+    kept.write_text(lines[1] + "\n")  # killed after one cell
+    assert simulated(capfd, protocol, *here) == whole
+    assert kept.read_text().splitlines()[0] == lines[1]
+    assert simulated(capfd, protocol, *here, "--seed", 2)["messages"] != whole["messages"]
+
+
+@pytest.mark.slow
+def test_other_processes_compute_the_same(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50,000 runs are several cells for two workers."""
+    options = ["--runs", 50_000, "--protocol-set", "published_in=2"]
+    one = simulated(capfd, "hpmcast", *options, "--workers", 1)
+    assert simulated(capfd, "hpmcast", *options, "--workers", 2) == one
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told"),
+    [
+        ("broadcast", "table entries a process"),
+        ("rfpbcast", "each chooses 2 in each of 9 rounds"),
+        ("hpmcast", "10 groups, each with 3 delegates"),
+        ("percolation", "Equation 17 diverges"),
+    ],
+)
+def test_a_table_is_printed_for_people(
+    protocol: str, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", "population", *SETTING, "--runs", 9, "--protocol", protocol) == 0
+    printed = capfd.readouterr().out
+    for word in (
+        protocol,
+        "measured",
+        "model",
+        "reception",
+        "parasites",
+        "118 processes take part",
+    ):
+        assert word in printed
+    assert told in printed
+    assert "9 runs; mean [95 % interval]." in printed
+    assert ("entries  " in printed) == (protocol in ("hpmcast", "percolation"))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sizes", "told"),
+    [
+        ("rfpbcast", "6000", "6,000 processes get copies; the chain takes 5,000 at most"),
+        ("hpmcast", "30000", "3,000 interested processes in a group of level 1"),
+    ],
+)
+def test_where_the_model_ends_the_simulation_goes_on(
+    protocol: str, sizes: str, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--sizes", sizes, "--runs", 2, "--protocol", protocol]
+    assert camcast("simulate", "population", *options) == 0
+    assert f"No model: {told}" in capfd.readouterr().out
+    assert camcast("simulate", "population", *options, "--json") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["model"] is None
+    assert found["reception"]["mean"] > 0.99
+
+
+def test_camcast_is_a_protocol_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert set(PROTOCOLS) == {"camcast", *COMPARED}
+    for simulator in ("population", "chain"):
+        options = ["--sizes", "84,27", "--runs", 20]
+        assert camcast("simulate", simulator, *options) == 0
+        by_default = capfd.readouterr().out
+        assert camcast("simulate", simulator, *options, "--protocol", "camcast") == 0
+        assert capfd.readouterr().out == by_default
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["population", "--protocol", "nope"], 2, "there are: camcast, broadcast"),
+        (["chain", "--protocol", "nope"], 2, "there are: camcast, broadcast"),
+        (["population", "--protocol-set", "gamma=1"], 1, "rfpbcast, pmcast, hpmcast, percolation"),
+        (["chain", "--protocol", "pmcast"], 1, "simulate population --sizes N,N,... --protocol pm"),
+        (["virtual", "--protocol", "hpmcast"], 1, "virtual SCENARIO.toml --protocol hpmcast`, or"),
+        (["population", "--protocol", "pmcast", "--protocol-set", "gamma=1"], 2, "no option"),
+        (["population", "--protocol", "hpmcast", "--protocol-set", "threshold=3"], 2, "no option"),
+        (["population", "--protocol", "hpmcast", "--protocol-set", "arity=1"], 2, "'arity' must"),
+        (["population", "--protocol", "rfpbcast", "--protocol-set", "fan_out=0"], 2, ">= 1"),
+        (["population", "--protocol", "rfpbcast", "--protocol-set", "constant=inf"], 2, "< inf"),
+        (["population", "--protocol", "pmcast", "--protocol-set", "constant=1e6"], 2, "to 10,000"),
+        (["population", "--protocol", "percolation", "--protocol-set", "gamma=2"], 2, "<= 1"),
+        (["population", "--protocol", "percolation", "--protocol-set", "c=51"], 2, "<= 50"),
+        (
+            ["population", "--protocol", "percolation", "--protocol-set", "published_in=2"],
+            2,
+            "are 2",
+        ),
+        (["population", "--protocol", "percolation", "--sizes", "1"], 2, "takes 2 or more"),
+        (["population", "--protocol", "percolation", "--sizes", "1000000"], 2, "at most 400,000"),
+        (["population", "--protocol", "hpmcast", "--sizes", "9000000"], 2, "at most 5,000,000"),
+        (["population", "--protocol", "rfpbcast", "--sizes", "90000000"], 2, "to 10,000,000"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    arguments: list[str], code: int, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", arguments[0], "--sizes", "84,27", *arguments[1:]) == code
+    printed, error = capfd.readouterr()
+    assert printed == ""
+    assert error.startswith("camcast: ")
+    assert told in error
+    assert len(error.splitlines()) == 1

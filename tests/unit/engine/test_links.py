@@ -1,0 +1,514 @@
+"""Super-topic links: the search of Figure 5, the upkeep of Figure 6, MERGE (paper 000).
+
+One `SuperLinks` alone for what it does with what it is told, and whole nodes in the memory
+network for what comes of it.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from camcast.engine import links as links_module
+from camcast.engine.links import (
+    AnsContact,
+    Gone,
+    NewProcess,
+    Ping,
+    Pong,
+    ReqContact,
+    SearchRelay,
+    SuperLinks,
+    SuperProcesses,
+)
+from camcast.engine.node import Node
+from camcast.vocabulary import messages, wire
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
+from camcast.vocabulary.wire import Kind
+from tests.memory_network import MemoryNetwork
+from tests.transcript import Transcript
+
+A, AB, ABC, ABCD = (Topic.parse(name) for name in (".a", ".a.b", ".a.b.c", ".a.b.c.d"))
+
+
+def contact(number: int) -> Contact:
+    return Contact(PeerId(number.to_bytes(16, "big")), f"tcp://10.0.0.1:{number}")
+
+
+def contacts(*numbers: int) -> tuple[Contact, ...]:
+    return tuple(map(contact, numbers))
+
+
+ME, NEIGHBOUR, FELLOW = contacts(1000, 1001, 1002)
+
+
+class Bench:
+    """The links of a process of `.a.b.c.d`, whose super-topic is `.a.b.c`, without a network."""
+
+    def __init__(self, size: float = 1.0, super_topic: Topic = ABC, **parameters: Any) -> None:
+        self.outbox = Outbox()
+        self.now = 0.0
+        self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
+        self.links = SuperLinks(
+            me=ME,
+            super_topic=super_topic,
+            parameters=self.parameters,
+            outlet=Outlet(self.outbox, ME, Kind.LINKS, ABCD.group),
+            rng=Random(1),
+            peers=lambda k: [FELLOW][:k],
+            size=lambda: size,
+            neighbours=lambda k: [NEIGHBOUR][:k],
+        )
+
+    def start(self) -> None:
+        self.links.start(self.now)
+
+    def sent(self, kind: type[Message]) -> list[tuple[list[str], Any]]:
+        """Take away what was sent, and return the messages of one kind."""
+        sends, self.outbox.sends = self.outbox.sends, []
+        decoded = []
+        for addresses, record, _ in sends:
+            body = wire.decode_control(record, 0, len(record)).body
+            decoded.append((addresses, links_module.DECODER.decode(body)))
+        return [(to, message) for to, message in decoded if isinstance(message, kind)]
+
+    def sought(self) -> list[str]:
+        seeks, self.outbox.seeks = self.outbox.seeks, []
+        return [seek.topic.name for seek in seeks]
+
+    def fire(self, name: str) -> float:
+        """Let the earliest timer of this name ring; return its delay."""
+        wake = next(w for w in self.outbox.wakes if w.token.name[0] == name)
+        self.outbox.wakes.remove(wake)
+        self.now += wake.delay_seconds
+        self.links.wake(wake.token.name, self.now)
+        return wake.delay_seconds
+
+    def tell(self, message: Message, source: Contact = NEIGHBOUR) -> None:
+        self.links.receive(source, message, self.now)
+
+    def know(self, topic: Topic, *numbers: int) -> None:
+        self.links.contacts_found(topic, contacts(*numbers), self.now)
+
+    def checked(self, *alive: int) -> None:
+        """Go through one check that only these processes answer."""
+        self.fire("check")
+        for number in alive:
+            self.tell(Pong("."), contact(number))
+        self.fire("verdict")
+
+    @property
+    def nearest(self) -> tuple[str, list[int]]:
+        topic, known = self.links.nearest()
+        return topic.name, sorted(int.from_bytes(c.peer) for c in known)
+
+
+# -- Figure 5: the search ------------------------------------------------------------------
+
+
+def test_the_scope_widens_by_one_ancestor_a_timeout() -> None:
+    bench = Bench(search_seconds=1.0)
+    bench.start()
+    expected = [[".a.b.c"], [".a.b.c", ".a.b"], [".a.b.c", ".a.b", ".a"]]
+    expected.append([*expected[-1], "."])
+    for scope in expected:
+        assert bench.sought() == scope
+        [(asked, request)] = bench.sent(ReqContact)
+        assert asked == [NEIGHBOUR.address]
+        assert list(request.topics) == scope
+        assert request.ttl == bench.parameters.search_ttl
+        assert bench.fire("search") == 1.0
+
+
+def test_a_search_at_the_root_doubles_its_pause_up_to_a_maximum() -> None:
+    bench = Bench(super_topic=A, search_seconds=1.0, search_seconds_max=5.0)
+    bench.start()
+    assert [bench.fire("search") for _ in range(6)] == [1, 1, 2, 4, 5, 5]
+
+
+def test_an_answer_for_the_super_topic_ends_the_search() -> None:
+    bench = Bench()
+    bench.start()
+    bench.tell(AnsContact(".a.b.c", contacts(1, 2)))
+    assert not bench.links.searching
+    assert bench.nearest == (".a.b.c", [1, 2])
+    assert [(to, m.topic) for to, m in bench.sent(SuperProcesses)] == [([FELLOW.address], ".a.b.c")]
+    bench.sought()
+    bench.fire("search")
+    assert bench.sought() == []
+    assert bench.sent(ReqContact) == []
+
+
+def test_a_farther_ancestor_is_used_while_the_search_goes_on_for_the_nearer() -> None:
+    bench = Bench()
+    bench.start()
+    bench.fire("search")
+    bench.fire("search")
+    bench.tell(AnsContact(".a", contacts(1)))
+    assert bench.nearest == (".a", [1])
+    for _ in range(4):
+        bench.sought()
+        bench.fire("search")
+        assert bench.sought() == [".a.b.c", ".a.b"]  # neither .a again nor beyond it
+    bench.tell(AnsContact(".a.b", contacts(2)))
+    assert bench.nearest == (".a.b", [2])
+    bench.sought()
+    bench.fire("search")
+    assert bench.sought() == [".a.b.c"]
+    bench.tell(AnsContact(".a.b.c", contacts(3)))
+    assert bench.nearest == (".a.b.c", [3])
+    assert not bench.links.searching
+
+
+def test_an_answer_outside_the_scope_is_of_no_use() -> None:
+    bench = Bench()
+    bench.start()
+    for name in (".", ".a", ".a.b.c.d", ".a.b.c.d.e", ".x"):
+        bench.tell(AnsContact(name, contacts(1)))
+    assert bench.nearest == (".a.b.c", [])
+    assert bench.links.searching
+
+
+def test_an_empty_answer_or_only_oneself_changes_nothing() -> None:
+    bench = Bench()
+    bench.start()
+    bench.tell(AnsContact(".a.b.c", ()))
+    bench.tell(AnsContact(".a.b.c", (ME, Contact(PeerId(b""), "tcp://10.0.0.1:1"))))
+    assert bench.links.searching
+    assert bench.nearest == (".a.b.c", [])
+
+
+class Relay:
+    """A `SearchRelay` of a process that knows the communities in `known`."""
+
+    def __init__(self, known: dict[Topic, tuple[Contact, ...]], **parameters: Any) -> None:
+        self.outbox = Outbox()
+        by_group = {topic.group: list(members) for topic, members in known.items()}
+        self.relay = SearchRelay(
+            known=lambda group, wanted: by_group.get(group, [])[:wanted],
+            neighbours=lambda k: list(contacts(*range(1, 21)))[:k],
+            outlet=lambda group: Outlet(self.outbox, ME, Kind.LINKS, group),
+            parameters=Parameters(**parameters),
+        )
+
+    def ask(
+        self, search: bytes, topics: tuple[str, ...] = (".a", "."), ttl: int = 3
+    ) -> list[tuple[list[str], str, Message]]:
+        self.relay.receive(contact(1), GroupId(b"searcher"), ReqContact(search, topics, ttl))
+        sends, self.outbox.sends = self.outbox.sends, []
+        records = [(to, wire.decode_control(r, 0, len(r))) for to, r, _ in sends]
+        assert all(record.group == b"searcher" for _, record in records)
+        return [(to, r.address, links_module.DECODER.decode(r.body)) for to, r in records]
+
+
+def test_who_knows_answers_for_the_nearest_topic_only() -> None:
+    relay = Relay({A: contacts(5, 6), ROOT: contacts(7)})
+    [(to, _, answer)] = relay.ask(b"s" * 8)
+    assert to == [contact(1).address]
+    assert answer == AnsContact(".a", contacts(5, 6))
+    [(_, _, answer)] = Relay({ROOT: contacts(7)}).ask(b"s" * 8)
+    assert answer == AnsContact(".", contacts(7))
+
+
+def test_who_knows_only_the_searcher_passes_the_search_on() -> None:
+    [(_, _, passed_on)] = Relay({A: contacts(1)}).ask(b"s" * 8)
+    assert isinstance(passed_on, ReqContact)
+
+
+def test_who_does_not_know_passes_on_in_the_searchers_name_while_the_ttl_lasts() -> None:
+    relay = Relay({}, search_neighbours=4)
+    [(to, sender, passed_on)] = relay.ask(b"s" * 8, ttl=3)
+    assert to == [contact(number).address for number in (2, 3, 4, 5)]  # four, not the searcher
+    assert sender == contact(1).address
+    assert passed_on == ReqContact(b"s" * 8, (".a", "."), 2)
+    assert relay.ask(b"t" * 8, ttl=1) == []
+    for ttl in (0, -1, -(2**62)):
+        assert relay.ask(ttl.to_bytes(8, "big", signed=True), ttl=ttl) == []
+
+
+def test_a_hostile_ttl_is_clamped() -> None:
+    [(_, _, passed_on)] = Relay({}, search_ttl=3).ask(b"s" * 8, ttl=2**63)
+    assert isinstance(passed_on, ReqContact)
+    assert passed_on.ttl == 2
+
+
+@pytest.mark.parametrize("search", [b"s" * 8, b"", b"s" * 16, b"s" * 17, b"s" * 1000])
+def test_a_search_is_taken_once_per_process(search: bytes) -> None:
+    relay = Relay({})
+    first: list[Any] = []
+    for attempt in range(3):
+        try:
+            sent = relay.ask(search)
+        except wire.MalformedError:
+            sent = []  # an identifier of a wrong length may be refused altogether
+        first = first or sent
+        assert attempt == 0 or sent == []
+
+
+def test_the_searches_remembered_are_bounded() -> None:
+    relay = Relay({})
+    for number in range(3 * links_module.SEARCHES_REMEMBERED):
+        relay.ask(number.to_bytes(8, "big"), ttl=1)
+    assert len(relay.relay._searches) <= links_module.SEARCHES_REMEMBERED
+
+
+# -- Figure 6: the upkeep ------------------------------------------------------------------
+
+
+def linked(*numbers: int, **parameters: Any) -> Bench:
+    bench = Bench(**parameters)
+    bench.start()
+    bench.know(ABC, *numbers)
+    bench.sent(Message)
+    bench.sought()
+    return bench
+
+
+def test_a_check_pings_every_super_process_and_who_is_silent_has_failed() -> None:
+    bench = linked(1, 2, 3, tau=0)
+    bench.fire("check")
+    pings = bench.sent(Ping)
+    assert [to for to, _ in pings] == [[contact(n).address] for n in (1, 2, 3)]
+    assert {ping.topic for _, ping in pings} == {".a.b.c"}
+    bench.tell(Pong(".a.b.c"), contact(1))
+    bench.tell(Pong(".a.b.c"), contact(3))
+    bench.fire("verdict")
+    assert bench.nearest == (".a.b.c", [1, 3])
+    assert bench.sent(NewProcess) == []
+
+
+@pytest.mark.parametrize(("tau", "alive", "asks"), [(1, 2, 0), (1, 1, 1), (2, 2, 2), (2, 3, 0)])
+def test_with_tau_or_fewer_alive_the_live_ones_are_asked_for_more(
+    tau: int, alive: int, asks: int
+) -> None:
+    bench = linked(1, 2, 3, tau=tau)
+    bench.checked(*range(1, alive + 1))
+    requests = bench.sent(NewProcess)
+    assert [to for to, _ in requests] == [[contact(n + 1).address] for n in range(asks)]
+    assert all(request == NewProcess(".a.b.c", 3) for _, request in requests)
+
+
+def test_fresh_processes_replace_the_failed_ones() -> None:
+    bench = linked(1, 2, 3)
+    bench.checked(1)
+    bench.tell(SuperProcesses(".a.b.c", contacts(4, 5, 6), pushed=False), contact(1))
+    topic, known = bench.nearest
+    assert topic == ".a.b.c"
+    assert len(known) == 3
+    assert not {2, 3} & {*known}
+
+
+def test_when_all_are_dead_the_search_begins_again() -> None:
+    bench = linked(1, 2, 3)
+    bench.checked()
+    assert bench.nearest == (".a.b.c", [])
+    assert bench.links.searching
+    assert bench.sought() == [".a.b.c"]
+
+
+def test_when_the_nearest_level_dies_the_search_for_it_begins_again() -> None:
+    """A process that has only a farther ancestor keeps looking for the nearer (PROTOCOLS 1)."""
+    bench = Bench()
+    bench.start()
+    bench.fire("search")
+    bench.know(AB, 1)
+    bench.know(ABC, 2)
+    assert not bench.links.searching
+    bench.checked(1)
+    assert bench.nearest == (".a.b", [1])
+    bench.checked(1)
+    assert bench.links.searching
+
+
+def test_a_goodbye_of_the_nearest_level_starts_the_search_for_it_again() -> None:
+    bench = Bench()
+    bench.start()
+    bench.fire("search")
+    bench.know(AB, 1)
+    bench.know(ABC, 2)
+    bench.tell(Gone(".a.b.c"), contact(2))
+    assert bench.nearest == (".a.b", [1])
+    bench.checked(1)
+    assert bench.links.searching
+
+
+def test_a_check_happens_with_probability_p_sel() -> None:
+    """g/N = 0.05 of 2,000 checks: 100 expected; 4 standard deviations are 39. Seed fixed."""
+    bench = linked(1, size=100.0)
+    checks = 2_000
+    for _ in range(checks):
+        bench.fire("check")
+        for wake in [w for w in bench.outbox.wakes if w.token.name == ("verdict",)]:
+            bench.outbox.wakes.remove(wake)
+    assert abs(len(bench.sent(Ping)) - 100) < 39
+
+
+def test_checks_are_jittered_around_their_period() -> None:
+    bench = linked(1, check_seconds=4.0, size=1e9)
+    pauses = [bench.fire("check") for _ in range(200)]
+    assert 2.0 <= min(pauses) < 2.5 < 5.5 < max(pauses) <= 6.0
+
+
+def test_a_late_answer_brings_a_process_back() -> None:
+    bench = linked(1, 2)
+    bench.checked(1)
+    assert bench.nearest == (".a.b.c", [1])
+    bench.tell(Pong(".a.b.c"), contact(2))
+    assert bench.nearest == (".a.b.c", [1, 2])
+
+
+def test_who_is_gone_is_forgotten_and_the_last_one_starts_a_search() -> None:
+    bench = linked(1, 2)
+    bench.tell(Gone(".a.b.c"), contact(1))
+    assert bench.nearest == (".a.b.c", [2])
+    assert not bench.links.searching
+    bench.tell(Gone(".a.b.c"), contact(2))
+    assert bench.links.searching
+
+
+def test_gone_from_another_topic_is_no_reason_to_forget() -> None:
+    bench = linked(1, 2)
+    bench.tell(Gone(".x"), contact(1))
+    assert bench.nearest == (".a.b.c", [1, 2])
+
+
+# -- MERGE ---------------------------------------------------------------------------------
+
+
+def test_merge_keeps_the_live_and_the_size_z() -> None:
+    bench = linked(1, 2, 3, z=3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=True))
+    assert bench.nearest == (".a.b.c", [1, 2, 3])
+
+
+def test_merge_prefers_nearer_ancestors() -> None:
+    bench = Bench(z=3)
+    bench.start()
+    bench.fire("search")
+    bench.know(AB, 1, 2, 3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(4, 5), pushed=True))
+    assert bench.nearest == (".a.b.c", [4, 5])
+    assert len(bench.links.known(AB)) == 1
+    bench.tell(SuperProcesses(".a.b", contacts(6, 7), pushed=True))
+    assert bench.nearest == (".a.b.c", [4, 5])
+    assert len(bench.links.known(AB)) == 1
+
+
+def test_an_asked_for_refresh_replaces_one_live_entry_at_most() -> None:
+    bench = linked(1, 2, 3, z=3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False))
+    _, known = bench.nearest
+    assert len(known) == 3
+    assert len({1, 2, 3} & {*known}) == 2
+
+
+def test_a_push_is_not_passed_on() -> None:
+    bench = linked()
+    bench.tell(SuperProcesses(".a.b.c", contacts(1), pushed=True))
+    assert bench.nearest == (".a.b.c", [1])
+    assert bench.sent(SuperProcesses) == []
+
+
+@pytest.mark.parametrize("name", [".a.b.c.d", ".a.b.x", ".x"])
+def test_processes_of_no_super_topic_do_not_get_in(name: str) -> None:
+    bench = linked()
+    bench.tell(SuperProcesses(name, contacts(1, 2), pushed=True))
+    assert bench.nearest == (".a.b.c", [])
+
+
+def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
+    bench = linked(z=3)
+    for number in range(1, 2_000, 10):
+        invented = contacts(*range(number, number + 10))
+        for pushed in (True, False):
+            bench.tell(SuperProcesses(".a.b.c", invented, pushed=pushed))
+            bench.tell(AnsContact(".a.b", invented))
+    assert len(bench.nearest[1]) == 3
+    assert len(bench.links._table) == 3
+
+
+# -- in a network --------------------------------------------------------------------------
+
+
+def join(network: MemoryNetwork, node: Node, topic: Topic) -> None:
+    network.do(node, lambda n, now: n.join(topic, now))
+
+
+def network_of(
+    *topics: Topic, seed: int = 1, parameters: Parameters | None = None
+) -> tuple[MemoryNetwork, list[Node]]:
+    """Start a gateway that takes part in nothing, and one process for each of the topics."""
+    network = MemoryNetwork(seed)
+    gateway = network.add()
+    nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
+    for node, topic in zip(nodes, topics, strict=True):
+        join(network, node, topic)
+        network.run(1.0)
+    return network, nodes
+
+
+def link_of(node: Node, topic: Topic) -> SuperLinks:
+    participation = node.participation(topic)
+    assert participation is not None
+    return participation.links[0]
+
+
+def test_the_nearer_community_replaces_the_farther_when_it_appears() -> None:
+    network, [root, low] = network_of(ROOT, AB)
+    assert network.run(10, until=lambda: link_of(low, AB).known(ROOT) == [root.me])
+    middle = network.add((next(iter(network.nodes)),))
+    join(network, middle, A)
+    assert network.run(20, until=lambda: link_of(low, AB).nearest() == (A, [middle.me]))
+    network.run(1.0)
+    assert not link_of(low, AB).searching
+
+
+def test_a_crashed_super_process_is_replaced() -> None:
+    network, [*above, low] = network_of(*[ROOT] * 6, A)
+    network.run(15)
+    before = list(link_of(low, A).nearest()[1])
+    assert len(before) == 3
+    for node in [node for node in above if node.me in before[:2]]:
+        network.kill(node)
+    alive = [node.me for node in network.nodes.values()]
+
+    def has_healed() -> bool:
+        known = link_of(low, A).nearest()[1]
+        return len(known) == 3 and all(c in alive for c in known)
+
+    assert network.run(60, until=has_healed)
+
+
+def test_the_search_reaches_a_community_that_only_a_neighbours_neighbour_knows() -> None:
+    """The first gateway alone is a member of `.a`; searches are passed on until they meet it."""
+    network = MemoryNetwork()
+    first = network.add()
+    join(network, first, AB)
+    others = []
+    for _ in range(3):
+        node = network.add((first.me.address,))
+        join(network, node, AB)
+        others.append(node)
+        network.run(2.0)
+    transcript = Transcript(network)
+    join(network, first, A)
+    network.run(20)
+    for node in others:
+        assert link_of(node, AB).nearest() == (A, [first.me])
+    assert transcript.of(ReqContact)
+    assert any(e.sender != e.source for e in transcript.of(ReqContact))  # passed on for another
+
+
+def test_messages_survive_the_codec() -> None:
+    for message in (
+        *(ReqContact(b"12345678", (".a", "."), 3), AnsContact(".", contacts(1, 2))),
+        *(NewProcess(".", 3), SuperProcesses(".", contacts(1), pushed=True)),
+        *(Ping(".a"), Pong(".a"), Gone(".a")),
+    ):
+        assert links_module.DECODER.decode(messages.encode(message)) == message

@@ -1,0 +1,153 @@
+"""What one process of SCAMP says to what it is told: duplicates, and a polite leave."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from camcast.doors.membership import MembershipContext
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import Kind, control_end, decode_control
+from membership.scamp.messages import Copy, Drop, Kept, Renew, Replace, Subscribe
+from membership.scamp.scamp import Scamp, ScampOptions
+from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
+
+TOPIC = Topic.parse(".a")
+
+
+def process(number: int) -> Contact:
+    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
+
+
+class Bench:
+    """One process, and what it says to whom."""
+
+    def __init__(self, holders: int = 0, c: int = 2) -> None:
+        self.outbox = Outbox()
+        outlet = Outlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
+        context = MembershipContext(process(1), TOPIC, Random(1), outlet)
+        self.scamp = Scamp(context, ScampOptions(c=c))
+        self.scamp.join((), 0.0)
+        for number in range(2, 2 + holders):
+            self.scamp.receive(process(number), Kept(), 0.0)
+        self.said()
+
+    def hold(self, *numbers: int) -> None:
+        for number in numbers:
+            self.scamp.receive(process(50), Replace(process(number)), 0.0)
+        self.said()
+
+    def said(self) -> list[tuple[str, Message]]:
+        """Return what was said since the last time."""
+        told = []
+        for addresses, record, _ in self.outbox.sends:
+            body = decode_control(record, 0, control_end(record, 0)).body
+            told += [(address, Scamp.decoder.decode(body)) for address in addresses]
+        self.outbox.sends.clear()
+        return told
+
+
+# -- duplicates --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("message", [Subscribe(4, 7), Subscribe(0, 7), Copy(20, 7), Renew(6, 7)])
+def test_a_duplicate_starts_no_second_walk(message: Message) -> None:
+    bench = Bench()
+    bench.hold(2, 3, 4, 5, 6, 7, 8, 9)
+    bench.scamp.receive(process(20), message, 1.0)
+    assert bench.said()
+    bench.scamp.receive(process(20), message, 1.1)
+    assert bench.said() == []
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (Copy(19, 7), Copy(20, 8)),
+        (Subscribe(3, 7), Subscribe(4, 8)),
+        (Renew(6, 8),),
+    ],
+)
+def test_another_walk_and_one_that_comes_by_again_are_no_duplicates(
+    others: tuple[Message, ...],
+) -> None:
+    bench = Bench()
+    bench.hold(2, 3, 4, 5, 6, 7, 8, 9)
+    for message in (Copy(20, 7), Subscribe(4, 7), Renew(6, 7)):
+        bench.scamp.receive(process(20), message, 1.0)
+    bench.said()
+    for other in others:
+        bench.scamp.receive(process(20), other, 1.1)
+        assert bench.said()
+    bench.scamp.receive(process(21), Copy(20, 7), 1.2)  # a subscriber's names are its own
+    assert bench.said()
+
+
+def test_a_walk_keeps_its_name_and_every_copy_has_its_own() -> None:
+    bench, walked = Bench(c=3), 0
+    bench.hold(2, 3)
+    bench.scamp.receive(process(20), Subscribe(4, 7), 1.0)
+    ((_, onward),) = bench.said()
+    assert onward == Subscribe(3, 7)
+    for walk in range(20):  # some are kept here
+        bench.scamp.receive(process(30 + walk), Copy(5, walk), 1.0)
+        onwards = [message for _, message in bench.said() if message != Kept()]
+        assert onwards in ([], [Copy(4, walk)])
+        walked += len(onwards)
+    assert 0 < walked < 20
+    bench.scamp.receive(process(20), Renew(9, 8), 1.0)
+    names = [said.walk for _, said in bench.said() if isinstance(said, Copy)]
+    assert len(names) == len(set(names)) >= 8
+
+
+def test_the_steps_remembered_are_bounded() -> None:
+    steps, subscriber = WalkSteps(), PeerId(b"s" * 16)
+    assert all(steps.first_time(subscriber, walk, 9) for walk in range(STEPS_REMEMBERED))
+    assert not steps.first_time(subscriber, 0, 9)
+    assert steps.first_time(subscriber, STEPS_REMEMBERED, 9)  # the oldest makes room
+    assert steps.first_time(subscriber, 0, 9)
+    assert not steps.first_time(subscriber, STEPS_REMEMBERED, 9)
+    assert len(steps._taken) == STEPS_REMEMBERED
+
+
+# -- leaving -----------------------------------------------------------------------------------
+
+
+def told_on_leaving(bench: Bench) -> dict[str, list[Message]]:
+    bench.scamp.leave(1.0)
+    told: dict[str, list[Message]] = {}
+    for address, message in bench.said():
+        if isinstance(message, Replace | Drop):
+            told.setdefault(address, []).append(message)
+    return told
+
+
+def test_a_leaver_is_replaced_by_all_but_the_last_c_plus_1_of_its_holders() -> None:
+    bench = Bench(holders=6, c=1)
+    bench.hold(10, 11, 12)
+    told = told_on_leaving(bench)
+    replaced = {
+        f"tcp://10.0.0.{n}:7000": [Replace(process(m))]
+        for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
+    }
+    assert told == replaced | {process(n).address: [Drop(left=True)] for n in (6, 7)}
+
+
+def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
+    bench = Bench(holders=6, c=1)
+    bench.hold(2, 3, 4, 5)
+    told = told_on_leaving(bench)
+    by = {
+        address: said.by.address for address, (said,) in told.items() if isinstance(said, Replace)
+    }
+    assert len(by) == 4
+    assert all(address != replacement for address, replacement in by.items())
+    alone = Bench(holders=6, c=1)
+    alone.hold(2)
+    told = told_on_leaving(alone)
+    assert told[process(2).address] == [Drop(left=True)]
+    assert told[process(3).address] == [Replace(process(2))]

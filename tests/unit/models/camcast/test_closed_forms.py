@@ -1,0 +1,338 @@
+"""The closed forms and the prediction against exact enumeration and a dumb simulation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import ceil, e, exp, log, sqrt
+from random import Random
+from time import perf_counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from camcast.models.camcast import latency, memory, messages, reliability
+from camcast.models.camcast.prediction import EXACT_SIZE, Prediction, predict
+from camcast.population.camcast import simulate
+from camcast.settings.setting import Community, Setting, chain
+from camcast.vocabulary.parameters import Parameters
+
+PAPER = (1000, 100, 10)  # [CAMCAST 6.1.1]
+
+# -- the exact chain --------------------------------------------------------------------------
+
+
+def missed_by_enumeration(
+    size: int, alive: int, fan_out: int, arrival: Fraction
+) -> dict[int, Fraction]:
+    """P(u living ones never have it) by enumerating every choice of every sender, as sets."""
+
+    def spread(has: frozenset[int], waiting: frozenset[int]) -> dict[int, Fraction]:
+        if not waiting:
+            return {alive - len(has): Fraction(1)}
+        sender = min(waiting)
+        law: dict[int, Fraction] = {}
+        choices = list(combinations([p for p in range(size) if p != sender], fan_out))
+        for chosen in choices:
+            for arrived in product((False, True), repeat=fan_out):
+                p = Fraction(1, len(choices))
+                for one in arrived:
+                    p *= arrival if one else 1 - arrival
+                if not p:
+                    continue
+                got = [t for t, one in zip(chosen, arrived, strict=True) if one and t < alive]
+                new = frozenset(got) - has
+                for left, q in spread(has | new, (waiting - {sender}) | new).items():
+                    law[left] = law.get(left, Fraction(0)) + p * q
+        return law
+
+    return spread(frozenset([0]), frozenset([0]))
+
+
+@pytest.mark.parametrize(
+    ("size", "alive", "fan_out", "arrival"),
+    [
+        (3, 3, 1, "1"),
+        (4, 4, 1, "1/3"),
+        (4, 3, 2, "3/4"),
+        (4, 4, 2, "1"),
+        (5, 4, 1, "4/5"),
+        (2, 1, 1, "1"),
+    ],
+)
+def test_the_final_size_is_exact(size: int, alive: int, fan_out: int, arrival: str) -> None:
+    expected = missed_by_enumeration(size, alive, fan_out, Fraction(arrival))
+    law = reliability.final_size(1, size, fan_out, float(Fraction(arrival)), susceptible=alive - 1)
+    assert_allclose(law, [float(expected.get(u, 0)) for u in range(alive)], atol=1e-14)
+
+
+def test_the_final_size_of_one_sender_each_is_a_rumour_with_a_known_end() -> None:
+    """With k = 1 and no loss, two of three have it unless the second sends back: 1/2."""
+    assert_allclose(reliability.final_size(1, 3, 1), [0.5, 0.5, 0])
+
+
+def test_the_final_size_refuses_what_does_not_fit() -> None:
+    for start, size, fan_out, susceptible in ((-1, 3, 1, 1), (2, 3, 1, 2), (1, 3, 3, 2)):
+        with pytest.raises(ValueError, match="do not fit"):
+            reliability.final_size(start, size, fan_out, susceptible=susceptible)
+    with pytest.raises(ValueError, match="arrival"):
+        reliability.final_size(1, 3, 1, 1.5)
+
+
+def test_a_chain_of_laws_sums_to_one_for_a_thousand() -> None:
+    law = reliability.final_size(1, 1000, 8, 0.85)
+    assert law.min() >= 0
+    assert law.sum() == pytest.approx(1, abs=1e-12)
+
+
+# -- shapes and ranges ------------------------------------------------------------------------
+
+
+def test_functions_broadcast_over_numpy_arrays() -> None:
+    sizes, cs = np.array([[10.0], [1000.0]]), np.array([0.0, 2.0, 5.0])
+    for function in (messages.gossip_messages, memory.gossip_table):
+        table = function(sizes, cs)
+        assert table.shape == (2, 3)
+        assert table[1, 2] == function(1000, 5)
+    assert reliability.climb_probability(sizes, 0.005, 1 / 3, 3, np.array([0.5, 1])).shape == (2, 2)
+    assert latency.rounds(sizes).shape == (2, 1)
+    # communities along the last axis: here three settings of two communities
+    three = np.array([[100.0, 10.0], [100.0, 100.0], [10.0, 1.0]])
+    assert messages.multicast_messages(three, 5).shape == (3,)
+    assert memory.multicast_memory(three, 5).shape == (3, 2)
+    assert latency.latency_max(three).shape == (3,)
+    assert reliability.joint_reliability(5, np.full((3, 2), 0.9)).shape == (3, 2)
+    assert messages.camcast_messages(three, 5, [0.1, 1], 1 / 3, 3).shape == (3,)
+
+
+def test_functions_refuse_what_is_out_of_range() -> None:
+    with pytest.raises(ValueError, match="size"):
+        messages.gossip_messages([10, 0.5], 5)
+    with pytest.raises(ValueError, match="p_sel"):
+        messages.upward_messages(10, 1.5, 1, 3)
+    with pytest.raises(ValueError, match="p_succ"):
+        reliability.climb_probability(10, 1, 1, 3, -0.1)
+    with pytest.raises(ValueError, match="pit"):
+        reliability.broadcast_c_range(3, 1.2)
+    with pytest.raises(ValueError, match="clusters"):
+        reliability.hierarchical_reliability(0, 1, 1)
+    with pytest.raises(ValueError, match="z must be"):
+        memory.camcast_memory(10, 5, -1)
+    with pytest.raises(ValueError, match="size"):
+        latency.rounds(float("nan"))
+
+
+def test_rounds_below_e_to_the_e_are_held_at_the_least_value() -> None:
+    assert_allclose(latency.rounds([1, 2, 3, 10, 15, e**e]), [0, e, e, e, e, e])
+    sizes = np.geomspace(2, 1e12, 200)
+    assert (np.diff(latency.rounds(sizes)) >= -1e-12).all()
+    assert_allclose(latency.rounds(1000, 2), log(1000) / log(log(1000)) + 2)
+
+
+# -- the prediction against a dumb simulation ---------------------------------------------------
+
+
+def publish_once(setting: Setting, rng: Random) -> list[dict[str, float]]:
+    """One publication, process by process and round by round, as a reader would write it."""
+    figures = [
+        dict.fromkeys(("rounds", "messages", "upward_messages"), 0.0) for _ in setting.communities
+    ]
+    alive = [
+        [rng.random() >= setting.stillborn for _ in range(c.size)] for c in setting.communities
+    ]
+    alive[0][0] = True  # the publisher
+    has = [[False] * c.size for c in setting.communities]
+    has[0][0] = True
+    senders, now = [(0, 0)], 0
+    while senders:
+        now += 1
+        arrived: list[tuple[int, int]] = []
+        for where, who in senders:
+            community = setting.communities[where]
+            figures[where]["rounds"] = now
+            others = [p for p in range(community.size) if p != who]
+            sent = [(where, p) for p in rng.sample(others, community.fan_out)]
+            figures[where]["messages"] += len(sent)
+            for above in community.supers:
+                size = setting.communities[above].size
+                if rng.random() < community.p_sel:
+                    entries = rng.sample(range(size), community.links(size))
+                    up = [(above, p) for p in entries if rng.random() < community.p_a(size)]
+                    figures[where]["upward_messages"] += len(up)
+                    sent += up
+            arrived += [copy for copy in sent if rng.random() < setting.arrival]
+        senders = []
+        for where, who in arrived:
+            if alive[where][who] and not has[where][who]:
+                has[where][who] = True
+                senders.append((where, who))
+    for mine, living, having in zip(figures, alive, has, strict=True):
+        if sum(living):
+            mine["reception"] = sum(having) / sum(living)
+            mine["reliability"] = float(sum(having) == sum(living))
+        if not mine["rounds"]:
+            del mine["rounds"]
+    return figures
+
+
+def assert_close(
+    name: str, index: int, values: np.ndarray, predicted: Prediction, allowed: float
+) -> None:
+    """Hold the mean to 4 standard errors (99.99 %) and what the prediction is allowed to miss."""
+    wanted = getattr(predicted, name)
+    error = 4 * float(np.std(values)) / sqrt(len(values)) + allowed
+    assert abs(float(np.mean(values)) - wanted) <= error, f"{name} of community {index}"
+
+
+def miss(name: str, wanted: float) -> float:
+    """What docs/models.md says that a prediction may miss by."""
+    return {"reception": 0.01, "reliability": 0.015, "rounds": 0.45}.get(name, 0.02 * wanted)
+
+
+SETTINGS = {
+    "small": Setting(communities=chain((12, 7, 3))),
+    "stillborn": Setting(communities=chain((20, 12, 5)), crash=0.4),
+    "weak": Setting(communities=chain((20, 12, 5)), crash=0.4, weak=True),
+    "large": Setting(communities=chain((90, 70, 8)), crash=0.2),
+    "many links": Setting(communities=chain((70, 66, 6), Parameters(g=200, a=3)), success=0.6),
+    "measured in 6.2": Setting(
+        communities=chain((84, 27, 7), Parameters(c=0, a=2, z=4, p_sel=0.1)), success=1.0
+    ),
+    "two ways up": Setting(
+        communities=(
+            Community(size=25, supers=(1, 2), parameters=Parameters(c=3, g=2)),
+            Community(size=8, supers=(3,)),
+            Community(size=10, supers=(3, 4)),
+            Community(size=15),
+            Community(size=4),
+        ),
+        crash=0.2,
+    ),
+    "alone": Setting(communities=chain((1, 1, 4)), success=0.7),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_prediction_agrees_with_a_dumb_simulation(name: str) -> None:
+    setting, rng = SETTINGS[name], Random(7)
+    runs = [publish_once(setting, rng) for _ in range(1000)]
+    for index, predicted in enumerate(predict(setting)):
+        for measure in ("reception", "reliability", "messages", "upward_messages", "rounds"):
+            values = np.array([run[index][measure] for run in runs if measure in run[index]])
+            wanted = getattr(predicted, measure)
+            assert_close(measure, index, values, predicted, miss(measure, wanted))
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize("crash", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+def test_the_prediction_agrees_with_the_simulator_in_the_papers_setting(
+    crash: float, weak: bool
+) -> None:
+    setting = Setting(communities=chain(PAPER), crash=crash, weak=weak)
+    spread = simulate(setting, 1500, seed=2)
+    assert spread.runs == 1500
+    for index, predicted in enumerate(predict(setting)):
+        alive, received = spread.alive[:, index], spread.received[:, index]
+        peopled = alive > 0
+        assert_close("reception", index, (received / alive.clip(1))[peopled], predicted, 0.003)
+        assert_close("reliability", index, (received == alive)[peopled], predicted, 0.01)
+        assert_close(
+            "messages", index, spread.messages[:, index], predicted, 0.003 * predicted.messages
+        )
+        assert_close("upward_messages", index, spread.upward_messages[:, index], predicted, 0.01)
+        rounds = spread.rounds[:, index]
+        assert_close("rounds", index, rounds[rounds > 0], predicted, 0.25)
+
+
+def test_small_and_large_communities_are_predicted_alike() -> None:
+    """Where the exact chain ends and the mean field begins there is no step."""
+    for crash in (0.0, 0.3):
+        exact, rough = (
+            predict(Setting(communities=chain((300, size, 10), Parameters(c=5)), crash=crash))
+            for size in (EXACT_SIZE, EXACT_SIZE + 1)
+        )
+        for one, other in zip(exact[1:], rough[1:], strict=True):
+            assert one.reception == pytest.approx(other.reception, abs=0.002)
+            assert one.reliability == pytest.approx(other.reliability, abs=0.004)
+
+
+@pytest.mark.parametrize("communities", [chain((10, 10)), chain((1000, 1000, 10)), chain((1, 1))])
+@pytest.mark.parametrize("weak", [False, True])
+def test_nothing_arrives_if_all_are_dead_or_everything_is_lost(
+    communities: tuple[Community, ...], weak: bool
+) -> None:
+    for success, crash in ((0.85, 1.0), (0.0, 0.0)):
+        first, *above = predict(
+            Setting(communities=communities, success=success, crash=crash, weak=weak)
+        )
+        alone = weak or success == 0  # the others live, and have not got it
+        assert first.reception == pytest.approx(1 / first.size if alone else 1)
+        assert all(p.reception == p.reliability == p.arrival == p.messages == 0 for p in above)
+        assert all(p.rounds is None for p in above)
+
+
+def test_certain_links_and_whole_tables_reach_everybody() -> None:
+    setting = Setting(communities=chain((300, 7, 70), Parameters(c=100, g=1e9, a=9)), success=1.0)
+    for predicted in predict(setting):
+        assert predicted.reliability == pytest.approx(1)
+        assert predicted.messages == pytest.approx(
+            predicted.size * (min(105, predicted.size - 1)), rel=0.01
+        )
+
+
+def test_memory_is_what_the_tables_hold() -> None:
+    assert [p.memory for p in predict(Setting(communities=chain(PAPER)))] == [15, 13, 8]
+    two_supers = SETTINGS["two ways up"]
+    assert predict(two_supers)[0].memory == two_supers.communities[0].fan_out + 3 + 3
+
+
+def test_more_of_anything_never_hurts() -> None:
+    def root(c: float = 0.0, g: float = 3.0, a: float = 1.0, z: int = 3) -> float:
+        parameters = Parameters(c=c, g=g, a=a, z=z)
+        return predict(Setting(communities=chain((200, 50, 20), parameters)))[2].reliability
+
+    assert root() < root(c=1) < root(c=2)
+    assert root() < root(g=4) < root(g=50)
+    assert root() < root(a=2) < root(a=3)
+    assert root(z=1) > root(z=2) > root(z=3)  # the same copies by fewer links
+
+
+def test_huge_communities_take_no_longer() -> None:
+    setting = Setting(communities=chain((10**15, 10**12, 50), Parameters(p_sel=1.0)), crash=0.5)
+    assert predict(setting)[2].reception == pytest.approx(1, abs=1e-3)
+
+
+def test_a_prediction_takes_less_than_20_milliseconds() -> None:
+    settings = [Setting(communities=chain(PAPER), crash=crash) for crash in (0.0, 0.3, 0.5)]
+    for setting in settings:
+        predict(setting)  # fills the caches
+    taken = []
+    for _ in range(5):
+        begin = perf_counter()
+        for setting in settings:
+            predict(setting)
+        taken.append((perf_counter() - begin) / len(settings))
+    assert min(taken) < 0.02
+
+
+def test_the_asymptote_is_what_the_exact_chain_tends_to() -> None:
+    errors = []
+    for size in (10, 100, 1000):
+        k = ceil(log(size))
+        exact = float(reliability.final_size(1, size, k)[0])
+        errors.append(exact - float(reliability.gossip_reliability(k - log(size))))
+    assert_allclose(errors, [0.169, 0.041, 0.008], atol=0.0005)  # stated in the module
+
+
+def test_the_climb_is_exact_and_equation_6_is_not() -> None:
+    rng, climbed, runs = np.random.default_rng(1), 0, 40_000
+    for _ in range(4):
+        links = rng.random((runs // 4, 200)) < 0.025
+        copies = rng.binomial(3, 1 / 3 * 0.85, links.shape) * links
+        climbed += int(np.count_nonzero(copies.sum(axis=1)))
+    exact = float(reliability.exact_climb_probability(200, 0.025, 1 / 3, 3, 0.85))
+    assert abs(climbed / runs - exact) < 4 * sqrt(exact * (1 - exact) / runs)  # 99.99 %
+    assert reliability.climb_probability(200, 0.025, 1 / 3, 3, 0.85) > exact + 0.04
+    assert reliability.no_upward_message(200, 0.025, 1 / 3, 3, 0.85) == pytest.approx(0.15**5)
+    assert exp(-5) < 1 - exact

@@ -1,0 +1,206 @@
+"""The baselines' closed forms against each other, and the prediction against the simulator."""
+
+from __future__ import annotations
+
+from math import e, exp, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from camcast.models.baselines import both_tables_reliability, predict_baseline
+from camcast.models.camcast import crossover, latency, memory, messages, parasites, reliability
+from camcast.population.baselines import simulate
+from camcast.settings.baselines import PROTOCOLS, Baseline, baseline
+from camcast.settings.setting import Setting, chain
+from camcast.vocabulary.parameters import Parameters
+
+PAPER = (1000, 100, 10)  # [CAMCAST 6.1.1]
+
+# -- parasites ---------------------------------------------------------------------------------
+
+
+def test_parasites_are_copies_to_the_uninterested() -> None:
+    assert parasites.flooded_parasites(12, 1110, 10, 0.85) == pytest.approx(12 * 0.85 * 1100)
+    assert_allclose(parasites.broadcast_parasites(1110, [10, 1110], 5), [1100 * (log(1110) + 5), 0])
+    divided = parasites.hierarchical_parasites(30, 37, 10, 5, 4, 0.5)
+    assert divided == pytest.approx(1100 * 0.5 * (log(30) + log(37) + 9))
+    assert parasites.flooded_parasites([1.0, 2.0], [[10], [20]], 5).shape == (2, 2)
+
+
+def test_parasites_refuse_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="uninterested"):
+        parasites.broadcast_parasites(10, 11, 5)
+    with pytest.raises(ValueError, match="p_succ"):
+        parasites.broadcast_parasites(10, 5, 5, 1.1)
+    with pytest.raises(ValueError, match="fan_out"):
+        parasites.flooded_parasites(-1, 10, 5)
+
+
+# -- where they change places --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [PAPER, (100,) * 5, (7,), (1, 1, 1)])
+def test_the_message_margin_is_the_entropy_of_the_sizes(sizes: tuple[int, ...]) -> None:
+    """n H with H in nats, for the same c; the margin is where Equation 1 meets n (ln n + c)."""
+    n = sum(sizes)
+    entropy = -sum(size / n * log(size / n) for size in sizes)
+    margin = float(crossover.broadcast_message_margin(sizes, 5))
+    assert margin == pytest.approx(n * entropy, abs=1e-9)
+    ours = float(messages.camcast_messages(sizes, 5, 0, 0, 3)) + margin
+    assert ours == pytest.approx(float(messages.gossip_messages(n, 5)))
+
+
+def test_the_message_margin_grows_with_processes_outside() -> None:
+    inside = crossover.broadcast_message_margin(PAPER, 5)
+    outside = crossover.broadcast_message_margin(PAPER, 5, processes=2000)
+    assert outside - inside == pytest.approx(2000 * (log(2000) + 5) - 1110 * (log(1110) + 5))
+    assert crossover.broadcast_message_margin(PAPER, 5, c_broadcast=0) < 0
+    with pytest.raises(ValueError, match="processes outside"):
+        crossover.broadcast_message_margin(PAPER, 5, processes=1000)
+
+
+def test_the_margin_to_hierarchical_gossip_has_the_second_constant() -> None:
+    divided = crossover.hierarchical_message_margin(PAPER, 5, 30, 37, 5, 5)
+    assert divided == pytest.approx(float(crossover.broadcast_message_margin(PAPER, 5)) + 1110 * 5)
+
+
+def test_at_the_limit_of_z_the_tables_are_equal() -> None:
+    """4.4.2, against the forms of `memory`."""
+    z = crossover.broadcast_z_limit(100, 1110, 5, 4)
+    assert memory.camcast_memory(100, 5, z) == pytest.approx(float(memory.gossip_table(1110, 4)))
+    assert crossover.broadcast_z_limit(100, 1110, 5) == pytest.approx(log(11.1))
+    z = crossover.hierarchical_z_limit(100, 5, 30, 37, 5, 4)
+    theirs = float(memory.hierarchical_memory(30, 37, 5, 4))
+    assert memory.camcast_memory(100, 5, z) == pytest.approx(theirs)
+    assert crossover.hierarchical_z_limit(100, 5, 30, 37, 5, 5) == pytest.approx(log(11.1) + 5)
+    limits = crossover.multicast_z_limit(PAPER, 5)
+    assert_allclose(limits, [0, log(1000) + 5, log(1000) + log(100) + 10], atol=1e-12)
+    assert_allclose(memory.camcast_memory(PAPER, 5, limits), memory.multicast_memory(PAPER, 5))
+
+
+def test_the_size_for_so_many_rounds_is_equation_12_solved() -> None:
+    rounds = np.array([e, 2.72, 3.0, 8.03, 11.3])
+    sizes = np.exp(crossover.logarithm_for_rounds(rounds))
+    assert_allclose(latency.rounds(sizes), rounds, rtol=1e-9)
+    assert (sizes >= latency.SIZE_OF_LEAST * (1 - 1e-6)).all()
+    assert crossover.logarithm_for_rounds(1000) == pytest.approx(
+        1000 * log(float(crossover.logarithm_for_rounds(1000)))
+    )
+    with pytest.raises(ValueError, match="rounds"):
+        crossover.logarithm_for_rounds(2.7)
+
+
+# -- the two reliabilities of (c) ---------------------------------------------------------------
+
+
+def divided(clusters: int, m: int, k1: int, k2: int, between: float, **settings: Any) -> Baseline:
+    """A hierarchical broadcast with these fan-outs, everybody interested, and no loss."""
+    return Baseline(
+        protocol="hierarchical",
+        processes=clusters * m,
+        interested=clusters * m,
+        clusters=clusters,
+        c=k1 - log(m) - 0.5,
+        c2=k2 - log(clusters) - 0.5,
+        between=between,
+        tables=(),
+        **{"success": 1.0} | settings,
+    )
+
+
+@pytest.mark.parametrize(("k1", "k2"), [(17, 9), (16, 8), (18, 7)])
+def test_of_many_clusters_that_send_few_copies_the_printed_form_holds(k1: int, k2: int) -> None:
+    """4.5.2 (c), with 1,000 clusters of 3,000, of which k2 copies go to others."""
+    predicted = predict_baseline(divided(1000, 3000, k1, k2, 1 / 3000)).reliability
+    printed = float(reliability.hierarchical_reliability(1000, k1 - log(3000), k2 - log(1000)))
+    assert predicted == pytest.approx(printed, rel=0.02)
+    assert 0.3 < printed < 0.9
+
+
+@pytest.mark.parametrize(("k1", "k2"), [(8, 7), (6, 10), (12, 4)])
+def test_of_many_processes_that_use_both_tables_the_other_form_holds(k1: int, k2: int) -> None:
+    predicted = predict_baseline(divided(1000, 3000, k1, k2, 1.0)).reliability
+    both = float(both_tables_reliability(k1 - log(3000), k2 - log(1000)))
+    assert predicted == pytest.approx(both, rel=0.02)
+    assert 0.3 < both < 0.9
+
+
+def test_both_tables_together_are_one_table() -> None:
+    """e^(-e^-(c1 + c2)) is (a)'s with c = c1 + c2; 4.5.2's is far below with constants alike."""
+    assert both_tables_reliability(3, 2) == reliability.gossip_reliability(5)
+    assert both_tables_reliability(2, 2) == pytest.approx(exp(-exp(-4)))
+    assert reliability.hierarchical_reliability(30, 2, 2) < 0.016 < 0.98
+    assert both_tables_reliability([1, 2], [[1], [2]]).shape == (2, 2)
+
+
+# -- the prediction against the simulator ----------------------------------------------------------
+
+# What the module says that a prediction may miss by, besides the simulation's own error.
+MISS = {"reception": 0.006, "reliability": 0.025, "rounds": 0.4}
+RELATIVE_MISS = 0.006
+
+SETTINGS = {
+    f"{protocol}, {weather}": baseline(protocol, setting, published_in=1)
+    for weather, setting in (
+        ("loss", Setting(communities=chain((400, 150, 50)))),
+        ("crashes", Setting(communities=chain((400, 150, 50)), crash=0.3)),
+        ("weak", Setting(communities=chain((400, 150, 50)), crash=0.3, weak=True)),
+        ("few copies", Setting(communities=chain((400, 150, 50), Parameters(c=-1)), success=1)),
+    )
+    for protocol in PROTOCOLS
+} | {
+    "few between": divided(20, 50, 10, 5, 1 / 20),
+    "few between, loss": divided(25, 40, 9, 8, 0.1, success=0.85),
+    "uneven clusters": baseline(
+        "hierarchical", Setting(communities=chain((300, 11))), published_in=1, clusters=14
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_prediction_agrees_with_the_simulator(name: str) -> None:
+    """Within 4 standard errors (99.99 %) and what the prediction may miss."""
+    setting = SETTINGS[name]
+    spread, predicted = simulate(setting, 800, 2), predict_baseline(setting)
+    share = spread.delivered / spread.alive
+    measured = {
+        "reception": share,
+        "reliability": spread.delivered == spread.alive,
+        "messages": spread.messages,
+        "between": spread.between,
+        "parasites": spread.parasites,
+        "rounds": spread.rounds,
+    }
+    for measure, values in measured.items():
+        wanted = getattr(predicted, measure)
+        if wanted is not None:
+            error = 4 * float(np.std(values)) / sqrt(len(values))
+            allowed = MISS.get(measure, RELATIVE_MISS * wanted)
+            assert abs(float(np.mean(values)) - wanted) <= error + allowed, measure
+    assert (predicted.rounds is None) == (setting.between < 1)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("success", "crash"), [(1.0, 1.0), (0.0, 0.0)])
+def test_nothing_arrives_if_all_are_dead_or_everything_is_lost(
+    protocol: Any, success: float, crash: float
+) -> None:
+    given = Setting(communities=chain((80, 20)), success=success, crash=crash)
+    setting = baseline(protocol, given, published_in=1)
+    predicted, spread = predict_baseline(setting), simulate(setting, 5, 1)
+    assert predicted.messages == pytest.approx(spread.messages[0])
+    assert predicted.reception == pytest.approx(spread.reception.mean)
+    assert predicted.parasites == pytest.approx(0)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_smallest_groups_are_predicted(protocol: Any) -> None:
+    alone = predict_baseline(baseline(protocol, Setting(communities=chain((1,)))))
+    assert (alone.reception, alone.reliability, alone.messages, alone.parasites) == (1, 1, 0, 0)
+    clusters = 2 if protocol == "hierarchical" else None
+    setting = Setting(communities=chain((1, 1)), success=1.0)
+    two = predict_baseline(baseline(protocol, setting, clusters=clusters))
+    assert two.reception == pytest.approx(1)
+    assert two.messages == pytest.approx(2)

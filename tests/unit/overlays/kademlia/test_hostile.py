@@ -1,0 +1,507 @@
+"""The DHT and strangers: forged, malformed and lying datagrams are counted, and change nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from importlib.metadata import version
+from random import Random
+from typing import Any
+
+import kademlia.node  # type: ignore[import-untyped] # untyped
+import kademlia.protocol  # type: ignore[import-untyped] # untyped
+import kademlia.routing  # type: ignore[import-untyped] # untyped
+import kademlia.utils  # type: ignore[import-untyped] # untyped
+import msgspec
+import pytest
+import rpcudp.protocol  # type: ignore[import-untyped] # untyped
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from camcast.simulation.virtual_asyncio.datagrams import ip_of
+from camcast.vocabulary.topics import Topic
+from overlays.kademlia.overlay import KademliaOverlay, Limits
+from overlays.kademlia.protocol import DATAGRAM_BYTES_MAX, PADDING, Protocol
+from overlays.kademlia.table import Counters, Neighbour, Table, usable
+from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
+
+A, B = map(Topic.parse, (".a", ".b"))
+ATTACKER = 100
+pack = msgspec.msgpack.encode
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with World() as world:
+        yield world
+
+
+class Attacker(asyncio.DatagramProtocol):
+    """A socket that says what it is told to."""
+
+    def __init__(self, answer: Callable[[str, list[Any]], Any] | None = None) -> None:
+        self.answer = answer
+        self.heard: list[bytes] = []
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        self.heard.append(data)
+        if data[0] == 0 and self.answer is not None:
+            method, arguments = msgspec.msgpack.decode(data[21:])
+            answer = self.answer(method, arguments)
+            if answer is not None:
+                raw = answer if isinstance(answer, bytes) else pack(answer)
+                self.transport.sendto(b"\x01" + data[1:21] + raw, addr)
+
+    def ask(self, address: tuple[str, int], method: str, *arguments: Any) -> None:
+        number = len(self.heard).to_bytes(20)
+        self.transport.sendto(b"\x00" + number + pack([method, arguments]), address)
+
+
+def attack(world: World, attacker: Attacker, number: int = ATTACKER, port: int = PORT) -> Attacker:
+    async def bind() -> None:
+        loop = asyncio.get_running_loop()
+        await loop.create_datagram_endpoint(lambda: attacker, local_addr=(ip_of(number), port))
+
+    world.on(number, bind())
+    return attacker
+
+
+def protocol_of(overlay: KademliaOverlay) -> Protocol:
+    return next(iter(overlay._identities.values())).protocol
+
+
+def neighbours(overlay: KademliaOverlay) -> list[tuple[str, int]]:
+    return [node.address for nodes in overlay.neighbours.values() for node in nodes]
+
+
+# -- malformed datagrams -----------------------------------------------------------------------
+
+
+def deep(levels: int) -> bytes:
+    return b"\x91" * levels + b"\xc0"
+
+
+def body_of(rng: Random) -> bytes:
+    """Return the body of a datagram that is nearly right, or not at all."""
+    names = ["ping", "find_node", "contact", "bye", "store", "find_value", "stun", "__class__", 7]
+    values: list[Any] = [
+        *(rng.randbytes(n) for n in (0, 8, 19, 20, 20, 20, 21, 300)),
+        *("", "x" * 20, None, True, -1, 2**63, 1.5, [], {}, [[]], {"a": 1}),
+    ]
+    kind = rng.randrange(6)
+    if kind == 0:
+        return rng.randbytes(rng.randrange(1, 1500))
+    if kind == 1:
+        return deep(rng.choice([10, 500, 1100, 5000]))
+    name = pack(rng.choice(names))
+    if kind == 2:
+        return b"\x92" + name + deep(rng.choice([5, 900, 1100]))
+    arguments = [rng.choice(values) for _ in range(rng.randrange(5))]
+    whole = b"\x92" + name + pack(arguments)
+    if kind == 3:
+        return whole[: rng.randrange(1, len(whole) + 1)]
+    if kind == 4:
+        spot = rng.randrange(len(whole))
+        return whole[:spot] + rng.randbytes(1) + whole[spot + 1 :]
+    return whole
+
+
+def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: World) -> None:
+    world.populate([A] * 5)
+    overlay = world.overlays[1]
+    before = neighbours(overlay)
+    attacker = attack(world, Attacker())
+    rng = Random(1)
+    target = overlay.addresses[0]
+    sent = 6000
+
+    async def flood() -> None:
+        for _ in range(sent):
+            head = rng.choice([b"\x00", b"\x00", b"\x01", b"\x02", b""])
+            attacker.transport.sendto(head + rng.randbytes(20) + body_of(rng), target)
+            await asyncio.sleep(0.001)
+
+    counters = overlay.counters
+    counted = counters.malformed + counters.refused + counters.stray
+    world.on(ATTACKER, flood())
+    world.pass_time(3)
+    counted = counters.malformed + counters.refused + counters.stray - counted
+    answered = sum(data[0] == 1 for data in attacker.heard)
+    # Byes are not answered; a few are well-formed, as are a few pings.
+    assert counted + answered >= 0.95 * sent
+    assert answered < 0.05 * sent
+    assert sorted(neighbours(overlay)) == sorted(before)
+    world.pass_time(60)
+    assert len(world.find(1, A).contacts) == 4
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=1500),
+        st.builds(
+            lambda kind, number, body: kind + number + body,
+            st.sampled_from([b"\x00", b"\x01"]),
+            st.binary(min_size=20, max_size=20),
+            st.one_of(
+                st.binary(max_size=100),
+                st.recursive(
+                    st.none()
+                    | st.booleans()
+                    | st.integers(-(2**63), 2**64 - 1)
+                    | st.floats()
+                    | st.text(max_size=30)
+                    | st.binary(max_size=30)
+                    | st.sampled_from(["ping", "find_node", "contact", "bye", "store"]),
+                    lambda inner: st.lists(inner, max_size=4),
+                    max_leaves=10,
+                ).map(pack),
+            ),
+        ),
+    )
+)
+def test_no_bytes_raise(datagram: bytes) -> None:
+    with World() as world:
+        world.bootstrap()
+        protocol = protocol_of(world.overlays[0])
+
+        async def receive() -> None:
+            protocol.datagram_received(datagram, (ip_of(ATTACKER), PORT))
+            await asyncio.sleep(5)
+
+        world.on(0, receive())
+        assert neighbours(world.overlays[0]) == []
+
+
+ID = bytes(range(20))
+BAD_ANSWERS: dict[str, Any] = {
+    "nil": pack(None),
+    "empty": b"",
+    "deep": deep(1100),
+    "a bare id, as stock nodes": pack(ID),
+    "21 bytes": pack([ID + b"x", []]),
+    "text for an id": pack(["x" * 20, []]),
+    "a map": pack({"value": 1}),
+    "a node of two": pack([ID, [[ID, "10.0.0.1"]]]),
+    "21 nodes": pack([ID, [[ID, "10.0.0.1", 1]] * 21]),
+    "a text port": pack([ID, [[ID, "10.0.0.1", "1"]]]),
+    "a bool port": pack([ID, [[ID, "10.0.0.1", True]]]),
+    "port 65536": pack([ID, [[ID, "10.0.0.1", 65_536]]]),
+    "port 0": pack([ID, [[ID, "10.0.0.1", 0]]]),
+    "port -1": pack([ID, [[ID, "10.0.0.1", -1]]]),
+    "a great port": pack([ID, [[ID, "10.0.0.1", 2**63]]]),
+    "a name": pack([ID, [[ID, "example.org", 1]]]),
+    "a short form": pack([ID, [[ID, "127.1", 1]]]),
+    "IPv6": pack([ID, [[ID, "::1", 1]]]),
+    "multicast": pack([ID, [[ID, "224.0.0.1", 1]]]),
+    "broadcast": pack([ID, [[ID, "255.255.255.255", 1]]]),
+    "loopback": pack([ID, [[ID, "127.0.0.1", 1]]]),
+    "nowhere": pack([ID, [[ID, "0.0.0.0", 1]]]),
+    "null in the host": pack([ID, [[ID, "10.0.0.1\0", 1]]]),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
+def test_a_bad_answer_neither_ends_a_look_up_nor_closes_the_endpoint(
+    world: World, bad: bytes
+) -> None:
+    # It is the bootstrap node, and so everybody's first choice.
+    liar = attack(world, Attacker(lambda method, _: [ID] if method == "ping" else bad), number=0)
+    assert liar.transport.get_extra_info("sockname") == BOOTSTRAP
+    world.on(1, world.start(1, [A]))
+    world.on(2, world.start(2, [A], remembered=world.overlays[1].addresses))
+    world.pass_time(5)
+    overlay = world.overlays[2]
+    assert world.find(2, A).contacts == (contact_of(1),)
+    assert overlay.counters.malformed + overlay.counters.refused > 0
+    assert overlay.counters.socket_errors == 0
+    assert not protocol_of(overlay).transport.is_closing()
+
+
+# -- lies --------------------------------------------------------------------------------------
+
+
+def test_invented_identifiers_do_not_get_in(world: World) -> None:
+    world.populate([A] * 5)
+    overlay = world.overlays[0]
+    before = neighbours(overlay)
+    silent = attack(world, Attacker())
+
+    async def invent(attacker: Attacker, count: int) -> None:
+        rng = Random(2)
+        for _ in range(count):
+            attacker.ask(BOOTSTRAP, "ping", rng.randbytes(20))
+            await asyncio.sleep(0.05)
+
+    world.on(ATTACKER, invent(silent, 400))
+    world.pass_time(5)
+    assert sorted(neighbours(overlay)) == sorted(before)
+    # One that answers, as whom it said last, and as anybody, has one place at most.
+    rng = Random(3)
+    glib = attack(world, Attacker(lambda *_: [rng.randbytes(20)]), port=PORT + 1)
+    world.on(ATTACKER, invent(glib, 400))
+    world.pass_time(5)
+    assert set(neighbours(overlay)) <= {*before, (ip_of(ATTACKER), PORT + 1)}
+    assert len(neighbours(overlay)) <= len(before) + 1
+    assert len(world.find(0, A).contacts) == 5
+
+
+def test_a_foreign_subnet_has_a_bounded_number_of_places(world: World) -> None:
+    limits = Limits(subnet_max=16, exempt=())
+    world.on(0, world.start(0, bootstrap=(), port=PORT, limits=limits))
+    world.populate([A] * 40, settle=60)
+    assert len(neighbours(world.overlays[0])) == 16  # hosts 0 to 255 are one /24
+    assert world.overlays[0].counters.refused > 0
+    assert len(world.find(7, A).contacts) == 5
+
+
+@pytest.mark.parametrize("near", [False, True], ids=["far", "near"])
+def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> None:
+    world.populate([A] * 30, settle=70)
+    rng = Random(4)
+    liar_id = A.group + rng.randbytes(12)
+
+    def lie(method: str, arguments: list[Any]) -> Any:
+        if method == "find_node":
+            key = arguments[1]
+            prefix = key[:10] if near else A.group
+            fakes = [prefix + rng.randbytes(20 - len(prefix)) for _ in range(20)]
+            return [liar_id, [[f, ip_of(rng.randrange(1, 200)), PORT] for f in fakes]]
+        if method == "contact":
+            return [liar_id, contact_of(66), B.name]  # of another topic
+        return [liar_id]
+
+    liar = attack(world, Attacker(lie))
+
+    async def call_all() -> None:
+        for overlay in world.overlays.values():
+            liar.ask(overlay.addresses[0], "ping", liar_id)
+
+    world.on(ATTACKER, call_all())
+    world.pass_time(2)
+    founds = world.find_all(range(1, 31), A, wanted=5)
+    assert all(len(found.contacts) == 5 for found in founds)
+    members = {contact_of(n) for n in range(1, 31)}
+    assert all(set(found.contacts) <= members for found in founds)
+    assert all(20 <= (found.size or 0) <= 45 for found in founds)
+    fakes = [a for o in world.overlays.values() for a in neighbours(o) if a[1] == PORT]
+    assert {ip for ip, _ in fakes} <= {ip_of(0), ip_of(ATTACKER)}
+
+
+def test_an_answer_counts_only_from_the_address_that_was_asked(world: World) -> None:
+    world.bootstrap()
+    world.on(1, world.start(1))
+    overlay = world.overlays[1]
+    thief = attack(world, Attacker())
+    answers: list[Any] = []
+
+    async def ask() -> None:
+        protocol = protocol_of(overlay)
+        call = protocol.request((ip_of(50), PORT), "ping", done=answers.append)
+        for number in (call.number + b"\0", bytes(20)):
+            thief.transport.sendto(b"\x01" + number + pack([ID]), overlay.addresses[0])
+        await asyncio.sleep(60)
+
+    world.on(1, ask())
+    assert answers == [None]
+    assert overlay.counters.stray == 2
+    assert (ip_of(ATTACKER), PORT) not in neighbours(overlay)
+
+
+def test_a_false_farewell_does_no_harm(world: World) -> None:
+    world.populate([A] * 3)
+    overlay = world.overlays[1]
+    before = neighbours(overlay)
+    attacker = attack(world, Attacker())
+    victim = next(nodes[0] for nodes in overlay.neighbours.values())
+
+    async def lie() -> None:
+        attacker.ask(overlay.addresses[0], "bye", victim.id)  # from another address: ignored
+        protocol_of(overlay).rpc_bye(victim.address, victim.id)  # with a forged one: asked
+        await asyncio.sleep(10)
+
+    world.on(1, lie())
+    assert sorted(neighbours(overlay)) == sorted(before)
+    assert protocol_of(overlay).router.is_good(victim.id)
+
+
+def test_values_are_neither_stored_nor_found(world: World) -> None:
+    world.bootstrap()
+    attacker = attack(world, Attacker())
+
+    async def ask() -> None:
+        attacker.ask(BOOTSTRAP, "store", ID, ID, b"value")
+        attacker.ask(BOOTSTRAP, "find_value", ID, ID)
+        attacker.ask(BOOTSTRAP, "stun")
+        await asyncio.sleep(1)
+
+    world.on(ATTACKER, ask())
+    assert attacker.heard == []
+    assert world.overlays[0].counters.refused == 3
+
+
+def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
+    world.populate([A] * 40, settle=60)
+    victim = attack(world, Attacker())
+    sizes: dict[bytes, int] = {}
+
+    async def forge() -> None:
+        rng = Random(5)
+        for turn in range(300):
+            arguments: list[Any] = [rng.randbytes(20), A.group + rng.randbytes(12), b""]
+            method = "find_node"
+            if turn % 3 == 0:
+                method, arguments = "contact", [rng.randbytes(20), A.group, b""]
+            if turn % 3 == 1:
+                arguments[2] = PADDING
+            datagram = b"\x00" + rng.randbytes(20) + pack([method, arguments])
+            sizes[datagram[1:21]] = len(datagram)
+            victim.transport.sendto(datagram, world.overlays[1 + turn % 5].addresses[0])
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(5)
+
+    world.on(ATTACKER, forge())
+    answers = [data for data in victim.heard if data[0] == 1]
+    assert len(answers) == 300
+    assert all(len(data) <= 3 * sizes[data[1:21]] for data in answers)
+    # And the pings of those who wonder who that is.
+    assert sum(map(len, victim.heard)) - sum(map(len, answers)) < 0.2 * sum(sizes.values())
+    assert max(map(len, victim.heard)) <= DATAGRAM_BYTES_MAX
+
+
+def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
+    world.populate([A] * 40, settle=60)
+    stranger = attack(world, Attacker())
+
+    async def ask() -> None:
+        stranger.ask(world.overlays[1].addresses[0], "find_node", ID, ID, PADDING)
+        await asyncio.sleep(1)
+
+    world.on(ATTACKER, ask())
+    answer = next(data for data in stranger.heard if data[0] == 1)
+    assert len(msgspec.msgpack.decode(answer[21:])[1]) == 20
+
+
+@pytest.mark.parametrize("address", [("10.0.0.1", 70_000), ("example.org", 1), ("::1", 1)])
+def test_what_is_no_address_is_not_sent_to(world: World, address: tuple[str, int]) -> None:
+    world.bootstrap()
+    answers: list[Any] = []
+
+    async def ask() -> None:
+        protocol_of(world.overlays[0]).request(address, "ping", done=answers.append)
+        await asyncio.sleep(3)
+
+    world.on(0, ask())
+    assert answers == [None]
+    assert not protocol_of(world.overlays[0]).transport.is_closing()
+    assert world.overlays[0].counters.socket_errors == 0
+
+
+def test_who_may_be_sent_to() -> None:
+    assert usable(("10.0.0.1", 1))
+    assert usable(("127.0.0.1", 65_535))
+    assert usable(("127.0.0.1", 1), "127.0.0.5")
+    assert not usable(("127.0.0.1", 1), "10.0.0.1")
+    assert not usable(("127.0.0.1", 1), "nonsense")
+    for address in (("10.0.0.1", 0), ("10.0.0.1", 65_536), ("localhost", 1), ("::1", 1), ("", 1)):
+        assert not usable(address)
+
+
+# -- the routing table -------------------------------------------------------------------------
+
+
+class Owner:
+    """Stands for the protocol of a table."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self.checked: list[Neighbour] = []
+
+    def check(self, node: Neighbour) -> None:
+        self.checked.append(node)
+
+
+@given(st.lists(st.binary(min_size=20, max_size=20), unique=True, max_size=120), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_the_table_finds_exactly_the_nearest_good_ones(ids: list[bytes], rng: Any) -> None:
+    me = Neighbour(bytes(19) + b"\x05")
+    table = Table(Owner(), me, Limits())
+    filling = [Random(n).randbytes(20) for n in range(40)]  # enough for buckets to split
+    edges = [bytes(20), b"\x7f" + b"\xff" * 19, b"\x80" + bytes(19), b"\xff" * 20]
+    for number, node_id in enumerate(dict.fromkeys([*edges, *filling, *ids])):
+        node = Neighbour(node_id, f"10.0.{number // 250}.{number % 250 + 1}", PORT)
+        if node_id != me.id:
+            table.admit(node, 0.0)
+    known = list(table.neighbours())
+    assert len({node.id for node in known}) == len(known)
+    for node in known:
+        assert table.get(node.id) is node
+    doubtful = rng.sample(known, len(known) // 4)
+    for node in doubtful:
+        table.doubt(node)
+    target = Neighbour(rng.randbytes(20))
+    good = sorted((n for n in known if n not in doubtful), key=target.distance_to)
+    assert table.find_neighbors(target) == good[:20]
+    for _ in range(2):
+        for node in doubtful:
+            table.doubt(node)
+    assert all(node not in list(table.neighbours()) for node in doubtful)
+
+
+def test_nobody_is_evicted_while_nobody_answers() -> None:
+    table = Table(Owner(), Neighbour(bytes(20)), Limits())
+    node = Neighbour(ID, "10.0.0.1", 1)
+    table.admit(node, 0.0)
+    for _ in range(10):
+        table.doubt(node, evict=False)
+    assert table.get(ID) is node
+    assert table.find_neighbors(node) == [node]  # None is good, so doubtful ones must do.
+    table.doubt(node)
+    assert table.get(ID) is None
+
+
+# -- upstream ----------------------------------------------------------------------------------
+
+UPSTREAM = {
+    # overridden
+    rpcudp.protocol.RPCProtocol: "f74a4973e09946fb",
+    kademlia.protocol.KademliaProtocol: "01cbe61a03929fbd",
+    kademlia.routing.RoutingTable: "81560e03ba9cb33a",
+    # built upon
+    kademlia.routing.KBucket: "d7745c6bd5540f94",
+    kademlia.node.Node: "91582f4db0ab9767",
+    kademlia.utils.shared_prefix: "26bf9963a1d54439",
+    kademlia.utils.bytes_to_bit_string: "74c1dd0d9f0e565d",
+}
+
+
+@pytest.mark.parametrize("source", UPSTREAM, ids=lambda source: source.__name__)
+def test_upstream_is_as_it_was_when_it_was_read(source: Any) -> None:
+    digest = sha256(inspect.getsource(source).encode()).hexdigest()[:16]
+    assert digest == UPSTREAM[source], f"{source} has changed: read it, then see what we override"
+
+
+def test_upstream_has_the_versions_that_were_read() -> None:
+    assert version("kademlia") == "2.2.3"
+    assert version("rpcudp") == "5.0.1"
+
+
+def test_no_method_of_upstream_that_meets_strangers_is_left() -> None:
+    ours = {name for kind in (Protocol, Table) for name in vars(kind)}
+    theirs = {
+        *(name for name in vars(rpcudp.protocol.RPCProtocol) if not name.startswith("__")),
+        *(n for n in vars(kademlia.protocol.KademliaProtocol) if not n.startswith("__")),
+    }
+    left = {
+        # Not called by anything that is left; calls go through `request`.
+        *("call_find_node", "call_find_value", "call_ping", "call_store", "handle_call_response"),
+        *("get_refresh_ids", "connection_made"),
+        # Not to be reached from outside, since they are not in the list of calls.
+        *("rpc_store", "rpc_find_value", "rpc_stun", "_solve_datagram"),
+    }
+    assert theirs - ours == left

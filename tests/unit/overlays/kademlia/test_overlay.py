@@ -1,0 +1,481 @@
+"""The DHT of communities on virtual time: finding, size, uniformity, faults, and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from ipaddress import IPv4Address
+from pathlib import Path
+from random import Random
+from statistics import NormalDist, fmean, median, pstdev
+from typing import Any
+
+import pytest
+
+from camcast.simulation.virtual_asyncio.datagrams import ip_of
+from camcast.simulation.virtual_asyncio.watch import DeadlockError
+from camcast.simulation.weather import Cut
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import Topic
+from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
+from overlays.kademlia.overlay import FIND_SECONDS_MAX, KademliaOverlay, OverlayError
+from overlays.kademlia.remembered import recall, remember
+from overlays.kademlia.table import NEIGHBOURS, Neighbour
+from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
+
+REPOSITORY = Path(__file__).parents[4]
+A, B, C, NOBODY = map(Topic.parse, (".a", ".b", ".c", ".nobody"))
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with World() as world:
+        yield world
+
+
+# -- finding -----------------------------------------------------------------------------------
+
+
+def test_strangers_of_other_communities_find_the_members(world: World) -> None:
+    world.populate([A] * 5 + [B] * 3)
+    for seeker in (0, 6, 7):  # the bootstrap node, and members of .b
+        found = world.find(seeker, A, wanted=10)
+        assert sorted(c.address for c in found.contacts) == sorted(
+            contact_of(n).address for n in range(1, 6)
+        )
+        assert found.size == 5
+        assert found.unreachable == ()
+    found = world.find(6, B, wanted=10)
+    assert {c.peer for c in found.contacts} == {contact_of(n).peer for n in (7, 8)}
+    assert found.size == 3  # itself included
+
+
+def test_a_community_of_nobody_is_empty(world: World) -> None:
+    world.populate([A] * 5)
+    found = world.find(1, NOBODY)
+    assert (found.contacts, found.size, found.unreachable) == ((), 0.0, ())
+
+
+def test_who_leaves_is_found_no_more(world: World) -> None:
+    world.populate([A] * 6)
+    world.on(3, world.overlays[3].leave(A.group))
+    world.pass_time(3)
+    found = world.find(1, A, wanted=10)
+    assert contact_of(3) not in found.contacts
+    assert (len(found.contacts), found.size) == (4, 5)
+    assert world.overlays[3].groups == ()
+    assert len(world.find(3, A, wanted=10).contacts) == 5  # who left still finds
+
+
+def test_one_process_in_two_communities_is_found_in_both(world: World) -> None:
+    world.on(0, world.start(0, [A, B], bootstrap=(), port=PORT))
+    world.on(1, world.start(1))
+    for topic in (A, B):
+        found = world.find(1, topic)
+        assert found.contacts == (contact_of(0),)
+        assert found.size == 1
+    own = world.find(0, A)
+    assert (own.contacts, own.size) == ((), 1.0)
+
+
+def test_the_first_of_all_is_alone(world: World) -> None:
+    world.on(0, world.start(0, [A], bootstrap=()))
+    assert world.state(0) == "alone"
+    found = world.find(0, B)
+    assert (found.contacts, found.size, found.unreachable) == ((), 0.0, ())
+    assert found.seconds == 0
+
+
+def test_joining_again_changes_the_contact(world: World) -> None:
+    world.populate([A] * 2)
+    new = Contact(PeerId(bytes(16)), "tcp://127.0.0.1:9")
+    world.on(1, world.overlays[1].join(A.group, new, A.name))
+    assert world.find(2, A).contacts == (new,)
+
+
+def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_for(
+    world: World,
+) -> None:
+    world.bootstrap()
+    world.on(1, world.start(1, [A]))
+    world.on(2, world.start(2, [A], port=PORT))
+    assert len(world.overlays[1].addresses) == 1
+    assert world.overlays[2].addresses[0] == (ip_of(2), PORT)
+    assert len(world.overlays[2].addresses) == 2
+
+
+def test_a_wrong_use_is_refused(world: World) -> None:
+    overlay = world.make(0)
+    with pytest.raises(OverlayError, match="new, not open"):
+        world.on(0, overlay.find(A.group, 1))
+    with pytest.raises(ValueError, match="bootstrap address"):
+        world.on(0, overlay.open([("example.org", 1)]))
+    world.on(0, overlay.open([]))
+    with pytest.raises(OverlayError, match="once"):
+        world.on(0, overlay.open([]))
+    with pytest.raises(ValueError, match="not that of topic"):
+        world.on(0, overlay.join(A.group, contact_of(0), B.name))
+    with pytest.raises(ValueError, match="without a peer id"):
+        world.on(0, overlay.join(A.group, Contact(PeerId(b""), "tcp://127.0.0.1:1"), A.name))
+    world.on(0, overlay.close())
+    world.on(0, overlay.close())
+    with pytest.raises(OverlayError, match="closed"):
+        world.on(0, overlay.join(A.group, contact_of(0), A.name))
+
+
+def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: World) -> None:
+    world.bootstrap()
+    second = KademliaOverlay(rng=Random(1), host=ip_of(0), port=PORT)
+    world.on(0, second.open([]))
+    assert second.addresses[0][1] not in (0, PORT)
+    world.on(0, second.close())
+    third = KademliaOverlay(rng=Random(1), host=ip_of(0), port=PORT, port_required=True)
+    with pytest.raises(OSError, match=f"another program uses UDP port {PORT} of {ip_of(0)}"):
+        world.on(0, third.open([]))
+
+
+# -- loss and crashes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topics", [(A,), (A, B, C)], ids=["one community", "three"])
+def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> None:
+    with World(seed=3, loss=0.2) as world:
+        world.populate([topics[n % len(topics)] for n in range(32)])
+        founds = [
+            found
+            for turn in range(10)
+            for found in world.find_all(range(1, 33), topics[turn % len(topics)])
+        ]
+    failures = sum(not found.contacts for found in founds)
+    # 320 look-ups without a failure: at most 0.93 % fail, with 95 % confidence (3/n).
+    assert failures == 0, f"{failures} of {len(founds)} look-ups found nobody"
+    assert median(found.seconds for found in founds) < 2.0
+
+
+@pytest.mark.parametrize("share", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
+def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
+    with World(seed=4) as world:
+        world.populate([A, B] * 30)
+        victims = Random(4).sample(range(1, 61), round(60 * share))
+        for victim in victims:
+            world.crash(victim)
+        alive = [n for n in range(1, 61) if n not in victims]
+        founds = world.find_all(alive, A)
+        contacts = {contact_of(n) for n in alive}
+        assert all(set(found.contacts) <= contacts for found in founds)
+        assert fmean(len(found.contacts) >= 3 for found in founds) > 0.95
+        assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
+        assert all(overlay.state == "connected" for overlay in world.overlays.values())
+        world.pass_time(300)  # By then the dead are forgotten.
+        founds = world.find_all(alive, A)
+        assert all(len(found.contacts) == 5 for found in founds)
+        members = sum(n % 2 for n in alive)
+        sizes = [found.size or 0 for found in founds]
+        assert fmean(sizes) == pytest.approx(members, rel=0.25)
+
+
+def test_the_bootstrap_node_may_die(world: World) -> None:
+    world.populate([A] * 10)
+    remembered = world.overlays[4].remembered
+    world.crash(0)
+    assert all(len(found.contacts) == 5 for found in world.find_all(range(1, 11), A))
+    world.on(20, world.start(20, [B], remembered=remembered))
+    assert len(world.find(20, A).contacts) == 5
+    assert world.find(1, B).contacts == (contact_of(20),)
+
+
+def test_nobody_to_begin_with_is_told_with_the_addresses(world: World) -> None:
+    absent = [(ip_of(7), 1), (ip_of(8), 2)]
+    world.on(1, world.start(1, [A], bootstrap=absent))
+    found = world.find(1, A)
+    assert found.contacts == ()
+    assert found.size is None
+    assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in absent)
+    assert found.seconds < FIND_SECONDS_MAX + 0.1
+    assert world.state(1) == "alone"
+    world.on(7, world.start(7, [A], bootstrap=(), port=1))  # It comes later, and is found.
+    world.pass_time(40)
+    assert world.state(1) == "connected"
+    assert world.find(7, A).contacts == (contact_of(1),)
+
+
+def test_a_silent_dht_is_degraded_and_recovers(world: World) -> None:
+    world.populate([A] * 10, settle=100)
+    assert world.state(1) == "connected"
+    cut = Cut(one_side=[1], other_side=[0, *range(2, 11)])
+    world.weather.cuts.append(cut)
+    world.pass_time(90)
+    assert world.state(1) == "degraded"
+    found = world.find(1, A)
+    assert (found.contacts, found.size) == ((), None)
+    assert f"{ip_of(0)}:{PORT}" in found.unreachable
+    assert found.seconds < FIND_SECONDS_MAX + 0.1
+    assert world.state(2) == "connected"
+    world.pass_time(1200)  # All neighbours are evicted on both sides.
+    world.weather.cuts.remove(cut)
+    world.pass_time(60)
+    assert world.state(1) == "connected"
+    assert len(world.find(1, A).contacts) == 5
+    assert contact_of(1) in world.find(2, A, wanted=10).contacts
+
+
+def test_two_halves_of_a_partition_join_again() -> None:
+    with World(seed=5) as world:
+        world.populate([A] * 20)
+        cut = Cut(one_side=range(11), other_side=range(11, 21))
+        world.weather.cuts.append(cut)
+        world.pass_time(1500)
+        assert {c.address for c in world.find(15, A, wanted=20).contacts} == {
+            contact_of(n).address for n in range(11, 21) if n != 15
+        }
+        world.weather.cuts.remove(cut)
+        world.pass_time(900)
+        assert len(world.find(15, A, wanted=20).contacts) == 19
+
+
+# -- size and uniformity -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("members", [10, 30, 100, pytest.param(300, marks=pytest.mark.slow)])
+def test_the_size_is_estimated_within_a_quarter(members: int) -> None:
+    with World(seed=6) as world:
+        world.populate([A] * members + [B] * 5)
+        strangers = range(members + 1, members + 6)
+        founds = world.find_all([*strangers, *range(1, 11)], A)
+        worst = max(abs((found.size or 0) / members - 1) for found in founds)
+        assert worst < (0.25 if members >= 30 else 1e-9)
+
+
+def ideal(count: int, seed: int) -> tuple[list[Neighbour], Random]:
+    rng = Random(seed)
+    nodes = [Neighbour(A.group + rng.randbytes(12), ip_of(n), PORT) for n in range(count)]
+    return nodes, rng
+
+
+def ideal_survey(nodes: list[Neighbour], rng: Random) -> Any:
+    found = []
+    for target in points(A.group, POINTS_MAX, rng):
+        point = int.from_bytes(target)
+        found.append((target, sorted(nodes, key=lambda n: n.long_id ^ point)[:NEIGHBOURS]))
+    return survey(A.group, found, None, rng)
+
+
+@pytest.mark.parametrize("members", [30, 100, 300, 1000])
+def test_the_estimate_is_unbiased_if_the_nearest_are_found(members: int) -> None:
+    sizes = []
+    for seed in range(20):
+        nodes, rng = ideal(members, seed)
+        sizes += [ideal_survey(nodes, rng).size for _ in range(2)]
+    assert fmean(sizes) == pytest.approx(members, rel=0.06)
+    assert pstdev(sizes) < 0.12 * members
+
+
+def chi_square_limit(freedom: int, p: float) -> float:
+    """Return the quantile, by Wilson and Hilferty."""
+    z = NormalDist().inv_cdf(p)
+    return float(freedom * (1 - 2 / (9 * freedom) + z * (2 / (9 * freedom)) ** 0.5) ** 3)
+
+
+def chi_square(counts: Counter[Any], kinds: int, draws: int, wanted: int) -> float:
+    """Return the statistic; each draw takes `wanted` different ones of `kinds`."""
+    expected = draws * wanted / kinds
+    total = sum((n - expected) ** 2 for n in counts.values())
+    total += (kinds - len(counts)) * expected**2
+    return total / expected / (1 - wanted / kinds)
+
+
+def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
+    nodes, rng = ideal(70, 1)  # All cells are drawn: exactly uniform.
+    counts: Counter[bytes] = Counter()
+    for _ in range(1000):
+        counts.update(node.id for node in ideal_survey(nodes, rng).members[:8])
+    assert chi_square(counts, 70, 1000, 8) < chi_square_limit(69, 0.99)
+    # Of more, chances differ by some per cent: here the variance that chance does not explain.
+    # 200 is the worst case: the estimate wavers between 16 and 32 cells.
+    nodes, rng = ideal(200, 1)
+    counts.clear()
+    draws, wanted = 1500, 8
+    for _ in range(draws):
+        counts.update(node.id for node in ideal_survey(nodes, rng).members[:wanted])
+    expected = draws * wanted / 200
+    excess = (chi_square(counts, 200, draws, wanted) / 199 - 1) / expected
+    assert excess < 0.11**2
+
+
+def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
+    with World(seed=8) as world:
+        world.populate([A] * 84)
+        founds = world.find_all(range(1, 85), A, wanted=8)
+    degrees = Counter(contact.peer for found in founds for contact in found.contacts)
+    assert sum(degrees.values()) == 84 * 8
+    assert chi_square(degrees, 84, 84, 8) < chi_square_limit(83, 0.99)
+
+
+@pytest.mark.slow
+def test_in_degrees_of_300_processes_over_many_rounds() -> None:
+    rounds = 5
+    with World(seed=9) as world:
+        world.populate([A] * 300)
+        degrees: Counter[PeerId] = Counter()
+        for _ in range(rounds):
+            founds = world.find_all(range(1, 301), A, wanted=8)
+            degrees.update(contact.peer for found in founds for contact in found.contacts)
+    statistic = chi_square(degrees, 300, 300 * rounds, 8)
+    excess = (statistic / 299 - 1) / (8 * rounds)
+    print(f"chi-square {statistic:.1f}, limit {chi_square_limit(299, 0.99):.1f}, {excess:.5f}")
+    assert excess < 0.1**2  # Chances differ by less than 10 % (standard deviation).
+
+
+# -- the end, and again ------------------------------------------------------------------------
+
+
+def test_close_leaves_no_task_future_or_timer() -> None:
+    with World(seed=10, loss=0.2) as world:
+        world.populate([A, B] * 8)
+        for number in range(1, 9):
+            world.task(number, world.overlays[number].find(A.group, 20)).add_done_callback(
+                lambda task: task.exception()
+            )
+        world.run(world.close())
+        world.overlays.clear()
+        world.pass_time(1)  # what is under way arrives nowhere
+        sent = world.datagrams.sent
+        with pytest.raises(DeadlockError) as stalled:  # Nothing at all is to come.
+            world.run(asyncio.Event().wait())
+        assert str(stalled.value).count("waits") <= 2
+        world.loop.cancel_tasks()
+        assert world.datagrams.sent == sent
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.3, 0.5, 0.9])
+def test_a_cancelled_find_leaves_no_call(world: World, seconds: float) -> None:
+    world.populate([A] * 30, settle=70)
+    world.crash(5)
+    overlay = world.overlays[3]
+    before = outstanding(overlay)
+
+    async def cancelled() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(overlay.find(A.group, 29), seconds)
+
+    world.on(3, cancelled())
+    assert outstanding(overlay) <= before + 1
+    world.on(3, overlay.find(A.group, 5))
+
+
+def outstanding(overlay: KademliaOverlay) -> int:
+    return sum(identity.protocol.calls for identity in overlay._identities.values())
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.2, 0.5, 3.0])
+def test_a_cancelled_join_leaves_no_endpoint(world: World, seconds: float) -> None:
+    world.populate([A] * 5)
+    world.crash(2)
+    overlay = world.overlays[1]
+
+    async def cancelled() -> None:
+        task = asyncio.get_running_loop().create_task(overlay.join(B.group, contact_of(1), B.name))
+        await asyncio.sleep(seconds)
+        task.cancel()
+        await asyncio.wait([task])
+        assert (B.group in overlay.groups) != task.cancelled()
+
+    world.on(1, cancelled())
+    world.pass_time(1)
+    assert len(world.datagrams.bound(1)) == len(overlay.addresses)
+
+
+@cache
+def story() -> str:
+    """Return a digest of all datagrams and answers of a run with loss and crashes."""
+    digest = sha256()
+    with World(seed=11, loss=0.1) as world:
+        world.populate([A, A, B, C] * 6, settle=20)
+        for victim in (3, 8, 15):
+            world.crash(victim)
+        seekers = sorted(world.overlays)
+        for topic in (A, B, C, NOBODY):
+            digest.update(repr(world.find_all(seekers, topic)).encode())
+        world.pass_time(200)
+        digest.update(repr([o.counters for o in world.overlays.values()]).encode())
+    return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> None:
+    program = "from tests.unit.overlays.kademlia.test_overlay import story; print(story())"
+    got = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert got.stdout.strip() == story()
+
+
+# -- remembered contacts -----------------------------------------------------------------------
+
+
+def test_contacts_that_answered_are_kept_in_a_file(world: World, tmp_path: Path) -> None:
+    path = tmp_path / "contacts.json"
+    world.populate([A] * 5)
+    world.on(9, world.start(9, [A], memory=path))
+    world.on(9, world.overlays[9].close())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+    kept = recall(path)
+    assert BOOTSTRAP in kept
+    assert len(kept) == 6
+    world.crash(0)
+    world.on(10, world.start(10, [B], memory=path))
+    assert len(world.find(10, A).contacts) == 5
+
+
+def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "contacts.json"
+    assert recall(path) == []
+    assert caplog.records == []
+    contacts = [("127.0.0.1", 1), ("10.0.0.1", 65_535)]
+    assert remember(path, contacts)
+    assert recall(path) == contacts
+    good = path.read_bytes()
+    damaged = [
+        b"",
+        good[:-1],
+        good.replace(b"10.0", b"11.0"),
+        good.replace(b'"version":1', b'"version":2'),
+        b"[" * 10_000,
+        b"\xff" * 10,
+        b" " * 70_000 + good,
+    ]
+    for data in damaged:
+        path.write_bytes(data)
+        caplog.clear()
+        assert recall(path) == []
+        assert "ignored" in caplog.text
+    remember(path, [("127.0.0.1", 70_000), ("localhost", 1), ("224.0.0.1", 1)])
+    assert recall(path) == []
+    assert not remember(tmp_path / "absent" / "contacts.json", contacts)
+    assert recall(tmp_path) == []
+
+
+def test_points_are_spread_over_the_subtree() -> None:
+    rng = Random(1)
+    for _ in range(100):
+        chosen = points(A.group, POINTS_MAX, rng)
+        assert all(point[:8] == A.group for point in chosen)
+        eighths = [int.from_bytes(point[8:]) * POINTS_MAX // SUBTREE for point in chosen]
+        assert sorted(eighths) == list(range(POINTS_MAX))
+
+
+def test_the_ip_of_hosts_is_in_an_exempt_network() -> None:
+    assert IPv4Address(ip_of(0)).is_private

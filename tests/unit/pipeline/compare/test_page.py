@@ -1,0 +1,215 @@
+"""What the page, its figures and its sentences say, of findings made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from statistics import mean, stdev
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast.pipeline.compare.comparison import Row, Variant, pairs_of
+from camcast.pipeline.compare.differences import Sample
+from camcast.pipeline.compare.figures import figures_of
+from camcast.pipeline.compare.findings import Findings, Quarantined, Source, names_of
+from camcast.pipeline.compare.page import html
+from camcast.pipeline.compare.regressions import changes_of
+from camcast.pipeline.compare.words import amount, at_a_glance, differences_in_words
+from camcast.pipeline.measures.metric_facts import facts
+from camcast.report.drawing import Drawing
+
+
+def row(
+    metric: str,
+    values: Sequence[float],
+    backend: str = "scamp",
+    community: str = ".",
+    p_sel: float | None = None,
+) -> Row:
+    deviation = stdev(values) if len(values) > 1 else None
+    sample = Sample(len(values), mean(values), deviation, min(values), max(values))
+    low, high = sample.interval(facts(metric).least, facts(metric).most)
+    return Row(
+        variant=Variant(backend=backend, protocol="camcast" if backend else ""),
+        community=community,
+        p_sel=p_sel,
+        metric=metric,
+        sample=sample,
+        low=low,
+        high=high,
+    )
+
+
+def findings(rows: Sequence[Row], **other: Any) -> Findings:
+    given: dict[str, Any] = {
+        "command": "camcast compare runs",
+        "sources": (),
+        "changes": None,
+        "baseline": "",
+        "threshold": 0.05,
+        "problems": (),
+        "quarantine": (),
+    } | other
+    return Findings(rows=tuple(rows), pairs=tuple(pairs_of(rows)), **given)
+
+
+def page(of: Findings) -> str:
+    drawing = Drawing(spec={}, svg="<svg></svg>", svg_file="", png=b"")
+    figures = figures_of(of)
+    return html(of, figures, {figure.name: drawing for figure in figures})
+
+
+FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("reception", 1.0, "100%"),
+        ("reception", 0.99999, ">99.99%"),
+        ("reception", 0.98765, "98.77%"),
+        ("reception", 0.00001, "<0.01%"),
+        ("reception", 0.0, "0%"),
+        ("duplicates", 50307.0, "50,307"),
+        ("hops_mean", 2.33333, "2.333"),
+        ("live.fast.cpu_seconds_per_1000_deliveries", 0.000123456, "0.000123"),
+        ("parasites", 0.0, "0"),
+    ],
+)
+def test_amounts(metric: str, value: float, text: str) -> None:
+    assert amount(value, facts(metric)) == text
+
+
+def test_a_difference_in_words() -> None:
+    rows = [row("latency_ms_p50", FAST, "dht"), row("latency_ms_p50", SLOW, "scamp")]
+    of = findings(rows)
+    assert differences_in_words(of.pairs, names_of(of.variants)) == {
+        "latency, median": [
+            "scamp is above dht by 10 ms [9.547 ms, 10.45 ms] in . (root) (dht is better),"
+            " a large effect (g = 40, p < 0.001)."
+        ]
+    }
+
+
+def test_both_directions_chance_and_single_runs_in_words() -> None:
+    rows = [row("hops_mean", FAST, "dht", "."), row("hops_mean", SLOW, "scamp", ".")]
+    rows += [row("hops_mean", SLOW, "dht", ".d"), row("hops_mean", FAST, "scamp", ".d")]
+    rows += [row("efficiency", [0.1, 0.2], backend) for backend in ("dht", "scamp")]
+    rows += [row("reception", [0.5], backend) for backend in ("dht", "scamp")]
+    of = findings(rows)
+    told = differences_in_words(of.pairs, names_of(of.variants))
+    both = told["latency in hops, mean"][0]
+    assert "dht is above scamp in 1 of 2 places (scamp is better)" in both
+    assert "scamp is above dht in 1 of 2 places (dht is better)" in both
+    assert told["efficiency"] == ["Not told apart: dht and scamp (p = 1 at best)."]
+    assert told["reception probability"][0].startswith("A single run says nothing of chance")
+
+
+def test_the_glance_has_three_p_sel_of_whole_runs() -> None:
+    values = (0.01, 0.02, 0.1, 0.5, 1.0)
+    rows = [row("reception", [0.5], "dht", c, p) for c in ("", ".d") for p in values]
+    shown, benchmarks = at_a_glance([*rows, row("x.a.missed", [1.0]), row("x.a.nodes", [1.0])])
+    assert [(r.community, r.p_sel) for r in shown] == [("", 0.01), ("", 0.1), ("", 1.0)]
+    assert [r.metric for r in benchmarks] == ["x.a.missed"]
+
+
+def test_curves_where_p_sel_differs_and_lines_where_not() -> None:
+    curves = [row("reception", [0.5, 0.6], b, ".d", p) for b in ("dht", "a") for p in (0.1, 1.0)]
+    lines = [row("hops_mean", [1.0], "dht", f".d{i}") for i in range(20)]
+    zeros = [row("parasites", [0.0, 0.0], b) for b in ("dht", "a")]
+    drawn = {figure.name: figure for figure in figures_of(findings([*curves, *lines, *zeros]))}
+    assert list(drawn) == ["reception", "hops_mean"]  # of zeros there is nothing to see
+    assert "facet" in drawn["reception"].spec
+    assert len({point["place"] for point in drawn["hops_mean"].spec["data"]["values"]}) == 16
+    assert "4 more are in comparison.csv" in drawn["hops_mean"].notes
+    assert "a single run" in drawn["hops_mean"].notes
+
+    def colours(name: str) -> dict[str, str]:
+        spec = drawn[name].spec
+        layer = spec.get("spec", spec)["layer"][-1]["encoding"]["color"]["scale"]
+        return dict(zip(layer["domain"], layer["range"], strict=True))
+
+    assert colours("hops_mean")["dht"] == colours("reception")["dht"]
+    assert set(colours("reception")) == {"dht", "a"}
+
+
+def test_distributions_of_table_sizes_are_drawn() -> None:
+    names = {"view_p5": 2.0, "view_p50": 5.0, "view_p95": 9.0}
+    rows = [row(metric, [value], "dht", ".d") for metric, value in names.items()]
+    (figure,) = figures_of(findings(rows))
+    (point,) = figure.spec["data"]["values"]
+    assert (point["low"], point["mean"], point["high"]) == (2.0, 5.0, 9.0)
+
+
+def test_benchmarks_are_in_order_of_their_numbers_and_far_apart_on_a_logarithmic_axis() -> None:
+    rows = [
+        row(f"live.fast(nodes={nodes}).deliveries_per_second", [1e6 / nodes**2, 1e6 / nodes**2])
+        for nodes in (10, 50, 100)
+    ]
+    (figure,) = figures_of(findings(rows))
+    assert figure.name == "benchmark-deliveries_per_second"
+    assert figure.spec["layer"][0]["encoding"]["x"]["scale"] == {"type": "log"}
+
+
+def test_names_are_no_markup() -> None:
+    evil = "<script>alert(1)</script>"
+    rows = [row("hops_mean", FAST, evil, f".{evil}"), row("hops_mean", SLOW, "dht", f".{evil}")]
+    source = Source(
+        path=evil,
+        kind="run",
+        baseline=False,
+        backend=evil,
+        protocol=evil,
+        version=evil,
+        seed="1",
+        machine=evil,
+        python="3",
+        started="",
+    )
+    of = findings(
+        rows,
+        command=evil,
+        sources=(source,),
+        problems=(evil,),
+        quarantine=(Quarantined(evil, evil, 1, None),),
+        changes=tuple(changes_of(rows, rows)),
+        baseline=evil,
+    )
+    assert evil not in page(of)
+
+
+def test_the_best_is_better_than_every_other() -> None:
+    """Two that cannot be told apart, and are better than a third, are not the best."""
+    two = [row("hops_mean", FAST, "dht"), row("hops_mean", [10.1, 10.3, 9.9], "hybrid")]
+    assert 'class="best"' not in page(findings([*two, row("hops_mean", SLOW, "scamp")]))
+    assert page(findings([two[0], row("hops_mean", SLOW, "scamp")])).count('class="best"') == 1
+
+
+def test_the_page_says_what_it_was_made_with() -> None:
+    text = page(findings([row("hops_mean", SLOW, "scamp")]))
+    for package in ("camcast", "pyspark", "pyarrow"):
+        assert f"{package} {version(package)}" in text
+
+
+def test_the_page_says_what_regressed_and_what_was_not_read() -> None:
+    before = [row("hops_mean", FAST, b) for b in ("dht", "scamp")]
+    now = [row("hops_mean", SLOW, "dht"), row("hops_mean", FAST, "scamp")]
+    of = findings(
+        now,
+        changes=tuple(changes_of(now, before)),
+        baseline="version 0.1",
+        problems=("runs/x has no trace",),
+        quarantine=(Quarantined("runs/y/trace-0.jsonl", "not JSON", 2, 17),),
+    )
+    text = page(of)
+    assert "<strong>1 measure regressed</strong> since version 0.1" in text
+    assert "10 became 20 (+100.0%, p &lt; 0.001)" in text
+    assert "runs/x has no trace" in text
+    assert "2 records in" in text
+    assert "<td>2</td><td>17</td>" in text
+    assert 'class="best"' in text  # scamp's, which is better than dht's
+    calm = page(attrs.evolve(of, changes=tuple(changes_of(before, before)), problems=()))
+    assert "<strong>Nothing regressed</strong>" in calm
+    assert "Not everything could be read" not in calm

@@ -1,0 +1,160 @@
+"""Benchmark files: what pytest-benchmark writes is read, and what others write is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from camcast.pipeline.ingest.bench_files import Benches, read_bench_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("membership", ["scamp", "dht"])
+@pytest.mark.parametrize("nodes", [10, 50])
+def test_fast(benchmark, membership, nodes):
+    benchmark.pedantic(sum, args=([1, 2],), rounds=3)
+    benchmark.extra_info.update(
+        protocol="camcast", seed=7, parameter_c=2.0, option_c=3, payload_bytes=256,
+        deliveries_per_second=1000.5 * nodes, ratio=0.25, verdict="fine", nothing=None, yes=True,
+    )
+
+class TestCodec:
+    def test_encode(self, benchmark):
+        benchmark.pedantic(sum, args=([1],), rounds=1)
+"""
+
+
+def written(path: Path, **changed: Any) -> Path:
+    """Write a file as pytest-benchmark does, with one benchmark."""
+    bench = {
+        "name": "test_a",
+        "fullname": "benchmarks/test_x.py::test_a",
+        "params": None,
+        "extra_info": {},
+        "stats": {"min": 1.0, "median": 2.0, "mean": 3.0},
+    }
+    content = {"commit_info": {"id": "0123456789abcdef", "dirty": True}, "benchmarks": [bench]}
+    path.write_text(json.dumps(content | changed, indent=2))
+    return path
+
+
+def by_metric(benches: Benches) -> dict[tuple[str, str, str], Any]:
+    rows = benches.measures.collect()
+    found = {(row.run, row.backend, row.metric): row for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_what_pytest_benchmark_writes_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    file = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_suite.py"]
+    # A pytest-xdist that runs this very test would have the suite measure nothing.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    subprocess.run(
+        [*command, "-p", "no:xdist", f"--benchmark-json={file}"],
+        cwd=tmp_path,
+        env=alone,
+        check=True,
+        capture_output=True,
+    )
+    benches = read_bench_files(spark, [file])
+    assert benches.problems == ()
+    assert benches.quarantine.count() == 0
+    found = by_metric(benches)
+    run = str(file)
+    row = found[run, "scamp", "suite.fast(nodes=50).deliveries_per_second"]
+    assert (row.value, row.protocol, row.seed, row.p_sel) == (50025.0, "camcast", 7, None)
+    assert row.parameters == {"c": "2.0", "membership.c": "3", "payload_bytes": "256"}
+    assert found[run, "dht", "suite.fast(nodes=10).ratio"].value == 0.25
+    seconds = [found[run, "", f"suite.Codec.encode.seconds_{n}"].value for n in ("min", "mean")]
+    assert 0 < seconds[0] <= seconds[1]
+    names = {metric.rpartition(".")[2] for _, _, metric in found}
+    times = {"seconds_min", "seconds_median", "seconds_mean"}
+    assert names == {*times, "deliveries_per_second", "ratio"}  # and no seed, no word, no bool
+    assert [source["file"] for source in benches.sources] == [run]
+    assert "cores" in benches.sources[0]["machine"]
+
+
+def test_each_file_that_is_none_is_named_and_the_rest_is_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    good = written(tmp_path / "good.json")
+    whole = good.read_text()
+    strange = {
+        "truncated.json": (whole[: len(whole) // 2], "cut short"),
+        "empty.json": ("", "an empty file"),
+        "words.json": ("no JSON at all", "not JSON"),
+        "list.json": ("[1, 2]", "another tool"),
+        "hyperfine.json": ('{"results": [{"command": "x", "mean": 1}]}', "another tool"),
+        "google.json": ('{"benchmarks": [{"name": "BM_x", "real_time": 1.0}]}', "BM_x"),
+        "nothing.json": ('{"benchmarks": []}', "no benchmark in it"),
+    }
+    for name, (content, _) in strange.items():
+        (tmp_path / name).write_text(content)
+    files = [good, *(tmp_path / name for name in strange)]
+    benches = read_bench_files(spark, files)
+    assert {row.run for row in benches.measures.collect()} == {str(good)}
+    assert len(benches.problems) == len(strange)
+    rows = {Path(row.file).name: row for row in benches.quarantine.collect()}
+    for name, (_, reason) in strange.items():
+        assert reason in rows[name].reason
+        assert any(name in problem and reason in problem for problem in benches.problems)
+    assert [source["file"] for source in benches.sources] == [str(good)]
+
+
+def test_a_benchmark_without_times_does_not_hide_the_others(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "half.json")
+    content = json.loads(file.read_text())
+    content["benchmarks"].append({"name": "odd", "fullname": "b.py::odd", "stats": {"min": "x"}})
+    file.write_text(json.dumps(content))
+    benches = read_bench_files(spark, [file])
+    assert {row.metric for row in benches.measures.collect()} == {
+        f"x.a.seconds_{name}" for name in ("min", "median", "mean")
+    }
+    assert len(benches.problems) == 1
+    assert "odd" in benches.problems[0]
+
+
+@pytest.mark.parametrize("name", ["a [1] {x,y}*?.json", "50%20 a+b #1.json", "ünïcode.json"])
+def test_a_name_is_no_pattern_and_no_address(
+    name: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    file = written(tmp_path / name)
+    assert {row.run for row in read_bench_files(spark, [file]).measures.collect()} == {str(file)}
+
+
+@pytest.mark.parametrize("name", ["12:30.json", "_a.json", ".a.json"])
+def test_a_name_that_spark_does_not_read_is_said(
+    name: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    benches = read_bench_files(spark, [written(tmp_path / name)])
+    assert benches.measures.count() == 0
+    assert len(benches.problems) == 1
+    assert "rename it" in benches.problems[0]
+
+
+def test_extra_info_wins_over_the_tests_own_parameters(spark: SparkSession, tmp_path: Path) -> None:
+    bench = {
+        "fullname": "p/test_x.py::test_a[scamp-0.5]",
+        "params": {"membership": "scamp", "p_sel": 0.5, "size": 256},
+        "extra_info": {"backend": "hybrid", "community": ".d", "seconds_min": 99.0, "n": 1e400},
+        "stats": {"min": 1.0, "median": 1.0, "mean": 1.0},
+    }
+    file = written(tmp_path / "a.json", benchmarks=[bench])
+    found = by_metric(read_bench_files(spark, [file]))
+    row = found[str(file), "hybrid", "x.a(size=256).seconds_min"]
+    assert (row.value, row.community, row.p_sel) == (1.0, ".d", 0.5)
+    assert row.version == "0123456789ab+changes"

@@ -1,0 +1,334 @@
+"""The simulators of 002 against twins, exact chains and models; `camcast simulate hpmcast`.
+
+Distributions are compared by chi-square (tests/laws/test_simulators_agree.py), beyond 4 standard
+deviations a test fails: by chance once in 30,000 comparisons. There are 60 here.
+
+These tests can fail. Twenty-one errors were made on purpose, one at a time, and each was noticed:
+
+* the kernel: senders among their targets; the count of rounds begins anew with each copy; only the
+  first delegate is sent to; no loss; D + 1 for D; the rounds of a view without D; the dead receive;
+  targets twice; a process counts itself into a view it is not in; a period for going down; parasite
+  copies counted once;
+* flat gossip: targets twice; senders among them; those reached send in the same round; a dead
+  publisher;
+* `LevelGossip`: the count begins anew; itself among its targets; no filter; processes where it
+  should count lines times R;
+* the model: delegates still need the event; those of the own line that have it are counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from camcast.models.hpmcast.levels import predicted_reliability
+from camcast.models.hpmcast.parasites import uninterested_delegates
+from camcast.models.pmcast_law import completion_rounds, new_infected_law
+from camcast.population import flat as pmcast
+from camcast.population import hpmcast
+from camcast.population.flat import FlatSetting
+from camcast.settings.setting import SettingError
+from camcast.settings.tree import HpmcastSetting
+from tests.camcast_command import camcast
+from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
+from tests.unit.population.hpmcast_twin import Twin, figure6, gossip_network
+
+TWIN_RUNS = 500
+RUNS = 5000
+
+SETTINGS = {
+    "measured": HpmcastSetting(
+        *(), arity=3, depth=3, redundancy=2, interested=0.3, loss=0.1, crash=0.15, threshold=3,
+        estimate="measured",
+    ),
+    "expected": HpmcastSetting(arity=4, depth=2, redundancy=3, fan_out=3, interested=0.25),
+    "expected, D": HpmcastSetting(
+        arity=3, depth=3, redundancy=1, fan_out=2, interested=0.15, loss=0.2, threshold=2
+    ),
+    "one level": HpmcastSetting(
+        *(), arity=6, depth=1, redundancy=2, fan_out=7, interested=0.3, loss=0.5, crash=0.2,
+        threshold=4, estimate="measured",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("twin", [figure6, gossip_network], ids=lambda twin: twin.__name__)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_kernel_is_figure_6(name: str, twin: Twin) -> None:
+    """And so is `LevelGossip`, which live processes use."""
+    setting = SETTINGS[name]
+    counted = [twin(setting, seed) for seed in range(TWIN_RUNS)]
+    spread = hpmcast.simulate(setting, RUNS, 1)
+    for measure in counted[0]:
+        values = np.array([run[measure] for run in counted])
+        assert apart(values, getattr(spread, measure)) < DEVIATIONS, measure
+
+
+def test_a_run_depends_on_the_setting_the_seed_and_its_number() -> None:
+    setting = HpmcastSetting(arity=5, depth=3, redundancy=2, interested=0.2, loss=0.1)
+    whole = hpmcast.simulate(setting, 12, 5)
+    parts = [hpmcast.simulate(setting, 5, 5), hpmcast.simulate(setting, 7, 5, 5)]
+    joined = hpmcast.join([part.as_json() for part in parts])
+    assert joined.as_json() == whole.as_json()
+    assert joined.figures() == whole.figures()
+    assert hpmcast.simulate(setting, 12, 6).as_json() != whole.as_json()
+
+
+def test_the_same_seed_in_another_process() -> None:
+    code = (
+        "from camcast.population.hpmcast import simulate;"
+        "from camcast.settings.tree import HpmcastSetting;"
+        "print(simulate(HpmcastSetting(arity=6, depth=2), 3, 9).as_json())"
+    )
+    expected = hpmcast.simulate(HpmcastSetting(arity=6, depth=2), 3, 9).as_json()
+    environment = os.environ | {"PYTHONHASHSEED": "77"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == str(expected)
+
+
+def test_everybody_gets_it_if_everybody_is_told() -> None:
+    """A fan-out of all others: nobody is missed, at whatever level, and the R of all are told."""
+    setting = HpmcastSetting(arity=4, depth=3, redundancy=2, fan_out=99, interested=0.4)
+    spread = hpmcast.simulate(setting, 200, 1)
+    assert (spread.delivered == spread.interested).all()
+    low, _, high = spread.figures()["parasites"].low, 0, spread.figures()["parasites"].high
+    assert low is not None
+    assert high is not None
+    assert low <= uninterested_delegates(4, 3, 2, 0.4) <= high
+
+
+def test_nobody_interested_nobody_disturbed() -> None:
+    """The threshold adds to an audience; it does not make one."""
+    for threshold in (0, 10):
+        for estimate in ("expected", "measured"):
+            spread = hpmcast.simulate(
+                HpmcastSetting(interested=0.0, threshold=threshold, estimate=estimate),
+                *(3, 1),
+            )
+            assert not spread.messages.any()
+            assert spread.reliability.mean is None
+
+
+def test_the_publisher_leaves_itself_out_where_it_is_in_the_view() -> None:
+    """If all copies are lost it alone sends: to two others of its group, and above to all three
+    delegates, or two if it is one, as a third of the processes are (to four standard errors)."""
+    setting = HpmcastSetting(
+        *(), arity=3, depth=2, redundancy=1, fan_out=99, interested=1.0, loss=1.0
+    )  # fmt: skip
+    rounds = setting.periods(2, 3, few=False)
+    assert rounds == setting.periods(1, 3, few=False) > 0
+    found = hpmcast.simulate(setting, 2000, 1)
+    assert (found.rounds == 2 * rounds).all()
+    assert sorted(np.unique(found.messages)) == [4 * rounds, 5 * rounds]
+    delegates = (found.messages == 4 * rounds).mean()
+    assert abs(delegates - 1 / 3) < 4 * np.sqrt(2 / 9 / 2000)
+
+
+def test_all_dead_but_the_publisher() -> None:
+    spread = hpmcast.simulate(HpmcastSetting(arity=5, crash=1.0), 5, 1)
+    assert not spread.interested.any()
+    assert not spread.parasites.any()
+    assert spread.messages.any()
+
+
+def test_if_all_deliver_the_interval_is_of_all_processes() -> None:
+    spread = hpmcast.simulate(HpmcastSetting(arity=10, interested=1.0, fan_out=9), 10, 1)
+    assert spread.reliability.mean == 1.0
+    assert spread.reliability.low is not None
+    assert 0.999 < spread.reliability.low < 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        HpmcastSetting(interested=0.5),
+        HpmcastSetting(interested=0.1),
+        HpmcastSetting(interested=0.02),
+        HpmcastSetting(interested=0.01),
+        HpmcastSetting(interested=0.1, estimate="measured"),
+        HpmcastSetting(interested=0.02, estimate="measured"),
+        HpmcastSetting(interested=0.01, threshold=6),
+        HpmcastSetting(interested=0.02, threshold=12, estimate="measured"),
+        HpmcastSetting(interested=0.3, loss=0.2, crash=0.2),
+        HpmcastSetting(arity=40, depth=2, redundancy=2, fan_out=3, interested=0.2),
+    ],
+    ids=str,
+)
+def test_the_model_s_reliability_is_within_the_interval(setting: HpmcastSetting) -> None:
+    """99.99 % of true means are within twice a 95 % interval; ten comparisons."""
+    found = hpmcast.simulate(setting, 150, 3).reliability
+    assert found.mean is not None
+    assert found.low is not None
+    assert found.high is not None
+    half = max(found.high - found.mean, found.mean - found.low)
+    assert abs(predicted_reliability(setting) - found.mean) < 2 * half
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"arity": 1}, "arity is 1"),
+        ({"depth": 0}, "depth is 0"),
+        ({"fan_out": 0}, "fan_out is 0"),
+        ({"redundancy": 23}, "redundancy is 23"),
+        ({"threshold": -1}, "threshold is -1"),
+        ({"estimate": "guessed"}, "guessed"),
+        ({"arity": 1000, "depth": 1000}, "too many"),
+    ],
+)
+def test_a_setting_out_of_range(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        HpmcastSetting(**wrong)
+
+
+# --- rfpbcast and pmcast ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("processes", "interested", "fan_out", "rounds", "filters", "loss"),
+    [
+        (30, 30, 3, 4, False, 0.0),
+        (30, 12, 3, 9, True, 0.1),
+        (22, 5, 2, 6, True, 0.0),
+        (30, 12, 3, 3, False, 0.2),
+        (6, 3, 9, 1, True, 0.4),
+    ],
+)
+def test_flat_gossip_is_the_exact_chain(
+    processes: int, interested: int, fan_out: int, rounds: int, filters: bool, loss: float
+) -> None:
+    """After every round."""
+    setting = FlatSetting(
+        processes=processes,
+        interested=interested,
+        fan_out=fan_out,
+        rounds=rounds,
+        sender_filters=filters,
+        loss=loss,
+    )
+    spread = pmcast.simulate(setting, 10_000, 1)
+    for at in range(rounds + 1):
+        law = new_infected_law(processes - 1, setting.audience - 1, fan_out, at, 1 - loss)
+        new = {count: float(p) for count, p in enumerate(law) if p > 1e-15}
+        assert from_law(spread.infected[:, at] - 1, new) < DEVIATIONS
+
+
+def test_the_dead_are_choices_in_vain() -> None:
+    """Of 15, so many are alive, and a copy to another one is wasted."""
+    setting = FlatSetting(
+        *(), processes=15, interested=15, fan_out=2, rounds=4, sender_filters=False, crash=0.3
+    )  # fmt: skip
+    spread = pmcast.simulate(setting, 20_000, 2)
+    for alive in (8, 10, 12):
+        chosen = spread.alive == alive
+        law = dict(enumerate(map(float, new_infected_law(14, alive - 1, 2, 4))))
+        assert from_law(spread.infected[chosen, -1] - 1, law) < DEVIATIONS
+
+
+def test_several_may_begin() -> None:
+    setting = FlatSetting(
+        processes=12, interested=12, fan_out=2, rounds=2, sender_filters=True, infected=3
+    )
+    spread = pmcast.simulate(setting, 10_000, 3)
+    law = dict(enumerate(map(float, new_infected_law(11, 9, 2, 2, 1.0, 3))))
+    assert from_law(spread.infected[:, -1] - 3, law) < DEVIATIONS
+
+
+def test_pmcast_has_no_parasites_and_rfpbcast_nothing_else() -> None:
+    for filters in (True, False):
+        setting = FlatSetting(
+            processes=50, interested=10, fan_out=4, rounds=40, sender_filters=filters
+        )
+        spread = pmcast.simulate(setting, 50, 4)
+        assert (spread.delivered[:, -1] == 10).all()
+        assert (spread.parasites == (0 if filters else 40)).all()
+
+
+def test_the_rounds_until_all_have_it() -> None:
+    """Within four standard errors of the exact chain's mean (once in 15,000)."""
+    setting = FlatSetting(processes=100, interested=8, fan_out=2, rounds=2000, sender_filters=True)
+    completion = pmcast.simulate(setting, 2000, 5).completion
+    error = completion.std() / np.sqrt(len(completion))
+    assert abs(completion.mean() - completion_rounds(99, 7, 2)) < 4 * error
+
+
+def test_flat_messages() -> None:
+    """Everybody that has the event sends F copies a round with rfpbcast."""
+    setting = FlatSetting(
+        processes=40, interested=1, fan_out=3, rounds=5, sender_filters=False, loss=0.3
+    )
+    spread = pmcast.simulate(setting, 100, 6)
+    assert (spread.messages == 3 * spread.infected[:, :-1].sum(axis=1)).all()
+    assert all((b >= a).all() for a, b in pairwise(spread.infected.T))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"interested": 0}, {"interested": 9}, {"fan_out": 0}, {"rounds": -1}, {"infected": 3}]
+)
+def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
+    given: dict[str, Any] = {"processes": 8, "interested": 2, "fan_out": 1, "rounds": 1} | wrong
+    with pytest.raises(SettingError, match=next(iter(wrong))):
+        FlatSetting(sender_filters=True, **given)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
+    options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
+    assert camcast("simulate", "hpmcast", *options, "--runs", 30, "--seed", 1, "--json") == 0
+    printed = json.loads(capfd.readouterr().out)
+    figures = ["reliability", "rounds", "messages", "parasites"]
+    assert [name for name in printed if name != "setting"] == [
+        *("processes", *figures, "view", "model")
+    ]
+    assert printed["processes"] == 22**3
+    assert printed["view"] == 154
+    for name in figures:
+        assert printed[name]["low"] <= printed[name]["mean"] <= printed[name]["high"]
+    assert printed["reliability"]["low"] > 0.998
+    assert printed["model"]["reliability"] == pytest.approx(
+        printed["reliability"]["mean"], abs=2e-4
+    )
+    assert printed["model"]["rounds"] == printed["rounds"]["mean"]
+
+
+def test_the_command_splits_runs_into_cells(capfd: pytest.CaptureFixture[str]) -> None:
+    """203 runs of 10,648 are three cells; they are those of one simulation."""
+    assert camcast("simulate", "hpmcast", "--interested", 0.01, "--runs", 203, "--json") == 0
+    printed = json.loads(capfd.readouterr().out)
+    whole = hpmcast.simulate(HpmcastSetting(interested=0.01), 203, 1).figures()
+    for name in ("reliability", "rounds", "messages", "parasites"):
+        assert printed[name] == whole[name].as_json()
+
+
+def test_the_command_shows_a_table(capfd: pytest.CaptureFixture[str]) -> None:
+    assert camcast("simulate", "hpmcast", "--arity", 5, "--interested", 0, "--runs", 2) == 0
+    assert "125 processes, each knows 35" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--interested", 1.5], "--interested is a probability from 0 to 1, not 1.5"),
+        (["--loss", -0.5], "--loss is a probability"),
+        (["--redundancy", 23], "redundancy is 23"),
+        (["--depth", 9], "too many"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    options: list[object], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert camcast("simulate", "hpmcast", *options) == 2
+    captured = capfd.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert not captured.out

@@ -1,0 +1,422 @@
+"""`camcast reproduce camcast` as a user meets it: the folder, the page, stopping and continuing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from camcast.population import baselines
+from camcast.report import drawing
+from camcast.report import page as page_parts
+from camcast.reproduction.camcast import paper as camcast_paper
+from camcast.reproduction.camcast.cells import cells
+from camcast.reproduction.camcast.plan import CRASHED, ENGINES, RUNS, Engine, Plan, setting_of
+from camcast.reproduction.camcast.tables import ROUNDS
+from camcast.reproduction.papers import CAMCAST
+from camcast.reproduction.plan_folder import FolderError, PlanFolder
+from camcast.settings.baselines import baseline
+from tests.unit.reproduction.page import Page
+from tests.unit.reproduction.used_cells import different, recorded
+
+RUNS_HERE = 2
+TABLES = ["table1", "table2"]
+FIGURES = [f"figure{number}" for number in range(13, 19)]
+COLUMNS = ["community", "crashed", "measure", "mean", "low", "high", "model", "simulator", "runs"]
+TIMEOUT_SECONDS = 60.0
+
+
+def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce"]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished reproduction of few runs, made by the command."""
+    path = tmp_path_factory.mktemp("reproduction") / "out"
+    run("camcast", "--output", path, "--runs", RUNS_HERE, "--seed", 3)
+    return path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def number(text: str) -> float:
+    return float(text) if text else float("nan")
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def test_the_folder_has_every_table_and_figure(folder: Path) -> None:
+    expected = {"plan.json", "cells.jsonl", "index.html"}
+    expected |= {f"{name}{end}" for name in (*TABLES, "claims") for end in (".csv", ".json")}
+    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
+    expected |= {f"{name}{end}" for name in FIGURES for end in ends}
+    assert {path.name for path in folder.iterdir()} == expected
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_s_rows_are_tidy(folder: Path, name: str) -> None:
+    found = rows(folder / f"{name}.csv")
+    assert list(found[0]) == COLUMNS
+    measured = [row for row in found if row["runs"]]
+    communities = list(dict.fromkeys(row["community"] for row in measured))
+    assert communities == (["g", "d"] if name == "figure14" else ["g", "d", "a"])
+    assert len(measured) == len(communities) * len(CRASHED)
+    assert sorted({float(row["crashed"]) for row in measured}) == list(CRASHED)
+    for row in measured:
+        assert row["simulator"] == "population"
+        assert row["runs"] == str(RUNS_HERE)
+        assert float(row["model"]) >= 0
+        if row["mean"]:  # nobody of a community may have been alive
+            low, mean, high = (number(row[column]) for column in ("low", "mean", "high"))
+            assert not low > mean  # nan, where there are too few runs for an interval
+            assert not high < mean
+    formulas = {row["measure"] for row in found if not row["runs"]}
+    expected = {"figure13": {"N (ln N + c)"}, "figure14": {"N p_sel p_a z p_succ"}}
+    assert formulas == expected.get(name, set())
+
+
+def test_the_published_values_stand_beside_ours(folder: Path) -> None:
+    found = rows(folder / "table1.csv")
+    published = {
+        (row["approach"], row["topology"]): float(row["published"])
+        for row in found
+        if row["published"]
+    }
+    assert {approach for approach, _ in published} == {*ROUNDS}
+    assert published["(1) CAMCAST", "1000, 100, 10"] == 8.91
+    assert published["(2) gossip broadcast", "100 (j = 4)"] == 4.31
+    assert published["(3) PMcast", "100 (j = 2)"] == 5.44
+    measured = [row for row in found if row["how"] == "measured" and row["published"]]
+    assert len(measured) == 6
+    for row in measured:
+        assert float(row["mean"]) / float(row["published"]) - 1 == pytest.approx(
+            float(row["deviation"])
+        )
+    parasites = rows(folder / "table2.csv")
+    camcast = [row for row in parasites if row["approach"] == "(1) CAMCAST"]
+    assert [row["mean"] for row in camcast] == ["0.0"] * 3
+    for table, least in ((found, 5.0), (parasites, 30.0)):
+        pmcast = [row for row in table if row["approach"] == "(3) PMcast"]
+        assert {row["simulator"] for row in pmcast} == {"formula", "hpmcast"}
+        assert all(float(row["mean"]) > least for row in pmcast)
+        for row in pmcast:
+            measured_here = row["how"].startswith("measured")
+            assert row["runs"] == (str(RUNS_HERE) if measured_here else "")
+            assert bool(row["low"]) == bool(row["high"])
+            assert measured_here or not row["low"]
+        assert any(row["low"] for row in pmcast)
+
+
+@pytest.mark.parametrize("name", [*TABLES, *FIGURES])
+def test_json_has_what_csv_has(folder: Path, name: str) -> None:
+    as_json = json.loads((folder / f"{name}.json").read_text())
+    as_csv = rows(folder / f"{name}.csv")
+    assert as_json["title"]
+    assert as_json["notes"]
+    assert len(as_json["rows"]) == len(as_csv)
+    for one, other in zip(as_json["rows"], as_csv, strict=True):
+        plain = {key: "" if value is None else str(value) for key, value in one.items()}
+        assert plain == other
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pictures_are_pictures(folder: Path, name: str) -> None:
+    svg = ElementTree.parse(folder / f"{name}.svg").getroot()
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(list(svg.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    spec = json.loads((folder / f"{name}.vl.json").read_text())
+    assert "vega-lite" in spec["$schema"]
+
+
+# -- some protocols --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocols", "approaches"),
+    [
+        (("broadcast",), ["(2) gossip broadcast"]),
+        (("pmcast", "hpmcast"), ["(3) PMcast"]),
+        (("multicast",), ["4.2 (b) gossip multicast"]),
+        (("hierarchical",), ["4.2 (c) hierarchical gossip broadcast"]),
+        (("camcast", "hierarchical"), ["(1) CAMCAST", "4.2 (c) hierarchical gossip broadcast"]),
+    ],
+)
+def test_what_is_chosen_is_as_in_the_whole(
+    folder: Path, protocols: tuple[str, ...], approaches: list[str], tmp_path: Path
+) -> None:
+    """In a folder with the whole's cells nothing is computed, and all of them are used."""
+    for name in ("plan.json", "cells.jsonl"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    plan = Plan(runs=RUNS_HERE, seed=3, protocols=protocols)
+    listed = different(cells(plan))
+    calls: list[tuple[int, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        used = recorded(patch)
+        PlanFolder(tmp_path, CAMCAST, plan).reproduce(1, lambda *call: calls.append(call))
+    assert calls == [(len(listed), len(listed))]
+    assert different(used) == listed
+    for name in TABLES:
+        whole, chosen = rows(folder / f"{name}.csv"), rows(tmp_path / f"{name}.csv")
+        assert chosen == [row for row in whole if row["approach"] in approaches]
+        assert list(dict.fromkeys(row["approach"] for row in chosen)) == approaches
+    made = {path.name for path in tmp_path.iterdir()}
+    drawn = FIGURES if "camcast" in protocols else []
+    assert {name for name in made if name.startswith("figure")} == {
+        f"{name}{end}" for name in drawn for end in (".csv", ".json", ".svg", ".png", ".vl.json")
+    }
+    for name in made - {"cells.jsonl", "index.html"}:
+        if not name.startswith(("table", "claims")):
+            assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+    page = (tmp_path / "index.html").read_text()
+    assert [name for name in Page(page).ids if name in FIGURES] == drawn
+    assert f"--protocol {','.join(protocols)} --runs {RUNS_HERE}" in page
+    assert ("gossip broadcast was" in page.lower()) == ("broadcast" in protocols)
+    claimed = [row["where"] for row in rows(folder / "claims.csv") if row["where"] != "1.4"]
+    if drawn:
+        assert [row["where"] for row in rows(tmp_path / "claims.csv")] == claimed
+    else:
+        assert not (tmp_path / "claims.csv").exists()
+
+
+def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Path) -> None:
+    """By itself the choice comes to the same, row by row, and cell by cell."""
+    options = ["--protocol", "hierarchical,multicast", "--runs", RUNS_HERE, "--seed", 3]
+    printed = run(*options, "--output", tmp_path / "out", "--workers", 1).stdout
+    assert "hierarchical gossip broadcast" in printed
+    assert "CAMCAST" not in printed
+    found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    plan = Plan(runs=RUNS_HERE, seed=3, protocols=("multicast", "hierarchical"))
+    assert len(found) == len(cells(plan)) == 12
+    assert set(found) <= set((folder / "cells.jsonl").read_text().splitlines())
+    assert (tmp_path / "out" / "plan.json").read_bytes() == (folder / "plan.json").read_bytes()
+    for name in TABLES:
+        whole = rows(folder / f"{name}.csv")
+        chosen = [row for row in whole if row["approach"].startswith("4.2")]
+        assert rows(tmp_path / "out" / f"{name}.csv") == chosen
+        assert all(row["published"] == row["deviation"] == "" for row in chosen)
+
+
+def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
+    setting = baseline("hierarchical", setting_of((100, 100, 100)), published_in=2)
+    expected = baselines.simulate(setting, RUNS_HERE, 3).parasites
+    (row,) = (
+        row
+        for row in rows(folder / "table2.csv")
+        if row["approach"].startswith("4.2 (c)")
+        and row["topology"] == "100 (j = 2)"
+        and row["how"] == "measured"
+    )
+    assert float(row["mean"]) == expected.mean()
+    assert row["runs"] == str(RUNS_HERE)
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_no_network(folder: Path) -> None:
+    text = (folder / "index.html").read_text()
+    parsed = Page(text)
+    assert parsed.loads == []
+    assert parsed.tags.count("script") == 2  # the data, and the libraries once with what uses them
+    assert text.count("window.vegaEmbed=") == 1
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_page_has_everything(folder: Path) -> None:
+    text = (folder / "index.html").read_text()
+    parsed = Page(text)
+    assert [name for name in parsed.ids if name in FIGURES] == FIGURES
+    assert parsed.tags.count("svg") == len(FIGURES)  # there without JavaScript
+    specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
+    assert specs is not None
+    assert list(json.loads(specs[1])) == FIGURES
+    for part in (
+        "8.91",
+        "11,216",
+        "hpmcast R = 3, l = 3, F = 4",
+        "Table 1",
+        "Table 2",
+        "seed 3".capitalize(),
+        "altair",
+        "numba",
+    ):
+        assert part in text, part
+    command = f"camcast reproduce camcast --runs {RUNS_HERE} --seed 3 --engine population"
+    assert command in text
+    assert 'name="viewport"' in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_what_is_in_a_script_does_not_end_it() -> None:
+    ended = page_parts.in_script('"</script>" "</SCRIPT>" "</p>"')
+    assert ended == '"<\\/script>" "<\\/SCRIPT>" "</p>"'
+    assert "</script" not in page_parts.in_script(drawing.script()).lower()
+
+
+# -- stopping and continuing -----------------------------------------------------------------------
+
+
+def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "figure15.svg").unlink()
+    printed = run("camcast", "--output", folder, "--runs", RUNS_HERE, "--seed", 3, "--json").stdout
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    found = json.loads(printed)
+    assert [table["number"] for table in found["tables"]] == [1, 2]
+    assert [figure["number"] for figure in found["figures"]] == list(range(13, 19))
+    assert found["output"] == str(folder)
+
+
+def test_each_different_cell_is_there_once(folder: Path) -> None:
+    lines = (folder / "cells.jsonl").read_text().splitlines()
+    listed = cells(Plan(runs=RUNS_HERE, seed=3))
+    assert len(lines) == len(different(listed))
+
+
+def test_a_torn_run_continues(folder: Path, tmp_path: Path) -> None:
+    """As after a kill -9: a plan, and some whole lines and a half of the cells."""
+    (tmp_path / "plan.json").write_bytes((folder / "plan.json").read_bytes())
+    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-2]) + lines[-2][:40])
+    calls: list[tuple[int, int]] = []
+    plan = Plan(runs=RUNS_HERE, seed=3)
+    PlanFolder(tmp_path, CAMCAST, plan)  # takes it as it is
+    camcast_paper.reproduce(plan, tmp_path / "cells.jsonl", 1, lambda *call: calls.append(call))
+    assert calls == [(done, len(lines)) for done in range(len(lines) - 2, len(lines) + 1)]
+    continued = (tmp_path / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    assert sorted(continued) == sorted(lines)
+
+
+def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", "camcast"]
+    options = ["--output", str(path), "--runs", "1000", "--workers", "2"]
+    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not (path / "cells.jsonl").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(1.0)  # until workers are at work; not needed for the outcome
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == 130
+    assert "interrupted" in said
+    assert "continues" in said
+    assert "Traceback" not in said
+    assert {file.name for file in path.iterdir()} == {"plan.json", "cells.jsonl"}
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [["--runs", 3], ["--seed", 4], ["--engine", "chain"]])
+def test_other_parameters_are_refused(folder: Path, other: list[Any]) -> None:
+    given = {"--runs": RUNS_HERE, "--seed": 3, **dict([other])}
+    options = [part for pair in given.items() for part in pair]
+    before = (folder / "cells.jsonl").read_bytes()
+    done = run("camcast", "--output", folder, *options, check=False)
+    assert done.returncode == 2
+    assert "has a reproduction of" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "cells.jsonl").read_bytes() == before
+
+
+def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(FolderError, match="not empty"):
+        PlanFolder(tmp_path, CAMCAST, Plan())
+    (tmp_path / "plan.json").write_text("{")
+    with pytest.raises(FolderError, match="nobody knows what"):
+        PlanFolder(tmp_path, CAMCAST, Plan())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["sonnets"], "unknown paper 'sonnets'; known: camcast, memberships"),
+        (["camcast", "--runs", "1"], "runs is 1; give 2 or more"),
+        (["camcast", "--engine", "steam"], "unknown engine 'steam'; known: population, chain"),
+    ],
+)
+def test_a_wrong_command_is_told_so(arguments: list[str], text: str, tmp_path: Path) -> None:
+    done = run(*arguments, "--output", tmp_path / "out", check=False)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("package", ["numpy", "numba", "altair", "vl_convert"])
+def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
+    without = (
+        "import sys\n"
+        f"sys.modules[{package!r}] = None\n"  # as if it were not installed
+        f"sys.argv = ['camcast', 'reproduce', 'camcast', '--output', {str(tmp_path / 'out')!r}]\n"
+        "from camcast.cli.app import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", without], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert done.returncode == 1
+    assert f"needs {package}" in done.stderr
+    assert "pip install 'camcast[sim,report]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# -- the engines -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_computes_a_cell(engine: Engine) -> None:
+    listed = cells(Plan(runs=2, engine=engine))
+    cell = next(cell for cell in listed if cell.get("weak"))
+    assert cell["engine"] == engine
+    found = camcast_paper.compute(cell)
+    assert isinstance(found, dict)
+    assert isinstance(found["communities"], list)
+    assert len(found["communities"]) == 3
+
+
+@pytest.mark.slow
+def test_the_default_reproduction(tmp_path: Path) -> None:
+    """With the default number of runs the tables are the paper's within 5 %, and every claim has
+    the verdict that tests/papers/test_camcast_simulation.py comes to."""
+    found = PlanFolder(tmp_path, CAMCAST, Plan()).reproduce(None)
+    assert found.plan.runs == RUNS
+    for table, tolerance in zip(found.tables, (0.05, 0.01), strict=True):
+        for entry in table.entries:
+            ours = "measured" if table.number == 1 else "fan-out ⌊ln n + c⌋"
+            if entry.approach == ("(1) CAMCAST", "(2) gossip broadcast")[table.number - 1] and (
+                entry.how.endswith(ours)
+            ):
+                assert entry.deviation == pytest.approx(0, abs=tolerance)
+    assert [claim.holds for claim in found.claims] == [
+        *("yes", "in the mean", "yes", "over all processes", "yes", "reliability: of a"),
+    ]

@@ -1,0 +1,248 @@
+"""`camcast reproduce --protocol`: which paper, which cells, which rows; what is refused.
+
+That CAMCAST's tables keep their numbers is in test_reproduction.py, which has the whole at hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from camcast.cli.app import app
+from camcast.doors.plugs import UnknownPlugError
+from camcast.protocols.catalogue import PROTOCOLS
+from camcast.reproduction.camcast import cells as camcast_cells
+from camcast.reproduction.camcast import plan as camcast_plan
+from camcast.reproduction.described import PAPER_OF, PROTOCOLS_OF, choose
+from camcast.reproduction.hpmcast import cells as hpmcast_cells
+from camcast.reproduction.hpmcast import claims as hpmcast_claims
+from camcast.reproduction.hpmcast import figures as hpmcast_points
+from camcast.reproduction.hpmcast import plan as hpmcast_plan
+from camcast.reproduction.hpmcast.results import Results
+from camcast.reproduction.papers import HPMCAST, PAPERS
+from camcast.reproduction.plan_folder import PlanFolder
+from camcast.sweeps import JSON, Cell, SweepError
+from tests.unit.reproduction.page import Page
+from tests.unit.reproduction.used_cells import different, recorded
+
+PAPER_OF_PROTOCOL = {
+    **dict.fromkeys(("camcast", "broadcast", "multicast", "hierarchical"), "camcast"),
+    **dict.fromkeys(("rfpbcast", "pmcast", "hpmcast"), "hpmcast"),
+    "percolation": "percolation",
+}
+
+
+def said(arguments: Sequence[object], capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Run `camcast reproduce`; return the exit code and what it says on stderr."""
+    with pytest.raises(SystemExit) as ended:
+        app(["reproduce", *map(str, arguments)], prog_name="camcast")
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, capfd.readouterr().err
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of computing anything, a folder fails with the command that it is made by."""
+
+    def fail(folder: PlanFolder[Any, Any], *_: object) -> None:
+        raise SweepError(folder.command)
+
+    monkeypatch.setattr(PlanFolder, "reproduce", fail)
+
+
+# -- which paper -----------------------------------------------------------------------------------
+
+
+def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
+    assert dict(PAPER_OF) == PAPER_OF_PROTOCOL
+    assert set(PAPER_OF) == set(PROTOCOLS)
+    assert set(PROTOCOLS_OF) == set(PAPERS)
+    assert all(protocol in PROTOCOLS_OF[paper] for protocol, paper in PAPER_OF.items())
+    assert set(PROTOCOLS) == {name for names in PROTOCOLS_OF.values() for name in names}
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_without_a_paper_it_is_the_protocol_s_own(
+    protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, text = said(["--protocol", protocol, "--output", tmp_path / "out"], capfd)
+    assert code == 1
+    # percolation is all that its paper has, so that nothing is left to choose
+    chosen = "" if protocol == "percolation" else f" --protocol {protocol}"
+    assert f"camcast reproduce {PAPER_OF_PROTOCOL[protocol]}{chosen} --runs" in text
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["camcast", "--protocol", "hpmcast,pmcast"], "camcast --protocol pmcast,hpmcast --runs"),
+        (["--protocol", "broadcast, camcast"], "camcast --protocol camcast,broadcast --runs"),
+        (["--protocol", "camcast,hpmcast"], "camcast --protocol camcast,hpmcast --runs"),
+        (["--protocol", "hpmcast,rfpbcast,pmcast,pmcast"], "hpmcast --runs"),
+        (["memberships", "--protocol", "camcast"], "memberships --runs"),
+        (["--protocol", "percolation", "--events", "7"], "percolation --runs 20 --events 7"),
+    ],
+)
+def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
+    arguments: list[str], command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        f"camcast reproduce {command}" in said([*arguments, "--output", tmp_path / "o"], capfd)[1]
+    )
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--protocol", "carrier-pigeon"], ["unknown protocol 'carrier-pigeon'; there are: cam"]),
+        (["--protocol", ""], ["unknown protocol ''"]),
+        (["camcast", "--protocol", "camcast,"], ["unknown protocol ''"]),
+        (
+            ["hpmcast", "--protocol", "camcast"],
+            ["hpmcast is about camcast, but of camcast and memberships", "rfpbcast, pmcast, hpm"],
+        ),
+        (["--protocol", "hpmcast,broadcast"], ["no table or figure of hpmcast is about broadcast"]),
+        (["memberships", "--protocol", "hierarchical"], ["those of memberships are about camcast"]),
+        (["camcast", "--protocol", "rfpbcast"], ["about rfpbcast, but of hpmcast; those of camc"]),
+        (["percolation", "--protocol", "pmcast"], ["about pmcast, but of camcast and hpmcast"]),
+        (["sonnets", "--protocol", "camcast"], ["unknown paper 'sonnets'; known: camcast"]),
+        (["--protocol", "hpmcast", "--engine", "chain"], ["--engine and --events are not for hpm"]),
+    ],
+)
+def test_a_choice_that_does_not_fit_is_told_so(
+    arguments: list[str], parts: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, text = said([*arguments, "--output", tmp_path / "out"], capfd)
+    assert code == 2
+    assert len(text.splitlines()) == 1
+    assert all(part in text for part in parts), text
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_paper_and_a_protocol_both_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+    code, text = said([], capfd)
+    assert code == 2
+    assert "Usage: camcast reproduce" in text
+    assert "Missing argument 'PAPER', or option '--protocol'." in text
+
+
+def test_a_plan_is_of_its_paper_s_protocols() -> None:
+    with pytest.raises(ValueError, match="no table or figure of hpmcast is about broadcast"):
+        hpmcast_plan.Plan(protocols=("broadcast",))
+    with pytest.raises(UnknownPlugError, match="unknown protocol 'gossip'"):
+        camcast_plan.Plan(protocols=("gossip",))
+    with pytest.raises(ValueError, match="no protocol is chosen; hpmcast has rfpbcast"):
+        hpmcast_plan.Plan(protocols=())
+    assert choose("camcast", PROTOCOLS_OF["camcast"]) is None
+
+
+# -- which cells -----------------------------------------------------------------------------------
+
+
+def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
+    def of(*protocols: str) -> set[str]:
+        return different(camcast_cells.cells(camcast_plan.Plan(runs=2, protocols=protocols)))
+
+    whole = different(camcast_cells.cells(camcast_plan.Plan(runs=2)))
+    alone = [of(protocol) for protocol in PROTOCOLS_OF["camcast"] if protocol != "pmcast"]
+    assert all(one < whole for one in alone)
+    assert all(not one & other for one, other in combinations(alone, 2))
+    # beside each other they have a claim, that of 1.4
+    beside = of("camcast", "broadcast") - of("camcast") - of("broadcast")
+    assert len(beside) == 1
+    assert set().union(*alone, beside) == whole
+    assert of("pmcast") == of("hpmcast") == of("pmcast", "hpmcast")
+
+
+@pytest.mark.parametrize(
+    "protocols",
+    [chosen for size in (1, 2) for chosen in combinations(PROTOCOLS_OF["hpmcast"], size)],
+)
+def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
+    protocols: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures and claims are those of the whole, and each cell is one that they ask for. What the
+    cells say is made up: it is the same for the same cell."""
+
+    def made_up(cell: Cell) -> JSON:
+        mean = 0.5 + crc32(json.dumps(cell, sort_keys=True).encode()) % 1000 / 2000
+        interval = {"mean": mean, "low": mean - 0.1, "high": mean}
+        if cell["kind"] == "infection":
+            rounds = hpmcast_plan.ROUNDS_FLAT[str(cell["protocol"])] + 1
+            return {"shares": [interval] * rounds, "models": [mean] * rounds}
+        if cell["kind"] == "flat":
+            return {"completion": interval, "model": mean}
+        names = ("reliability", "rounds", "parasites")
+        model = dict.fromkeys((*names, "reliability_printed"), mean)
+        return {**dict.fromkeys(names, interval), "model": model}
+
+    def results(plan: hpmcast_plan.Plan) -> Results:
+        listed = hpmcast_cells.cells(plan)
+        return Results(plan, listed, [made_up(cell) for cell in listed])
+
+    for module in (hpmcast_points, hpmcast_claims):
+        for name in ("needed_rounds", "needed_rounds_of_all"):  # seconds, and of no cell
+            monkeypatch.setattr(module, name, lambda *_: 1.0, raising=False)
+    whole = results(hpmcast_plan.Plan())
+    chosen = results(hpmcast_plan.Plan(protocols=protocols))
+    used = recorded(monkeypatch)
+    told, concluded = hpmcast_points.figures(chosen), hpmcast_claims.claims(chosen)
+    assert different(used) == different(hpmcast_cells.cells(chosen.plan))
+    of = {"rfpbcast": ("rfpbcast",), "pmcast": ("figure9", "pmcast")}
+    others = [name for names in of.values() for name in names]
+    names = {name for protocol in protocols for name in of.get(protocol, ())}
+    assert told == tuple(
+        figure
+        for figure in hpmcast_points.figures(whole)
+        if figure.name in names or ("hpmcast" in protocols and figure.name not in others)
+    )
+    assert set(concluded) <= set(hpmcast_claims.claims(whole))
+    assert concluded
+
+
+def test_a_folder_goes_on_with_another_choice(tmp_path: Path) -> None:
+    """pmcast; both; pmcast again: each computes what is missing, and shows what is chosen."""
+    calls: list[tuple[int, int]] = []
+
+    def reproduce(*protocols: str) -> tuple[int, int]:
+        """Return how many cells were there before, and how many there are to be."""
+        plan = hpmcast_plan.Plan(runs=2, protocols=protocols)
+        PlanFolder(tmp_path, HPMCAST, plan).reproduce(1, lambda *call: calls.append(call))
+        first, *_, last = calls if len(calls) > 1 else calls * 2
+        calls.clear()
+        assert first[1] == last[0] == len(different(hpmcast_cells.cells(plan)))
+        return first
+
+    def drawn() -> list[str]:
+        page = Page((tmp_path / "index.html").read_text())
+        return [name for name in page.ids if (tmp_path / f"{name}.csv").exists()]
+
+    _, all_of_one = reproduce("rfpbcast")
+    assert drawn() == ["rfpbcast"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"),
+        *(f"rfpbcast{end}" for end in (".csv", ".json", ".svg", ".png", ".vl.json")),
+    }
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    there, all_of_both = reproduce("rfpbcast", "pmcast")
+    assert 0 < there == all_of_one < all_of_both
+    assert drawn() == ["figure9", "rfpbcast", "pmcast"]
+    lines = (tmp_path / "cells.jsonl").read_bytes()
+    assert lines.startswith(before["cells.jsonl"])
+    assert reproduce("rfpbcast") == (all_of_one, all_of_one)
+    assert (tmp_path / "cells.jsonl").read_bytes() == lines
+    assert drawn() == ["rfpbcast"]
+    for name in before:  # but for numbers that a process gives its pictures
+        if name.endswith((".csv", ".json", ".png")):
+            assert (tmp_path / name).read_bytes() == before[name], name

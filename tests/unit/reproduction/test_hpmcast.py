@@ -1,0 +1,165 @@
+"""`camcast reproduce hpmcast`: cells, figures, claims; the whole folder as a slow test."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from camcast.models.pmcast_law import completion_rounds
+from camcast.population.hpmcast import simulate
+from camcast.reproduction.hpmcast.cells import (
+    cells,
+    compute,
+    deep,
+    flat_cell,
+    hierarchy_cell,
+    infection_cell,
+    infections,
+    scaled,
+)
+from camcast.reproduction.hpmcast.charts import draw
+from camcast.reproduction.hpmcast.figures import Figure, Point
+from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
+from camcast.settings.tree import HpmcastSetting
+from tests.unit.reproduction.page import Page
+
+FIGURES = [
+    *("figure7", "figure8", "figure9", "figure10", "figure10_rounds", "figure11", "figure12"),
+    *("figure13", "parasites", "depth", "rfpbcast", "pmcast"),
+]
+COLUMNS = ["series", "x", "mean", "low", "high", "model", "runs"]
+TIMEOUT_SECONDS = 900.0
+
+
+def reproduce(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", "hpmcast"]
+    return subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+
+
+def test_a_plan_needs_runs_for_an_interval() -> None:
+    with pytest.raises(ValueError, match="runs is 1"):
+        Plan(runs=1)
+    assert Plan().runs == RUNS
+
+
+def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
+    listed = cells(Plan(runs=2))
+    assert len({json.dumps(cell, sort_keys=True) for cell in listed}) > 100
+    assert {cell["kind"] for cell in listed} == {"hierarchy", "flat", "infection"}
+    assert all(deep(depth)["arity"] ** depth == DEPTH_PROCESSES for depth in DEPTHS)
+    figure11 = {"arity": 10, "depth": 3, "redundancy": 4, "fan_out": 3, "interested": 0.5}
+    assert scaled(10, 0.5) == figure11
+
+
+def test_a_cell_is_what_the_simulator_says() -> None:
+    found = compute(hierarchy_cell(Plan(runs=5, seed=3), interested=0.01))
+    assert isinstance(found, dict)
+    spread = simulate(HpmcastSetting(interested=0.01), 5, 3)
+    expected = {name: interval.as_json() for name, interval in spread.figures().items()}
+    assert {name: found[name] for name in expected} == expected
+    assert found["model"]["rounds"] == found["rounds"]["mean"]
+
+
+def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
+    found = compute(flat_cell(Plan(runs=200), 20))
+    assert isinstance(found, dict)
+    assert found["model"] == completion_rounds(FLAT_PROCESSES - 1, 19, 2)
+    assert found["completion"]["low"] < found["model"] < found["completion"]["high"]
+
+
+@pytest.mark.parametrize("protocol", ["rfpbcast", "pmcast"])
+def test_an_infection_cell_has_the_exact_chain_beside_it(protocol: str) -> None:
+    """Whoever has the event after each round, within five standard errors of the chain's mean."""
+    for interested, fan_out in infections(protocol):
+        found: Any = compute(infection_cell(Plan(runs=300), protocol, interested, fan_out))
+        assert found["models"][0] == 1 / interested
+        assert found["shares"][0]["mean"] == pytest.approx(1 / interested, abs=1e-12)
+        assert found["models"][-1] > 0.95
+        for share, model in zip(found["shares"][1:], found["models"][1:], strict=True):
+            error = (share["high"] - share["mean"]) / 1.96
+            assert abs(share["mean"] - model) <= max(5 * error, 1e-4)
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_a_figure_is_drawn(logarithmic: bool) -> None:
+    points = [
+        Point(series="one", x=x, mean=x, low=x - 0.01, high=x + 0.01, model=x, runs=3)
+        for x in (0.01, 0.1, 1.0)
+    ]
+    points.append(Point(series="formula", x=0.5, mean=0.5))
+    drawing = draw(
+        Figure(
+            *(),
+            name="figure7",
+            title="Title",
+            x="abscissa",
+            y="ordinate",
+            notes="",
+            points=tuple(points),
+            logarithmic=logarithmic,
+        )
+    )
+    assert drawing.png.startswith(b"\x89PNG\r\n\x1a\n")
+    for text in ("Figure 7. Title", "abscissa", "ordinate", "one", "formula"):
+        assert text in drawing.svg
+
+
+def test_axes_have_whole_numbers_as_they_are_written() -> None:
+    points = [Point(series="one", x=x, mean=10.0 * x, runs=3) for x in range(11)]
+    drawing = draw(
+        Figure(
+            *(), name="rounds", title="T", x="x", y="y", notes="", points=tuple(points), share=False
+        )
+    )
+    words = re.findall(r">([^<]+)</text>", drawing.svg)
+    assert {"10", "100"} <= set(words)
+    assert not any("e+" in word for word in words)
+
+
+@pytest.mark.parametrize("option", [["--engine", "chain"], ["--events", "5"], ["--runs", "1"]])
+def test_options_that_are_not_for_it(option: list[str], tmp_path: Path) -> None:
+    done = reproduce("--output", tmp_path / "out", *option)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_folder_has_everything_and_is_made_again_from_its_cells(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = reproduce("--output", out, "--runs", 5, "--json")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert [figure["name"] for figure in printed["figures"]] == FIGURES
+    assert len(printed["claims"]) == 11
+    expected = {"plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"}
+    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
+    expected |= {f"{name}{end}" for name in FIGURES for end in ends}
+    assert {path.name for path in out.iterdir()} == expected
+    for name in FIGURES:
+        with (out / f"{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert list(rows[0]) == COLUMNS
+        measured = [row for row in rows if row["runs"]]
+        assert measured
+        for row in measured:
+            assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
+        assert ElementTree.parse(out / f"{name}.svg").getroot().tag.endswith("svg")
+    page = Page((out / "index.html").read_text())
+    assert page.loads == []
+    assert [name for name in page.ids if name in FIGURES] == FIGURES
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    lines = before["cells.jsonl"].splitlines(keepends=True)
+    (out / "cells.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:30])  # as after a kill
+    assert reproduce("--output", out, "--runs", 5).returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before

@@ -1,0 +1,250 @@
+"""`camcast reproduce memberships` on a small scale: live nodes, the folder, the page, resuming."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.reproduction.memberships import comparison as memberships
+from camcast.reproduction.memberships.comparison import Memberships, together
+from camcast.reproduction.memberships.live import live_cells
+from camcast.reproduction.memberships.plan import COMMUNITIES, VARIANTS, Plan
+from camcast.reproduction.memberships.results import COLUMNS, MEASURES
+from camcast.reproduction.memberships.upkeep import UPKEEP, run_upkeep, upkeep_cells
+from camcast.reproduction.memberships.virtual import virtual_cells
+from camcast.reproduction.papers import MEMBERSHIPS
+from camcast.reproduction.plan_folder import PlanFolder
+from camcast.sweeps import JSON, Cell
+from tests.patience import PATIENCE_SECONDS
+from tests.unit.reproduction.page import Page
+
+PLAN = Plan(
+    runs=1,
+    events=5,
+    sizes=(8, 4, 3),
+    p_sel=(0.2, 1.0),
+    rest_seconds=0.5,
+    virtual_sizes=(12, 5, 3),
+    virtual_p_sel=(0.1, 1.0),
+)
+LIVE = [f"figure{number}" for number in range(19, 29)]
+VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
+POINT = ["backend", "community", "p_sel", "measure", "mean", "low", "high", "model", "runs"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Memberships]:
+    """A finished reproduction, with live nodes of all three backends."""
+    path = tmp_path_factory.mktemp("memberships") / "out"
+    return path, PlanFolder(path, MEMBERSHIPS, PLAN).reproduce(1)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_folder_has_everything(made: tuple[Path, Memberships]) -> None:
+    folder, _ = made
+    expected = {"plan.json", "cells.jsonl", "index.html"}
+    expected |= {
+        f"{name}{end}" for name in ("comparison", "upkeep", "claims") for end in (".csv", ".json")
+    }
+    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
+    expected |= {f"{name}{end}" for name in (*LIVE, *VIRTUAL) for end in ends}
+    assert {path.name for path in folder.iterdir()} == expected
+
+
+@pytest.mark.parametrize("name", [*LIVE, *VIRTUAL])
+def test_a_figure_s_rows_are_tidy(made: tuple[Path, Memberships], name: str) -> None:
+    folder, _ = made
+    found = rows(folder / f"{name}.csv")
+    assert list(found[0]) == POINT
+    live = name in LIVE
+    values = (0.2, 1.0) if live else (0.1, 1.0)
+    assert [(row["backend"], float(row["p_sel"])) for row in found] == [
+        (backend, value) for backend in VARIANTS for value in values
+    ]
+    about = json.loads((folder / f"{name}.json").read_text())
+    assert about["world"] == ("live" if live else "virtual")
+    assert len(about["rows"]) == len(found)
+
+
+def test_small_live_communities_get_everything_at_p_sel_1(made: tuple[Path, Memberships]) -> None:
+    folder, _ = made
+    for number, community in ((19, "d"), (20, "a")):
+        for row in rows(folder / f"figure{number}.csv"):
+            assert row["community"] == community
+            assert 0 <= float(row["mean"]) <= 1
+            if row["p_sel"] == "1.0":
+                assert float(row["mean"]) > 0.5
+    for row in rows(folder / "figure27.csv"):  # 8 senders, each a = 2 copies of an event
+        assert row["community"] == "g"
+        at_most = 8 * 3  # all have all of d's three or four in their tables, of z = 4
+        assert float(row["mean"]) <= at_most * 4 / 3
+    upward = {
+        (row["backend"], row["p_sel"]): float(row["mean"]) for row in rows(folder / "figure27.csv")
+    }
+    for backend in VARIANTS:
+        assert upward[backend, "0.2"] < upward[backend, "1.0"]  # the events had a p_sel each
+
+
+def test_the_comparison_has_every_backend_in_every_world(made: tuple[Path, Memberships]) -> None:
+    folder, found = made
+    compared = rows(folder / "comparison.csv")
+    places = [(row["world"], row["variant"]) for row in compared]
+    assert places == [(world, v) for world in ("live", "virtual") for v in ("V1", "V2", "V3")]
+    for row in compared:
+        assert set(COLUMNS) <= set(row)
+        assert row["parasites"] == "0"
+        assert float(row["table_to_law"]) > 0
+        assert bool(row["start_seconds"]) == (row["world"] == "live")
+    assert len(found.claims) == 13
+    assert all(claim.holds and claim.found for claim in found.claims)
+
+
+def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Memberships]) -> None:
+    folder, found = made
+    assert [row.backend for row in found.upkeep] == list(VARIANTS)
+    assert [(row["backend"], row["measure"]) for row in rows(folder / "upkeep.csv")] == [
+        (backend, measure) for backend in VARIANTS for measure in UPKEEP
+    ]
+    for row in found.upkeep:
+        means = {name: interval.mean for name, interval in row.measures.items()}
+        assert means["joined_alone"] == 1.0  # through any member, the first contact dead
+        # Infect and die with a fan-out of 3: 1 - r = e^(-3 r), r = 0.94. Four deviations of 160
+        # receptions, of which those of an event hang together, are 0.1.
+        assert (means["reception_alone"] or 0) > 0.84
+        assert 0 < (means["bootstrap_seconds"] or 0) < 20
+        assert 2 < (means["dropped_seconds"] or 0) < 15  # checks of 2 s, heartbeats of 1 s
+        assert (means["newcomer_seconds"] or 0) <= (means["listed_seconds"] or 0) < 10
+        assert (means["control_kilobytes"] or 0) > 100
+
+
+def test_what_they_cost_is_repeatable() -> None:
+    given: Any = upkeep_cells(PLAN)[1]
+    assert run_upkeep(given) == run_upkeep(given)
+
+
+def test_the_page_needs_no_network_and_has_everything(made: tuple[Path, Memberships]) -> None:
+    folder, _ = made
+    text = (folder / "index.html").read_text()
+    parsed = Page(text)
+    assert parsed.loads == []
+    assert "url(" not in text[text.index("<style>") : text.index("</style>")]
+    assert [name for name in parsed.ids if name in (*LIVE, *VIRTUAL)] == [*LIVE, *VIRTUAL]
+    for part in ("V1 scamp", "V2 hybrid", "V3 dht", "8/4/3", "Figure 28", "camcast reproduce"):
+        assert part in text, part
+
+
+def test_a_finished_run_is_not_repeated(
+    made: tuple[Path, Memberships], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = made
+    before = (folder / "cells.jsonl").read_bytes()
+    cells = [*live_cells(PLAN), *upkeep_cells(PLAN), *virtual_cells(PLAN)]
+    assert len(before.splitlines()) == len(cells) == 12
+
+    def fail(_given: object) -> JSON:
+        raise AssertionError("this run was finished")
+
+    monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, fail))
+    PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
+    assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
+    assert (folder / "cells.jsonl").read_bytes() == before
+
+
+def test_a_torn_run_continues_with_what_is_missing(
+    made: tuple[Path, Memberships], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = made
+    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    torn = tmp_path / "cells.jsonl"
+    torn.write_bytes(b"".join(lines[:2]) + lines[2][:40])
+    finished = {json.dumps(json.loads(line)["cell"]): json.loads(line)["result"] for line in lines}
+    again: list[Any] = []
+
+    def run(given: Any) -> JSON:
+        again.append(given)
+        result: JSON = finished[json.dumps(given)]
+        return result
+
+    monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, run))
+    assert memberships.reproduce(PLAN, torn, 1) == found
+    assert len(again) == len(lines) - 2
+    assert torn.read_bytes() == (folder / "cells.jsonl").read_bytes()
+
+
+# -- the conclusions, from made-up results ---------------------------------------------------------
+
+
+def made_up(reception: dict[str, float]) -> Memberships:
+    plan = Plan(runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0))
+    found: list[tuple[Cell, JSON]] = []
+    for cell in (*live_cells(plan), *virtual_cells(plan)):
+        given: Any = cell
+        values = given["p_sel"] if given["kind"] == "live" else [given["p_sel"]]
+        mean = reception[given["backend"]] + 0.001 * given["run"]
+        result: Any = {
+            "rows": [
+                {"p_sel": value, "community": community, "reliability": mean, "efficiency": mean}
+                | {"reception": mean, "hops": 3.0 / value, "upward": value, "predicted": None}
+                for value in values
+                for community in COMMUNITIES
+            ],
+            "table_to_law": 1.0,
+            "parasites": 0,
+        }
+        found.append((cell, result))
+    return together(plan, found)
+
+
+def holds(found: Memberships, words: str) -> str:
+    (claim,) = (claim for claim in found.claims if words in claim.quote)
+    return claim.holds
+
+
+def test_the_paper_s_ranking_is_recognised() -> None:
+    found = made_up({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99})
+    assert holds(found, "very good results even for a low") == "yes"
+    assert holds(found, "perform differently") == "yes"
+    assert holds(found, "unstructured approach. [efficiency]") == "yes"
+    assert holds(found, "converges the fastest") == "yes"
+    assert holds(found, "all three approaches converge") == "in part"
+    assert holds(found, "latency complexity decreases") == "yes"
+
+
+def test_the_opposite_ranking_is_recognised() -> None:
+    found = made_up({"scamp": 0.99, "hybrid": 0.99, "dht": 0.4})
+    assert holds(found, "very good results even for a low") == "no"
+    assert holds(found, "perform differently") == "not told apart"
+    assert holds(found, "unstructured approach. [efficiency]") == "no"
+    assert holds(found, "converges the fastest") == "no"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["memberships", "--runs", "0"], "runs is 0; give 1 or more"),
+        (["memberships", "--engine", "chain"], "--engine is for camcast"),
+        (["camcast", "--events", "3"], "--events is for memberships"),
+    ],
+)
+def test_a_wrong_command_is_told_so(arguments: list[str], text: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", *arguments]
+    done = subprocess.run(
+        [*command, "--output", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
