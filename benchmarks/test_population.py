@@ -36,8 +36,8 @@ SIZES = [10**6, 10**7, pytest.param(10**8, marks=pytest.mark.slow)]
 MEMORY = """
 import sys
 from pathlib import Path
-from camcast.simulation.population import simulate
-from camcast.simulation.setting import Setting, chain
+from camcast.population.camcast import simulate
+from camcast.settings.setting import Setting, chain
 setting = Setting(communities=chain([int(sys.argv[1])]), success=float(sys.argv[2]))
 simulate(setting, 1, 1)
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])

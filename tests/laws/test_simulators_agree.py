@@ -62,9 +62,9 @@ class Simulator:
 
 
 SIMULATORS = [
-    Simulator("population", population.simulate, runs=4000),
-    Simulator("count_chain", count_chain.simulate, runs=1000),
-    Simulator("static_network", static_network.simulate, runs=100, slow=True),
+    Simulator("camcast.population.camcast", population.simulate, runs=4000),
+    Simulator("camcast.population.count_chain", count_chain.simulate, runs=1000),
+    Simulator("camcast.simulation.static_network", static_network.simulate, runs=100, slow=True),
 ]
 
 every_simulator = pytest.mark.parametrize(
@@ -529,8 +529,8 @@ def test_runs_may_be_split(simulator: Simulator) -> None:
 SCRIPT = """
 import sys
 from importlib import import_module
-from camcast.simulation.setting import Setting, chain
-module = import_module("camcast.simulation." + sys.argv[1])
+from camcast.settings.setting import Setting, chain
+module = import_module(sys.argv[1])
 setting = Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3)
 spread = module.simulate(setting, 5, 12, first_run=2)
 print(*(getattr(spread, name).tolist() for name in sys.argv[2:]))

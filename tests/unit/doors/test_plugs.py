@@ -31,7 +31,7 @@ def test_an_unknown_plug_lists_the_known_ones() -> None:
 
 THIRD_PARTY = """
 from attrs import frozen
-from camcast.doors import Backend
+from camcast.doors.membership import Backend
 @frozen
 class Options:
     size: int = 3

@@ -124,8 +124,8 @@ def test_every_subset_is_equally_likely(
 
 HISTORY = """
 from random import Random
-from camcast.identity import Contact
-from camcast.peers import PeerTable
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.peers import PeerTable
 table, rng = PeerTable(), Random(3)
 for i in range(300):
     peer = bytes([rng.randrange(40)]) * 16

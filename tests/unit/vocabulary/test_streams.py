@@ -13,7 +13,7 @@ from camcast.vocabulary.streams import StreamName, stream
 NAMES: tuple[StreamName, ...] = ("network", "churn", "workload", "protocol")
 
 DRAW = """
-from camcast.streams import stream
+from camcast.vocabulary.streams import stream
 print([stream(7, n, "p", 3).random() for n in ("network", "churn", "workload", "protocol")])
 """
 

@@ -32,7 +32,7 @@ SECONDS = 120  # chosen: a start takes 4 s, on a busy machine 30 s
 
 WORK = """
     import os, signal, sys
-    from camcast.pipeline.spark_session import open_spark
+    from camcast.pipeline.spark.session import open_spark
 
     before = set(os.environ)
 
@@ -142,7 +142,7 @@ def test_it_works_twice_with_the_java_of_the_machine(
 
 
 OPEN = """
-    from camcast.pipeline.spark_session import SparkUnavailableError, open_spark
+    from camcast.pipeline.spark.session import SparkUnavailableError, open_spark
     try:
         with open_spark("test"):
             raise SystemExit("opened")
@@ -270,8 +270,8 @@ def test_what_java_says_is_shown_when_it_does_not_start(monkeypatch: pytest.Monk
 def test_masters_that_spark_refuses_or_that_say_nothing(tmp_path: Path) -> None:
     script = """
         import signal, socket
-        from camcast.pipeline import spark_session
-        from camcast.pipeline.spark_session import SparkUnavailableError, open_spark
+        from camcast.pipeline.spark import session as spark_session
+        from camcast.pipeline.spark.session import SparkUnavailableError, open_spark
         with socket.create_server(("127.0.0.1", 0)) as mute:
             address = f"spark://127.0.0.1:{mute.getsockname()[1]}"
             for master in ("local[x]", address):
@@ -334,7 +334,7 @@ def test_what_fails_in_a_python_worker_is_said_by_its_last_line(spark: SparkSess
 def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path: Path) -> None:
     script = """
         import os
-        from camcast.pipeline.spark_session import open_spark
+        from camcast.pipeline.spark.session import open_spark
         from camcast.sweeps.sigterm import sigterm_stops
 
         QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}

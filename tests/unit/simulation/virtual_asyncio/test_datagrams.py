@@ -335,7 +335,7 @@ def test_the_checksum_is_over_what_is_sent_when_and_where(change: str) -> None:
 
 SCENARIO = """
 import asyncio
-from camcast.simulation.virtual_datagrams import ip_of
+from camcast.simulation.virtual_asyncio.datagrams import ip_of
 from camcast.simulation.weather import Climate, Uniform
 from tests.unit.simulation.virtual_asyncio.virtual_asyncio import PORT, Rpc, new_loop, open_on
 
