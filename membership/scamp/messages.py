@@ -47,13 +47,7 @@ class Replace(Message, tag=6, frozen=True):
 
 
 class Drop(Message, tag=7, frozen=True):
-    """Give up your arc to me; with `left`, because I am leaving."""
-
-    left: bool
-
-
-class Release(Message, tag=8, frozen=True):
-    """I have given up my arc to you; with `left`, because I am leaving."""
+    """Give up your arc to me; with `left`, because I leave the community and hold none myself."""
 
     left: bool
 
@@ -83,5 +77,5 @@ class Probe(Message, tag=11, frozen=True):
 
 
 DECODER: Final[Decoder[Message]] = Decoder(
-    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Release | Heartbeat | Echo | Probe
+    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Heartbeat | Echo | Probe
 )

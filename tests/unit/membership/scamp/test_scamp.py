@@ -134,7 +134,8 @@ def test_a_leaver_is_replaced_by_all_but_the_last_c_plus_1_of_its_holders() -> N
         f"tcp://10.0.0.{n}:7000": [Replace(process(m))]
         for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
     }
-    assert told == replaced | {process(n).address: [Drop(left=True)] for n in (6, 7)}
+    dropping = (6, 7, 10, 11, 12)  # the last c + 1 holders, and the leaver's own view
+    assert told == replaced | {process(n).address: [Drop(left=True)] for n in dropping}
 
 
 def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
