@@ -26,13 +26,13 @@ from typing import Protocol
 import attrs
 from attrs import define, field, frozen
 
-from camcast.scenarios.communities import levels
-from camcast.runs.trace_reading import Member, Published, Reading
-from camcast.scenarios.live import Scenario
-from camcast.runs.view_law import view_law
 from camcast.models.camcast.reception import Level, predict
-from camcast.vocabulary.parameters import Parameters
 from camcast.protocols.catalogue import backend_for, find_protocol
+from camcast.runs.trace_reading import Member, Published, Reading
+from camcast.runs.view_law import view_law
+from camcast.scenarios.communities import levels
+from camcast.scenarios.live import Scenario
+from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 
 
@@ -250,7 +250,7 @@ def _by_join(reading: Reading) -> dict[str, tuple[list[float], list[Member]]]:
     return {topic: ([m.joined for m in here], here) for topic, here in members.items()}
 
 
-@lru_cache(maxsize=4096)  # chosen: as camcast.vocabulary.topics; a run has few topics and many events
+@lru_cache(maxsize=4096)  # chosen: as vocabulary.topics; many events name a few topics
 def _levels(topic: str) -> tuple[str, ...]:
     parsed = Topic.parse(topic)
     return tuple(t.name for t in (parsed, *parsed.ancestors()))

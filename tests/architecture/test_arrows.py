@@ -188,7 +188,9 @@ def test_the_sources_are_where_this_test_looks() -> None:
 
 
 def test_every_folder_of_sources_is_a_package_and_thus_installed() -> None:
-    assert [str(path.parent) for path in SOURCES if not (path.parent / "__init__.py").exists()] == []
+    assert [
+        str(path.parent) for path in SOURCES if not (path.parent / "__init__.py").exists()
+    ] == []
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
