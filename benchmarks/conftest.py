@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from plug_options import chosen, discoveries_of, installed_memberships
+from plug_options import chosen, discoveries_of
+
+from camcast.doors.plugs import MEMBERSHIP_GROUP, installed
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -15,7 +17,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     values = {
         "membership": memberships or ["scamp"],
         "protocol": chosen(metafunc.config, "--protocol") or ["camcast"],
-        "discovery": discoveries_of(memberships or installed_memberships()),
+        "discovery": discoveries_of(memberships or installed(MEMBERSHIP_GROUP)),
     }
     for name, names in values.items():
         if name in metafunc.fixturenames:

@@ -9,17 +9,10 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
 
 import pytest
 
-from camcast.doors.plugs import MEMBERSHIP_GROUP, find_backend
-from camcast.protocols.catalogue import PROTOCOLS
-
-
-def installed_memberships() -> list[str]:
-    """Return the names of the backends that are installed."""
-    return sorted(entry.name for entry in entry_points(group=MEMBERSHIP_GROUP))
+from camcast.doors.plugs import MEMBERSHIP_GROUP, PROTOCOL_GROUP, find_backend, installed
 
 
 def names_among(kind: str, known: Sequence[str]) -> Callable[[str], list[str]]:
@@ -38,7 +31,7 @@ def names_among(kind: str, known: Sequence[str]) -> Callable[[str], list[str]]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("camcast")
-    memberships = installed_memberships()
+    memberships, protocols = installed(MEMBERSHIP_GROUP), installed(PROTOCOL_GROUP)
     group.addoption(
         "--membership",
         metavar="NAMES",
@@ -49,9 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--protocol",
         metavar="NAMES",
-        type=names_among("protocol", list(PROTOCOLS)),
+        type=names_among("protocol", protocols),
         help="dissemination protocols to measure, separated by commas (camcast); there is:"
-        f" {', '.join(PROTOCOLS)}",
+        f" {', '.join(protocols)}",
     )
 
 

@@ -6,9 +6,8 @@ measured by itself (`test_lookups`), and the backends differ in how they keep th
 
 from __future__ import annotations
 
-from camcast.doors.plugs import find_backend
+from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node, Settings
-from camcast.protocols.catalogue import find_protocol
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Climate

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import attrs
 
 from camcast import typed
-from camcast.doors.plugs import find_discovery
+from camcast.doors.plugs import backend_for, find_discovery, find_protocol
 from camcast.engine.node import NodeCounters, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.bounded import union_of
@@ -24,7 +24,6 @@ from camcast.interests.interest import Interest
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.pipes import OutputPipes, PipeLimits
 from camcast.live.runner import Runner
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.subscription import (
     QUEUE_LENGTH,
     EventCallback,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.engine.node import Node, Settings
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.simulation.census import Census
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from camcast.cli import baseline_options, flat_options, hpmcast_options, percolation_options
 from camcast.cli.failure import CommandError
-from camcast.protocols.catalogue import find_protocol
+from camcast.doors.plugs import find_protocol
 from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.protocols.percolation import Percolation
 from camcast.settings.baselines import PROTOCOLS as BASELINES

@@ -10,11 +10,11 @@ import typer
 
 from camcast.cli.failure import EXIT_FAILED
 from camcast.cli.output import print_json, wide_console
+from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import ProgressLine
 from camcast.experiment.run import Outcome, conduct
 from camcast.experiment.table import print_outcome
 from camcast.experiment.workers import ExperimentError
-from camcast.protocols.catalogue import find_protocol
 from camcast.runs.folder import OutputError, OutputFolder
 from camcast.runs.summary import Summary
 from camcast.scenarios.live import Scenario

@@ -14,8 +14,7 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, wide_console
-from camcast.doors.plugs import UnknownPlugError
-from camcast.protocols.catalogue import find_protocol
+from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.reproduction.described import PAPER_OF, choose
 from camcast.sweeps import ProgressBar, SweepError
 

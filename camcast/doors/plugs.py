@@ -1,17 +1,25 @@
-"""Plugs: how a membership backend or a discovery is found by its name.
+"""Plugs: how a membership, a discovery or a protocol is found by its name.
 
-A membership backend is an entry point in the group ``camcast.membership`` that names a
-`Backend`; a discovery is one in ``camcast.overlays`` that names a `Discovery` class. Our own
-use the same doors as a third party's.
+A plug is an entry point of an installed package: in the group ``camcast.membership`` it names a
+`Backend`, in ``camcast.overlays`` a `Discovery` class (or what makes one from its context), in
+``camcast.protocols`` a `Protocol` class. Its code is imported when somebody asks for its name.
+Our own plugs come by the same way as a third party's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Final
 
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
+from camcast.doors.options import build_options
+from camcast.doors.protocol import Protocol
+
+MEMBERSHIP_GROUP: Final = "camcast.membership"
+OVERLAY_GROUP: Final = "camcast.overlays"
+PROTOCOL_GROUP: Final = "camcast.protocols"
 
 
 class UnknownPlugError(LookupError):
@@ -21,27 +29,48 @@ class UnknownPlugError(LookupError):
         return str(self.args[0])
 
 
-MEMBERSHIP_GROUP = "camcast.membership"
-OVERLAY_GROUP = "camcast.overlays"
-
-
-def _plug(group: str, kind: str, name: str) -> Any:
-    known = entry_points(group=group)
-    for entry in known:
-        if entry.name == name:
-            return entry.load()
-    names = ", ".join(sorted(entry.name for entry in known)) or "none"
-    raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")
+def installed(group: str) -> list[str]:
+    """Return the names of the plugs that an entry-point group has, in alphabetical order."""
+    return sorted(entry_points(group=group).names)
 
 
 def find_backend(name: str) -> Backend:
-    """Return the membership backend of this name; `UnknownPlugError` lists the known ones."""
-    backend = _plug(MEMBERSHIP_GROUP, "membership", name)
-    assert isinstance(backend, Backend), f"entry point {name!r} is not a Backend"
+    """Return the membership backend of this name.
+
+    Raises `UnknownPlugError`, and `TypeError` if the entry point names something else.
+    """
+    backend = _load(MEMBERSHIP_GROUP, "membership", name)
+    if not isinstance(backend, Backend):
+        raise TypeError(f"the entry point {name!r} in {MEMBERSHIP_GROUP} is not a Backend")
     return backend
 
 
 def find_discovery(name: str) -> DiscoveryFactory:
-    """Return the discovery of this name; `UnknownPlugError` lists the known ones."""
-    factory: DiscoveryFactory = _plug(OVERLAY_GROUP, "discovery", name)
+    """Return the discovery of this name; raises `UnknownPlugError`."""
+    factory: DiscoveryFactory = _load(OVERLAY_GROUP, "discovery", name)
     return factory
+
+
+def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Protocol:
+    """Return the protocol of this name with its options.
+
+    Raises `UnknownPlugError`, `OptionError` for an option it lacks or a wrong value, and
+    `TypeError` if the entry point names something else.
+    """
+    kind = _load(PROTOCOL_GROUP, "protocol", name)
+    if not (isinstance(kind, type) and issubclass(kind, Protocol)):
+        raise TypeError(f"the entry point {name!r} in {PROTOCOL_GROUP} is not a Protocol class")
+    protocol: Protocol = build_options(kind, options or {}, f"protocol {name!r}")
+    return protocol
+
+
+def backend_for(protocol: Protocol, membership: str) -> Backend:
+    """Return the backend that a protocol runs on: its own if it has one, or that of the name."""
+    return protocol.adapt(find_backend(protocol.membership or membership))
+
+
+def _load(group: str, kind: str, name: str) -> Any:
+    for entry in entry_points(group=group, name=name):
+        return entry.load()
+    names = ", ".join(installed(group)) or "none"
+    raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")

@@ -31,7 +31,7 @@ class Group:
 
 
 class Protocol(ABC):
-    """A system for publish/subscribe; found by name in `camcast.protocols.catalogue`."""
+    """A system for publish/subscribe; found by name (`camcast.doors.plugs`)."""
 
     name: ClassVar[str]
     source: ClassVar[str]

@@ -29,8 +29,8 @@ from camcast import (
     Received,
     open_pipes,
 )
+from camcast.doors.plugs import find_protocol
 from camcast.experiment import worker_messages as orders
-from camcast.protocols.catalogue import find_protocol
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from camcast.protocols.catalogue import find_protocol
+from camcast.doors.plugs import find_protocol
 
 _CAMCAST: Final = ("camcast", "broadcast", "multicast", "hierarchical")  # [CAMCAST 4.2]
 _HPMCAST: Final = ("rfpbcast", "pmcast", "hpmcast")  # [hpmcast 2.1, 2.2, 5]

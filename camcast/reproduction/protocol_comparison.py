@@ -18,7 +18,6 @@ from attrs import field, frozen, validators
 
 from camcast.doors.plugs import find_backend
 from camcast.interests.interest import Interest
-from camcast.protocols.catalogue import PROTOCOLS
 from camcast.scenarios.live import communities_for
 from camcast.scenarios.virtual import Links, VirtualScenario
 from camcast.scenarios.workload import Workload
@@ -71,8 +70,8 @@ class Comparison:
 
     def __attrs_post_init__(self) -> None:
         for name in self.protocols:
-            if name not in PROTOCOLS:
-                raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(PROTOCOLS)}")
+            if name not in EFFORTS:
+                raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(EFFORTS)}")
         find_backend(self.membership)
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)

@@ -26,8 +26,8 @@ from typing import Protocol
 import attrs
 from attrs import define, field, frozen
 
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.models.camcast.reception import Level, predict
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.runs.trace_reading import Member, Published, Reading
 from camcast.runs.view_law import view_law
 from camcast.scenarios.communities import levels

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.protocols.catalogue import backend_for, find_protocol
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.scenarios.communities import ScenarioError, check_sizes, check_topics, unchanging
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import field, frozen, validators
 
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.interests.interest import Interest
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.scenarios.communities import (
     ScenarioError,
     check_sizes,

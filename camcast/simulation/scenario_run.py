@@ -16,10 +16,9 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import frozen
 
-from camcast.doors.plugs import find_discovery
+from camcast.doors.plugs import backend_for, find_discovery, find_protocol
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest, attributes_of
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.runs.summary import Summary, quantile, summarise
 from camcast.runs.trace_reading import Delivery, Member, Published, Reading
 from camcast.scenarios.virtual import Churn, Crashes, Partition, VirtualScenario

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from plug_options import installed_memberships
 
-from camcast.protocols.catalogue import PROTOCOLS
+from camcast.doors.plugs import MEMBERSHIP_GROUP, PROTOCOL_GROUP, installed
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = "tests/contracts"
@@ -66,11 +65,11 @@ def test_the_contracts_run_for_the_chosen_backends_and_their_discoveries() -> No
     every, some = collected(CONTRACTS), collected(CONTRACTS, "--membership=hybrid,dht")
     gone = set(every) - set(some)
     assert set(some) < set(every)
-    others = {*installed_memberships(), "gateways", "census"} - {"hybrid", "dht"}
+    others = {*installed(MEMBERSHIP_GROUP), "gateways", "census"} - {"hybrid", "dht"}
     assert all(others & set(parameters(test)) for test in gone)
     left = {name for test in some for name in parameters(test)}
     # hpmcast is the name of a protocol as well, which has a contract of its own.
-    assert not (others - set(PROTOCOLS)) & left
+    assert not (others - set(installed(PROTOCOL_GROUP))) & left
     assert {"hybrid", "dht", "kademlia"} <= left
     assert any("[" not in test for test in some)
 
@@ -78,8 +77,8 @@ def test_the_contracts_run_for_the_chosen_backends_and_their_discoveries() -> No
 @pytest.mark.parametrize(
     ("folder", "option", "known"),
     [
-        (CONTRACTS, "membership", ", ".join(installed_memberships())),
-        ("benchmarks", "protocol", ", ".join(PROTOCOLS)),
+        (CONTRACTS, "membership", ", ".join(installed(MEMBERSHIP_GROUP))),
+        ("benchmarks", "protocol", ", ".join(installed(PROTOCOL_GROUP))),
     ],
 )
 def test_an_unknown_name_is_a_usage_error(folder: str, option: str, known: str) -> None:

@@ -1,4 +1,4 @@
-"""What every protocol of the catalogue promises, driven by real nodes in the virtual network.
+"""What every installed protocol promises, driven by real nodes in the virtual network.
 
 ``--protocol=multicast,percolation`` runs these contracts only. A few tens of processes with an
 effort at which every event reaches everybody (`tests.protocol_fleet.CERTAIN`); what each reaches
@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from plug_options import chosen
 
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import UnknownPlugError
+from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, find_protocol, installed
 from camcast.engine.node import Node
-from camcast.protocols.catalogue import PROTOCOLS, find_protocol
 from camcast.protocols.hpmcast.spread import Herald
 from camcast.protocols.percolation import Subscriptions
 from camcast.scenarios.virtual import Crashes, Links, VirtualScenario
@@ -42,7 +41,9 @@ STRANGER = Contact(PeerId(b"s" * 16), "tcp://10.9.9.9:1")
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "protocol" in metafunc.fixturenames:
-        metafunc.parametrize("protocol", chosen(metafunc.config, "--protocol") or list(PROTOCOLS))
+        metafunc.parametrize(
+            "protocol", chosen(metafunc.config, "--protocol") or installed(PROTOCOL_GROUP)
+        )
 
 
 def fleet(protocol: str, interests: tuple[Topic, ...] = INTERESTS, **given: Any) -> Fleet:
@@ -71,7 +72,7 @@ def test_only_parasitic_protocols_have_parasites(protocol: str) -> None:
     group.net.run(10.0)
     group.leave(changing, X)
     group.publish(group.nodes[14], X)
-    assert (group.parasites > 0) == PROTOCOLS[protocol].parasitic
+    assert (group.parasites > 0) == find_protocol(protocol).parasitic
     assert not group.delivered(changing)[X, b"!"]
 
 
@@ -365,7 +366,7 @@ LONE: dict[str, tuple[Node, Any]] = {}
 
 def fields(protocol: str) -> tuple[attrs.Attribute[Any], ...]:
     """Return the options of a protocol."""
-    options: Any = PROTOCOLS[protocol]  # an attrs class, each of them
+    options: Any = type(find_protocol(protocol))  # an attrs class, each of them
     found: tuple[attrs.Attribute[Any], ...] = attrs.fields(options)
     return found
 
@@ -374,8 +375,8 @@ def test_an_unknown_protocol_lists_those_that_there_are() -> None:
     with pytest.raises(UnknownPlugError) as error:
         find_protocol("carrier-pigeon")
     assert str(error.value) == (
-        "unknown protocol 'carrier-pigeon'; there are: camcast, broadcast, multicast,"
-        " hierarchical, rfpbcast, pmcast, hpmcast, percolation"
+        "unknown protocol 'carrier-pigeon'; installed: broadcast, camcast, hierarchical, hpmcast,"
+        " multicast, percolation, pmcast, rfpbcast"
     )
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import product
 from random import Random
 
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.protocols.hpmcast.address import Address, branch
 from camcast.protocols.hpmcast.coverage import accuracy_of, weakened
 from camcast.protocols.hpmcast.hierarchy import Hierarchy

@@ -20,6 +20,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
 from camcast.engine.node import Settings
 from camcast.models.pmcast_law import new_infected_law
@@ -27,7 +28,6 @@ from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population.baselines import simulate
 from camcast.population.graphs import graph_of
 from camcast.population.percolation import Gossip, Percolation
-from camcast.protocols.catalogue import find_protocol
 from camcast.protocols.hierarchical import cluster_of
 from camcast.settings.baselines import Baseline, baseline
 from camcast.settings.setting import Community, Setting

@@ -20,12 +20,12 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast import Community, CommunityManager, Parameters, Received
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.models.percolation.reach import coverage, poisson_degrees
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population import baselines
 from camcast.population import camcast as population
-from camcast.protocols.catalogue import PROTOCOLS
 from camcast.settings.baselines import baseline
 from camcast.settings.setting import Community as Group
 from camcast.settings.setting import Setting
@@ -46,7 +46,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 CERTAIN = Parameters(c=8, a=3.0, p_sel=1.0, search_seconds=0.1, check_seconds=0.3)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", installed(PROTOCOL_GROUP))
 def test_a_dozen_processes(protocol: str) -> None:
     """All who are interested get what comes once they are linked, once each, nobody else gets
     anything, and nothing is left behind: warnings are errors."""
@@ -54,8 +54,8 @@ def test_a_dozen_processes(protocol: str) -> None:
 
 
 async def _a_dozen(protocol: str) -> None:
-    heartbeat = {} if PROTOCOLS[protocol].membership else {"heartbeat_seconds": 0.1}
-    heartbeat |= {"gossip_seconds": 0.1} if PROTOCOLS[protocol].membership else {}
+    own = find_protocol(protocol).membership
+    heartbeat = {"gossip_seconds": 0.1} if own else {"heartbeat_seconds": 0.1}
     settings: dict[str, Any] = {
         "protocol": protocol,
         "protocol_options": OPTIONS.get(protocol),
@@ -182,7 +182,7 @@ def test_a_fifth_is_killed(protocol: str, tmp_path: Path) -> None:
     kill = summary["kill"]
     assert (kill["processes_killed"], kill["nodes_killed"]) == (2, 24)
     assert kill["events_after"] >= 0.4 * EVENTS
-    if not PROTOCOLS[protocol].parasitic:
+    if not find_protocol(protocol).parasitic:
         assert summary["parasites"] == 0
     # Two of ten processes with as many nodes of each community: 32 of `.a` (31 others), 16 of `.`.
     after = kill["reception_after"]

@@ -121,7 +121,7 @@ def test_camcast_is_a_protocol_too(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--protocol", "nope"], 2, "there are: camcast, broadcast"),
+        (["--protocol", "nope"], 2, "installed: broadcast, camcast"),
         (["--protocol-set", "clusters=2"], 1, "--protocol broadcast, multicast, hierarchical"),
         (["--protocol", "hierarchical", "--clusters", "2"], 1, "--protocol-set clusters=N"),
         (["--protocol", "hierarchical", "--protocol-set", "clusters=500"], 2, "do not fill 500"),

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.protocols.catalogue import PROTOCOLS
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.reproduction.protocol_comparison import EFFORTS, Cost, columns
 from tests.camcast_command import camcast
 
@@ -109,11 +109,11 @@ def test_bad_input_gets_one_clear_sentence(
 
 def test_every_protocol_has_efforts_that_rise() -> None:
     """And each is one that the protocol, or a community, takes."""
-    assert list(EFFORTS) == list(PROTOCOLS)
+    assert sorted(EFFORTS) == installed(PROTOCOL_GROUP)
     for name, efforts in EFFORTS.items():
         raised = [tuple(effort.values()) for effort in efforts]
         assert raised == sorted(set(raised))
-        options: Any = PROTOCOLS[name]  # an attrs class, each of them
+        options: Any = type(find_protocol(name))  # an attrs class, each of them
         known = {field.name for field in attrs.fields(options)} | {"c", "a"}
         assert {option for effort in efforts for option in effort} <= known
 

@@ -74,7 +74,7 @@ def test_a_third_party_uses_the_same_door(third_party: str) -> None:
 
 @pytest.mark.usefixtures("third_party")
 def test_an_entry_point_that_is_no_backend_is_refused_by_name() -> None:
-    with pytest.raises(Exception, match="'wrong' is not a Backend"):
+    with pytest.raises(TypeError, match="'wrong' in camcast.membership is not a Backend"):
         find_backend("wrong")
 
 

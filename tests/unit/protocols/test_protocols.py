@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from camcast.doors.plugs import backend_for, find_protocol
 from camcast.engine.node import Node
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.protocols.hierarchical import Hierarchical, cluster_of
 from camcast.protocols.multicast import Multicast
 from camcast.protocols.percolation import CACHE_MAX, TOPICS_MAX, Percolation, Subscriptions

@@ -15,8 +15,7 @@ from zlib import crc32
 import pytest
 
 from camcast.cli.app import app
-from camcast.doors.plugs import UnknownPlugError
-from camcast.protocols.catalogue import PROTOCOLS
+from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, installed
 from camcast.reproduction.camcast import cells as camcast_cells
 from camcast.reproduction.camcast import plan as camcast_plan
 from camcast.reproduction.described import PAPER_OF, PROTOCOLS_OF, choose
@@ -61,14 +60,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
     assert dict(PAPER_OF) == PAPER_OF_PROTOCOL
-    assert set(PAPER_OF) == set(PROTOCOLS)
+    assert sorted(PAPER_OF) == installed(PROTOCOL_GROUP)
     assert set(PROTOCOLS_OF) == set(PAPERS)
     assert all(protocol in PROTOCOLS_OF[paper] for protocol, paper in PAPER_OF.items())
-    assert set(PROTOCOLS) == {name for names in PROTOCOLS_OF.values() for name in names}
+    assert set(PAPER_OF) == {name for names in PROTOCOLS_OF.values() for name in names}
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", PAPER_OF)
 def test_without_a_paper_it_is_the_protocol_s_own(
     protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,7 +104,7 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--protocol", "carrier-pigeon"], ["unknown protocol 'carrier-pigeon'; there are: cam"]),
+        (["--protocol", "carrier-pigeon"], ["unknown protocol 'carrier-pigeon'; installed: bro"]),
         (["--protocol", ""], ["unknown protocol ''"]),
         (["camcast", "--protocol", "camcast,"], ["unknown protocol ''"]),
         (

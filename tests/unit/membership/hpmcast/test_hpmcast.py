@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from camcast.doors.dissemination import Neighbourhood
 from camcast.doors.membership import Membership, MembershipContext
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import find_backend
+from camcast.doors.plugs import backend_for, find_backend, find_protocol
 from camcast.engine.node import Node, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.bounded import BYTES_MAX
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
-from camcast.protocols.catalogue import backend_for, find_protocol
 from camcast.protocols.hpmcast import audience as hpmcast_audience
 from camcast.protocols.hpmcast import spread as hpmcast
 from camcast.protocols.hpmcast.address import Address
