@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node, Settings
+from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.weather import Climate
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic

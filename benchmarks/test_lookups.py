@@ -13,7 +13,7 @@ import time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.simulation.weather import Climate, LogNormal
+from camcast.settings.climate import Climate, LogNormal
 from tests.discovery_town import Town
 
 PROCESSES = 32

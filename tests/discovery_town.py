@@ -17,12 +17,13 @@ from attrs import field, frozen
 from camcast.community import JOIN_SECONDS
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.plugs import find_discovery
+from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.network import address_of
 from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
-from camcast.simulation.weather import Climate, Weather
+from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Finding, Outbox, Outlet
 from camcast.vocabulary.streams import stream

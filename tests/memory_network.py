@@ -9,8 +9,8 @@ from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node, Settings
+from camcast.settings.climate import Climate
 from camcast.simulation.network import Process, VirtualNetwork, address_of
-from camcast.simulation.weather import Climate
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT

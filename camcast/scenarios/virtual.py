@@ -24,7 +24,7 @@ from camcast.scenarios.communities import (
     unchanging,
 )
 from camcast.scenarios.workload import Workload
-from camcast.simulation.weather import Climate, Constant, Latency, LogNormal, Matrix, Uniform
+from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Matrix, Uniform
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
@@ -40,7 +40,7 @@ _NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 @frozen(kw_only=True)
 class Links:
-    """The table ``[links]``: what every link is like (`camcast.simulation.weather`)."""
+    """The table ``[links]``: what every link is like (`camcast.settings.climate`)."""
 
     latency: Literal["constant", "uniform", "lognormal", "matrix"] = field(
         default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))

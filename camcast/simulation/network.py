@@ -27,9 +27,10 @@ from typing import Final, TypeVar
 from zlib import crc32
 
 from camcast.engine.node import Node, Settings
+from camcast.settings.climate import Climate
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.frames import copies_in, frames_of
-from camcast.simulation.weather import Climate, Weather
+from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Finding, Token
 from camcast.vocabulary.streams import stream

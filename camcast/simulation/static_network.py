@@ -19,11 +19,11 @@ import numpy as np
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Settings
 from camcast.population.spread import Spread
+from camcast.settings.climate import Climate, Constant
 from camcast.settings.setting import Setting, SettingError
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork, address_of
-from camcast.simulation.weather import Climate, Constant
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Finding
 from camcast.vocabulary.streams import stream

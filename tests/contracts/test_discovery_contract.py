@@ -15,9 +15,9 @@ from statistics import median
 import pytest
 
 from camcast.doors.plugs import OVERLAY_GROUP, UnknownPlugError, find_discovery
+from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.network import address_of
 from camcast.simulation.virtual_asyncio.watch import DeadlockError
-from camcast.simulation.weather import Climate, LogNormal
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import MalformedError

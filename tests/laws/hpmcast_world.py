@@ -14,9 +14,9 @@ from camcast.protocols.hpmcast.address import Address, branch
 from camcast.protocols.hpmcast.coverage import accuracy_of, weakened
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.view import Line, elect
+from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.weather import Climate, Constant
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver

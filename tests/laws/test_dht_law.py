@@ -14,9 +14,9 @@ import pytest
 
 from camcast.doors.plugs import find_backend
 from camcast.engine.node import Settings
+from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.weather import Climate, Constant
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic

@@ -25,9 +25,10 @@ from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.rounds import Audience, LevelGossip, audience
 from camcast.protocols.hpmcast.view import Line, processes_of, tables
 from camcast.settings.addressed import AddressedSetting
+from camcast.settings.climate import Climate, Constant
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.settings.setting import SettingError
-from camcast.simulation.weather import Climate, Constant, Weather
+from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.streams import stream
 from membership.hpmcast.law import known_on_average

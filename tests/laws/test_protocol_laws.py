@@ -30,11 +30,11 @@ from camcast.population.graphs import graph_of
 from camcast.population.percolation import Gossip, Percolation
 from camcast.protocols.hierarchical import cluster_of
 from camcast.settings.baselines import Baseline, baseline
+from camcast.settings.climate import Climate, Constant
 from camcast.settings.setting import Community, Setting
 from camcast.simulation.census import Census
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.weather import Climate, Constant
 from camcast.vocabulary.identity import PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Wake
 from camcast.vocabulary.parameters import Parameters

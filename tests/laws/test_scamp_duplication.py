@@ -7,8 +7,8 @@ from statistics import mean
 
 import pytest
 
+from camcast.settings.climate import Climate
 from camcast.simulation.network import VirtualNetwork
-from camcast.simulation.weather import Climate
 from membership.scamp.scamp import ScampOptions
 from tests.laws.communities import grow, strongly_connected, view_graph
 from tests.memory_network import MemoryNetwork

@@ -21,11 +21,11 @@ from camcast.engine.node import Node, Settings
 from camcast.population.spread import Interval, mean_interval
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
 from camcast.scenarios.live import chain
+from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
-from camcast.simulation.weather import Climate, LogNormal
 from camcast.sweeps import JSON, Cell
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver

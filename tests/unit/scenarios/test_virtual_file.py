@@ -20,8 +20,8 @@ from camcast.scenarios.virtual import (
 )
 from camcast.scenarios.virtual_file import read_virtual_scenario
 from camcast.scenarios.workload import Workload
+from camcast.settings.climate import Constant, LogNormal, Matrix, Uniform
 from camcast.simulation.scenario_run import run_scenario
-from camcast.simulation.weather import Constant, LogNormal, Matrix, Uniform
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.workloads.publication import WorkloadError

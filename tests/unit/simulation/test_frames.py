@@ -9,10 +9,10 @@ import pytest
 
 from camcast.engine.node import Settings
 from camcast.live.pipes import OutputPipes
+from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.network import VirtualNetwork, address_of
-from camcast.simulation.weather import Climate, Constant, Uniform
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER

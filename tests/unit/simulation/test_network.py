@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from camcast.engine.node import Node, Settings
+from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census
 from camcast.simulation.network import PROCESSES_MAX, Process, VirtualNetwork, address_of
-from camcast.simulation.weather import Climate, Constant, Cut
+from camcast.simulation.weather import Cut
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId

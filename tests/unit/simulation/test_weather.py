@@ -13,16 +13,8 @@ from statistics import NormalDist, quantiles
 import pytest
 from attrs import frozen
 
-from camcast.simulation.weather import (
-    Climate,
-    Constant,
-    Cut,
-    Latency,
-    LogNormal,
-    Matrix,
-    Uniform,
-    Weather,
-)
+from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Matrix, Uniform
+from camcast.simulation.weather import Cut, Weather
 
 Z_999 = NormalDist().inv_cdf(0.9995)
 COPIES = 20_000

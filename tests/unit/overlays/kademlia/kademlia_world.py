@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, Self, TypeVar
 
+from camcast.settings.climate import Climate, Latency, LogNormal
 from camcast.simulation.network import VirtualNetwork, address_of
 from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork, ip_of
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
-from camcast.simulation.weather import Climate, Latency, LogNormal
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from camcast.simulation.weather import Constant
+from camcast.settings.climate import Constant
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.timeouts import ATTEMPTS, SECONDS_MAX, SECONDS_MIN, Patience
 from tests.unit.overlays.kademlia.kademlia_world import World

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.network import VirtualNetwork
 from camcast.simulation.virtual_asyncio.datagrams import (
     DATAGRAM_BYTES_MAX,
@@ -22,7 +23,7 @@ from camcast.simulation.virtual_asyncio.datagrams import (
 from camcast.simulation.virtual_asyncio.fence import LeavesSimulationError
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.simulation.virtual_asyncio.watch import UnhandledError
-from camcast.simulation.weather import Climate, Constant, Cut, Uniform
+from camcast.simulation.weather import Cut
 from tests.unit.simulation.virtual_asyncio.virtual_asyncio import (
     PORT,
     Ear,
@@ -336,7 +337,7 @@ def test_the_checksum_is_over_what_is_sent_when_and_where(change: str) -> None:
 SCENARIO = """
 import asyncio
 from camcast.simulation.virtual_asyncio.datagrams import ip_of
-from camcast.simulation.weather import Climate, Uniform
+from camcast.settings.climate import Climate, Uniform
 from tests.unit.simulation.virtual_asyncio.virtual_asyncio import PORT, Rpc, new_loop, open_on
 
 climate = Climate(latency=Uniform(0.0, 0.1), loss=0.1, duplication=0.1, reordering=0.1)

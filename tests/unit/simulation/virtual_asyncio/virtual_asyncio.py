@@ -7,10 +7,10 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
+from camcast.settings.climate import Climate
 from camcast.simulation.network import VirtualNetwork
 from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork, VirtualSocket
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
-from camcast.simulation.weather import Climate
 
 PORT = 8468
 

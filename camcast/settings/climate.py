@@ -1,0 +1,105 @@
+"""The climate of a network: latency, loss, duplication and reordering on every link.
+
+A link's latency is constant, drawn from a distribution, or taken from a matrix of measured ones.
+What the climate makes of each frame is decided by `camcast.simulation.weather`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, log
+from random import Random
+from statistics import NormalDist
+from typing import Final, Protocol
+
+from attrs import field, frozen, validators
+
+_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+_NOT_NEGATIVE: Final = [validators.ge(0.0)]
+
+
+class Latency(Protocol):
+    """How long a frame is under way, in seconds, between the sites of two processes."""
+
+    def seconds(self, source: int, target: int, rng: Random, /) -> float:
+        """Return or draw the latency from one site to another."""
+
+
+@frozen
+class Constant:
+    """Every frame is under way for the same time: first sent, first received."""
+
+    delay_seconds: float = field(default=0.01, validator=_NOT_NEGATIVE)
+
+    def seconds(self, _source: int, _target: int, _rng: Random) -> float:
+        """See `Latency`."""
+        return self.delay_seconds
+
+
+@frozen
+class Uniform:
+    """Any time between two bounds."""
+
+    low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
+    high_seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
+
+    def __attrs_post_init__(self) -> None:
+        if self.high_seconds < self.low_seconds:
+            raise ValueError(
+                f"high_seconds={self.high_seconds} is below low_seconds={self.low_seconds}"
+            )
+
+    def seconds(self, _source: int, _target: int, rng: Random) -> float:
+        """See `Latency`."""
+        return self.low_seconds + (self.high_seconds - self.low_seconds) * rng.random()
+
+
+@frozen
+class LogNormal:
+    """A heavy tail, as measured on the Internet: the median, and the 95 % quantile over it."""
+
+    median_seconds: float = field(default=0.0675, validator=[validators.gt(0.0)])
+    # default: half of the median round trip of the PlanetLab matrix, 135 ms [data/README]
+    p95_seconds: float = field(default=0.1625, validator=[validators.gt(0.0)])
+    # default: half of its 95 % quantile, 325 ms
+    _sigma: float = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.p95_seconds < self.median_seconds:
+            raise ValueError(
+                f"p95_seconds={self.p95_seconds} is below median_seconds={self.median_seconds}"
+            )
+        sigma = log(self.p95_seconds / self.median_seconds) / NormalDist().inv_cdf(0.95)
+        object.__setattr__(self, "_sigma", sigma)
+
+    def seconds(self, _source: int, _target: int, rng: Random) -> float:
+        """See `Latency`."""
+        return self.median_seconds * exp(self._sigma * rng.gauss(0.0, 1.0))
+
+
+class Matrix:
+    """Measured latencies between `size` sites; processes are spread over them in turn."""
+
+    def __init__(self, size: int, seconds: Callable[[int, int], float]) -> None:
+        """`seconds(i, j)` is the one-way latency from site i to site j."""
+        self.size = size
+        self._rows = [[seconds(i, j) for j in range(size)] for i in range(size)]
+
+    def seconds(self, source: int, target: int, _rng: Random) -> float:
+        """See `Latency`."""
+        return self._rows[source % self.size][target % self.size]
+
+
+@frozen(kw_only=True)
+class Climate:
+    """What the weather is like on every link, while nothing special happens."""
+
+    latency: Latency = field(factory=Constant)
+    loss: float = field(default=0.0, validator=_PROBABILITY)
+    """Probability that a frame does not arrive."""
+    duplication: float = field(default=0.0, validator=_PROBABILITY)
+    """Probability that it arrives twice, the second time with a latency of its own."""
+    reordering: float = field(default=0.0, validator=_PROBABILITY)
+    """Probability that it is held back, so that later ones overtake it."""
+    hold_seconds_max: float = field(default=0.1, validator=_NOT_NEGATIVE)
+    """How long at most, uniformly. chosen: ten times the default latency."""
