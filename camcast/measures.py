@@ -1,0 +1,320 @@
+"""Every measure that a command prints, once: its name, title, direction, form and meaning.
+
+The name is the key in JSON, CSV and Parquet, and means the same in every command. These names are
+kept apart, because one word stood for both before:
+
+* `reception` is a share of processes, `reliability` a share of events: those that *all* expected
+  receivers got (000, 6.1.2). What the hpmcast paper (002, 5.2) calls its reliability is a share of
+  processes, hence `reception` here, and `reception_printed` by its Equation 23.
+* `parasites` counts a process once for each event that it got and did not want (its first copy);
+  `parasite_copies` counts every copy that such a process got, as Table 2 of 000 does.
+* `hops_mean` is a mean over deliveries, `last_delivery_hop` the distance of the last of them.
+* `messages` counts copies of events, `records_sent` counts control messages, too.
+
+What a benchmark measured is named after its benchmark, as ``test_multicast[nodes=50].missed``:
+`measure_of` concludes from the last word of such a name which way is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from math import inf
+from typing import Final, Literal
+
+from attrs import evolve, field, frozen
+
+Better = Literal["more", "less", "neither"]
+
+COUNT: Final = "count"
+"""The form of counts and of their means: whole numbers, or two decimals of a small fraction."""
+_WHOLE_FROM: Final = 100  # chosen: from there on, the decimals of a mean count are noise
+
+
+@frozen
+class Measure:
+    """What is known of a measure, whatever its value is."""
+
+    name: str
+    """The key in JSON, CSV and Parquet."""
+    title: str
+    """What it is called in a sentence, or above a figure."""
+    better: Better
+    form: str
+    """`COUNT`, or how Python's `format` writes its values; a share ends with ``%``."""
+    meaning: str
+    """What it is, as a line in a table says it."""
+    source: str = ""
+    """Where it is from, as ``000, 6.1.2``: the paper and its section. Empty: it is ours."""
+    heading: str = field(default="", kw_only=True)
+    """The head of its column in a table, if that is not the title."""
+    unit: str = field(default="", kw_only=True)
+    headline: bool = field(default=False, kw_only=True)
+    """Whether comparisons print and draw it; any other measure is in their files alone."""
+    least: float = field(default=0.0, kw_only=True)
+    """The smallest value that is possible."""
+    order: int = field(default=0, kw_only=True)
+    """The place among all measures in a comparison: the smallest first."""
+    benchmark: str = field(default="", kw_only=True)
+    """The benchmark that measured it; empty for a measure of runs."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its values are between 0 and 1."""
+        return self.form.endswith("%")
+
+    @property
+    def most(self) -> float:
+        """The largest value that is possible."""
+        return 1.0 if self.is_share else inf
+
+    @property
+    def title_and_unit(self) -> str:
+        """The title, with the unit if there is one."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+    @property
+    def column(self) -> str:
+        """The head of its column in a table."""
+        return self.heading or self.title_and_unit
+
+    def text(self, mean: float | None, low: float | None = None, high: float | None = None) -> str:
+        """Write a value for people, or a mean with its interval: ``2.5 [2.1, 2.9]``, or ``-``."""
+        if mean is None:
+            return "-"
+        if low is None or high is None:
+            return self._number(mean)
+        return f"{self._number(mean)} [{self._number(low)}, {self._number(high)}]"
+
+    def _number(self, value: float) -> str:
+        if self.form == COUNT:
+            whole = abs(value) >= _WHOLE_FROM or float(value).is_integer()
+            return format(value, ",.0f" if whole else ",.2f")
+        return "100%" if self.is_share and value == 1.0 else format(value, self.form)
+
+
+# Comparisons have their tables and figures in this order. Not formatted: a measure is two lines.
+# fmt: off
+_ALL: Final = (
+    # -- of runs, from their traces
+    Measure("reception", "event reception probability", "more", ".3%",
+            "share of the processes that want an event and deliver it", "000, 6.1.2 and 6.2.2",
+            heading="reception", headline=True),
+    Measure("predicted", "predicted reception", "more", ".3%",
+            "the reception that the model predicts", "000, 4.5.1", heading="predicted"),
+    Measure("reliability", "reliability", "more", ".2%",
+            "share of the events that everybody who wants them delivers", "000, 6.1.2",
+            headline=True),
+    Measure("hops_mean", "mean latency in hops", "less", ".2f",
+            "hops of a delivery, from the publisher", "000, 6.2.2", heading="hops", headline=True),
+    Measure("hops_p50", "latency in hops, median", "less", ".0f", "hops of half the deliveries"),
+    Measure("hops_p90", "latency in hops, 90 %", "less", ".0f", "hops of 90 % of the deliveries"),
+    Measure("hops_p99", "latency in hops, 99 %", "less", ".0f", "hops of 99 % of the deliveries"),
+    Measure("last_delivery_hop", "hops to the last delivery", "less", ".2f",
+            "hops to the last receiver of an event", "Leitão et al. 2007",
+            heading="last hop", headline=True),
+    Measure("latency_ms_p50", "latency, median", "less", ".1f",
+            "publish to deliver, half of them", heading="p50 ms", unit="ms", headline=True),
+    Measure("latency_ms_p90", "latency, 90 %", "less", ".1f",
+            "publish to deliver, 90 % of them", heading="p90 ms", unit="ms"),
+    Measure("latency_ms_p99", "latency, 99 %", "less", ".1f",
+            "publish to deliver, 99 % of them", heading="p99 ms", unit="ms", headline=True),
+    Measure("efficiency", "efficiency", "more", ".1%",
+            "useful copies of all that arrive: useful / (useful + duplicates)", "000, 6.2.2",
+            headline=True),
+    Measure("redundancy", "redundancy", "less", ".2f",
+            "copies sent for each delivery, less one", "Leitão et al. 2007",
+            headline=True),
+    Measure("duplicates", "duplicates", "less", COUNT, "copies that arrive again"),
+    Measure("upward_messages", "upward messages", "neither", COUNT,
+            "copies sent to super-communities", "000, 6.1.2, Figure 14",
+            heading="upward", headline=True),
+    Measure("control_bytes", "control traffic", "less", COUNT,
+            "bytes of control messages sent", heading="control bytes", unit="bytes", headline=True),
+    Measure("parasites", "parasites", "less", COUNT,
+            "processes that get an event they do not want, once an event", "000, 1", headline=True),
+    Measure("parasite_copies", "parasite copies", "less", COUNT,
+            "copies that reach a process that does not want them", "000, 6.1.2, Table 2"),
+    Measure("view_mean", "table size, mean", "neither", ".1f",
+            "peers in a process's topic table", heading="view", headline=True),
+    Measure("view_p5", "table size, 5 %", "neither", COUNT, "peers in 5 % of the topic tables"),
+    Measure("view_p50", "table size, median", "neither", COUNT, "peers in half the topic tables"),
+    Measure("view_p95", "table size, 95 %", "neither", COUNT, "peers in 95 % of the topic tables"),
+    Measure("view_law", "table size by its law", "neither", ".1f",
+            "what the membership's own law says", heading="law"),
+    Measure("in_degree_mean", "in-degree, mean", "neither", ".1f", "tables that name a process"),
+    Measure("in_degree_variance", "in-degree, variance", "less", ".1f",
+            "variance of the number of tables that name a process", headline=True),
+    Measure("in_degree_chi_square", "in-degree, chi-square", "less", ".1f",
+            "distance of the in-degrees from a uniform choice"),
+    Measure("heal_seconds_p50", "time to heal, median", "less", ".2f",
+            "from a crash until no table names the dead, half of them", unit="s", headline=True),
+    Measure("heal_seconds_max", "time to heal, longest", "less", ".2f",
+            "from a crash until no table names the dead, at most", unit="s", headline=True),
+    Measure("unhealed", "crashes never healed", "less", COUNT,
+            "crashed that tables name to the end"),
+    Measure("join_visible_seconds_p50", "time until a join is seen, median", "less", ".2f",
+            "from a join until another's table names the newcomer, half of them", unit="s"),
+    Measure("join_visible_seconds_p99", "time until a join is seen, 99 %", "less", ".2f",
+            "from a join until another's table names the newcomer, 99 % of them", unit="s"),
+    Measure("joins_invisible", "joins never seen", "less", COUNT, "newcomers that no table names"),
+    Measure("processes", "processes", "neither", COUNT,
+            "members that did not crash", heading="proc."),
+    Measure("events", "events", "neither", COUNT, "events published"),
+    Measure("deliveries", "deliveries", "neither", COUNT, "deliveries at expected receivers"),
+    Measure("lost", "deliveries lost", "less", COUNT, "expected deliveries that did not happen"),
+    # -- of whole runs
+    Measure("crashed", "crashed", "neither", COUNT, "processes that crashed"),
+    Measure("dead_entries", "dead entries", "less", COUNT,
+            "entries of living processes' tables that name the dead"),
+    Measure("lines_torn", "torn lines", "less", COUNT, "lines of the trace that a crash cut off"),
+    Measure("joined", "joined", "neither", COUNT, "processes (lives) that became members"),
+    Measure("records_sent", "records sent", "less", COUNT,
+            "event copies and control messages sent"),
+    Measure("bytes", "bytes sent", "less", COUNT, "bytes of all records sent"),
+    Measure("lost_copies", "lost copies", "less", COUNT, "records that were lost on the way"),
+    Measure("undeliverable", "undeliverable", "less", COUNT, "records that found nobody alive"),
+    Measure("unpublished", "unpublished", "less", COUNT, "events that nobody was there to publish"),
+    Measure("event_copies", "event copies", "less", COUNT,
+            "copies of events sent, in the whole run"),
+    Measure("control_copies", "control copies", "less", COUNT,
+            "messages of membership, links and protocol, from the first join on"),
+    Measure("filtered", "filtered", "less", COUNT,
+            "events of the right topic that a process's constraints turned away"),
+    Measure("table_entries", "table entries", "less", ".1f",
+            "peers in all tables of a process, in the mean"),
+    # -- of single events: simulators and models
+    Measure("arrival", "arrival", "more", ".3%",
+            "probability that the event gets to the community at all", "000, 4.5"),
+    Measure("alive", "alive", "neither", COUNT, "living processes that want the event"),
+    Measure("delivered", "delivered", "more", COUNT,
+            "living processes that deliver, publisher too"),
+    Measure("rounds", "rounds", "less", ".2f",
+            "rounds until nobody sends any more", "000, 6.1.2, Table 1"),
+    Measure("messages", "messages", "less", COUNT,
+            "copies of the event sent", "000, 6.1.2, Figure 13"),
+    Measure("between", "messages between clusters", "less", COUNT,
+            "of the messages, those between clusters", "000, 4.2", heading="between"),
+    Measure("entries", "entries", "less", ".1f",
+            "other processes that one knows", "002, Equation 12"),
+    Measure("memory", "memory", "less", ".1f",
+            "table entries of a process", "000, 4.4", heading="entries"),
+    Measure("latency", "latency in rounds", "less", ".1f",
+            "rounds until all have it, by the formulas", "000, 4.6", heading="rounds"),
+    Measure("view", "view", "less", COUNT, "processes that one knows", "002, Equation 18"),
+    Measure("updated", "updated", "less", ".1f",
+            "processes that know a process", "002, Equation 35"),
+    Measure("reception_printed", "reception, printed", "more", ".3%",
+            "the reception by the paper's own equation", "002, Equation 23"),
+    Measure("rounds_printed", "rounds, printed", "less", ".2f",
+            "the rounds by the paper's own equation", "002, Equation 20"),
+    Measure("rounds_shortened", "rounds, shortened", "less", ".2f",
+            "the rounds by the paper's shorter equation", "002, Equation 21"),
+    # -- of percolation
+    Measure("receivers", "receivers", "neither", COUNT,
+            "nodes that have the event, publisher included", "003, 4.3"),
+    Measure("subscribers", "subscribers reached", "more", COUNT,
+            "receivers that subscribe", "003, 4.3"),
+    Measure("missed", "missed", "less", COUNT, "subscribers that do not get the event", "003, 5"),
+    Measure("gamma_total", "Γ", "neither", ".4g",
+            "probability that a copy goes over an edge", "003, Equation 1"),
+    Measure("threshold", "threshold", "neither", ".4g",
+            "the Γ from which events percolate", "003, 4.4"),
+    Measure("receivers_infinite", "receivers, infinite network", "neither", ".2f",
+            "receivers in an infinite network", "003, Equation 17"),
+    Measure("subscribers_infinite", "subscribers, infinite network", "neither", ".2f",
+            "subscribers among them, the paper's 4.3 corrected"),
+    Measure("subscribers_of_the_paper", "subscribers, as printed", "neither", ".2f",
+            "subscribers among them, as the paper has it", "003, 4.3"),
+    Measure("percolates", "percolates", "more", ".1%", "probability that an event percolates"),
+    Measure("reached", "reached", "more", ".1%", "nodes that an event which percolates reaches"),
+    Measure("reached_subscribers", "subscribers reached", "more", ".1%",
+            "subscribers that an event which percolates reaches"),
+    # -- of the memberships side by side
+    Measure("reception_low", "reception at the lowest p_sel", "more", ".3%",
+            "reception of d and a at the lowest p_sel", "000, 6.2.2"),
+    Measure("upward", "upward messages an event", "neither", ".2f",
+            "copies sent to the super-community, an event", "000, 6.2.2"),
+    Measure("table_to_law", "tables / law", "neither", ".2f",
+            "mean table size, as a share of the membership's law"),
+    Measure("unlisted", "in nobody's table", "less", ".1%",
+            "processes in nobody's topic table, whom no event can reach"),
+    Measure("start_seconds", "all joined", "less", ".2f",
+            "from the first join until all have joined, in waves", unit="s"),
+    Measure("settle_seconds", "settled", "less", ".2f",
+            "from then until sizes and super-topic tables are known, with a rest", unit="s"),
+    Measure("controls", "controls a process and s", "less", ".2f",
+            "control messages that a process receives in a second"),
+    Measure("bootstrap_seconds", "all joined at once", "less", ".2f",
+            "until all have joined who start at the same instant", unit="s"),
+    Measure("chi_square", "in-degree in g: chi-square / degrees of freedom", "less", ".2f",
+            "distance of the in-degrees from uniform tables: about 1"),
+    Measure("control_kilobytes", "control kB a process and hour", "less", ".2f",
+            "what a process sends in an hour without events"),
+    Measure("newcomer_seconds", "a newcomer has joined", "less", ".2f",
+            "until a newcomer has joined", unit="s"),
+    Measure("listed_seconds", "a newcomer is in somebody's table", "less", ".2f",
+            "until somebody's table names a newcomer", unit="s"),
+    Measure("dropped_seconds", "the crashed are in nobody's table", "less", ".2f",
+            "until nobody's table names the crashed", unit="s"),
+    Measure("reception_alone", "reception in g, first contact dead", "more", ".3%",
+            "reception after the first contact crashed"),
+    Measure("joined_alone", "newcomers through any member then, share", "more", ".1%",
+            "newcomers that then join through an arbitrary member"),
+)
+# fmt: on
+MEASURES: Final[Mapping[str, Measure]] = {
+    measure.name: evolve(measure, order=order) for order, measure in enumerate(_ALL)
+}
+"""All measures by name; of benchmarks, see `measure_of`."""
+
+# The names of benchmarks' numbers say which way is better, by the first of these words in them.
+_WORDS: Final[Mapping[Better, tuple[str, ...]]] = {
+    "more": ("per_second", "ratio", "reception", "reliability"),
+    "less": (
+        *("seconds", "nanoseconds", "ms", "ns", "bits", "cpu", "memory", "bytes", "missed"),
+        *("dropped", "malformed", "lost", "parasites", "redundancy", "copies"),
+    ),
+}
+_OF_THE_MACHINE: Final = ("raw_", "bare_")  # what CAMCAST is compared with, in the same minute
+_HEADLINES: Final = (
+    *("deliveries_per_second", "messages_per_second", "ratio_to_raw", "cpu_ratio_to_raw"),
+    *("latency_ms_p50", "latency_ms_p99", "redundancy", "missed"),
+    *("cpu_seconds_per_1000_deliveries", "memory_mb_per_node"),
+    *("nanoseconds_per_record", "nanoseconds", "seconds_median"),
+)
+
+
+@lru_cache(maxsize=4096)  # chosen: a comparison has some hundred measures, and asks often
+def measure_of(name: str) -> Measure:
+    """Return the measure of this name, as ``reception`` or ``test_multicast.missed``.
+
+    Raises `KeyError` for a name that is neither a measure's nor has a benchmark in front.
+    """
+    benchmark, _, last = name.rpartition(".")
+    if not benchmark:
+        return MEASURES[name]
+    words = last.split("_")
+    unit = next((unit for unit in ("seconds", "ms", "mb") if unit in words), "")
+    return Measure(
+        name,
+        last.replace("_", " "),
+        _better(last),
+        COUNT,
+        "",
+        unit="" if "per" in words else {"seconds": "s", "mb": "MB"}.get(unit, unit),
+        headline=last in _HEADLINES,
+        least=-inf,
+        order=len(_ALL) + (_HEADLINES.index(last) if last in _HEADLINES else len(_HEADLINES)),
+        benchmark=benchmark,
+    )
+
+
+def _better(name: str) -> Better:
+    if name.startswith(_OF_THE_MACHINE):
+        return "neither"
+    padded = f"_{name}_"
+    for better, phrases in _WORDS.items():
+        if any(f"_{phrase}_" in padded for phrase in phrases):
+            return better
+    return "neither"
