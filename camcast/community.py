@@ -16,7 +16,7 @@ from typing import Final, Literal
 import attrs
 
 from camcast import typed
-from camcast.doors.plugs import backend_for, find_discovery, find_protocol
+from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.engine.node import NodeCounters, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.bounded import union_of
@@ -112,11 +112,11 @@ class CommunityManager:
     ) -> None:
         self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
         chosen = find_protocol(protocol, protocol_options)
-        backend = backend_for(chosen, membership)
+        backend, backend_options = membership_for(chosen, membership, options)
         self._settings = Settings(
             backend=backend,
             discovery=find_discovery(backend.discovery),
-            options=backend.parse_options(options or {}),
+            options=backend_options,
             gateways=(
                 read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
             ),

@@ -92,6 +92,11 @@ class DhtOptions:
             )
 
 
+def expected_view(options: DhtOptions, size: float) -> float:
+    """Return ceil(ln N + c), at most N-1 (5.2.3)."""
+    return min(size - 1, float(max(1, ceil(log(max(size, 1.0)) + options.c))))
+
+
 class DhtTable(Membership):
     """The topic table of one community of one process; see the module's theory of operation."""
 
@@ -129,10 +134,6 @@ class DhtTable(Membership):
     def size(self) -> float:
         """See `Membership`: the discovery's estimate, but never less than is known here."""
         return max(self._size, len(self._table) + 1.0)
-
-    def expected_view(self, size: float) -> float:
-        """Return ceil(ln N + c), at most N-1 (5.2.3)."""
-        return min(size - 1, float(max(1, ceil(log(max(size, 1.0)) + self._options.c))))
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
@@ -210,7 +211,7 @@ class DhtTable(Membership):
     @property
     def _wanted(self) -> int:
         """The size the table should have: ceil(ln N_t + c), of those there are."""
-        return max(1, min(TABLE_MAX, round(self.expected_view(self.size()))))
+        return max(1, min(TABLE_MAX, round(expected_view(self._options, self.size()))))
 
     @property
     def _missing(self) -> int:
@@ -294,4 +295,10 @@ class DhtTable(Membership):
             self._seek()
 
 
-BACKEND = Backend(name="dht", keeper=DhtTable, options=DhtOptions, discovery="kademlia")
+BACKEND = Backend(
+    name="dht",
+    keeper=DhtTable,
+    options=DhtOptions,
+    discovery="kademlia",
+    expected_view=expected_view,
+)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.engine.node import Node, Settings
 from camcast.simulation.census import Census
 from camcast.vocabulary.parameters import Parameters
@@ -51,8 +51,10 @@ class Fleet:
         self.protocol = find_protocol(protocol, chosen)
         self.net = MemoryNetwork(seed, loss=loss)
         self.nodes: list[Node] = []
+        backend, backend_options = membership_for(self.protocol, "scamp")
         self._settings = Settings(
-            backend=backend_for(self.protocol, "scamp"),
+            backend=backend,
+            options=backend_options,
             discovery=Census(stream(seed, "churn", "census")).discovery,
             parameters=parameters,
             protocol=self.protocol,

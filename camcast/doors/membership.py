@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from random import Random
 from typing import Any, ClassVar
 
-from attrs import Factory, field, frozen
+from attrs import frozen
 
 from camcast.doors.options import build_options
-from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import Outlet
@@ -74,10 +73,6 @@ class Membership(ABC):
     def size(self) -> float:
         """Estimate N_t, this process included, at least 1."""
 
-    @abstractmethod
-    def expected_view(self, size: float) -> float:
-        """Return the mean size that the topic table should have in a community of `size`."""
-
 
 @frozen
 class MembershipContext:
@@ -87,10 +82,6 @@ class MembershipContext:
     topic: Topic
     rng: Random
     outlet: Outlet
-    interest: ProcessInterest = field(
-        default=Factory(lambda self: ProcessInterest(self.topic), takes_self=True)
-    )
-    """What this process wants through the group; changes as it subscribes."""
     watch: Callable[[bool, Contact], None] | None = None
     """For the topic table: told of every peer learned (True) or forgotten."""
 
@@ -100,12 +91,18 @@ class Backend:
     """A choice of ``--membership``: who keeps the tables, and how strangers are found."""
 
     name: str
-    keeper: Callable[[MembershipContext, Any], Membership]
-    """Makes the membership of one community from its context and options."""
+    keeper: Callable[[Any, Any], Membership]
+    """Makes the membership of one community from a context (of the class `context`) and options
+    (of the class `options`), which every community of a process shares."""
     options: type[Any]
     """An attrs class; its fields are the options that a user may set."""
     discovery: str
     """The name of the discovery, an entry point of ``camcast.overlays``."""
+    expected_view: Callable[[Any, float], float]
+    """The law of the view: from the options and the size N of a community to the mean size that
+    topic tables should have. 0 for N = 1, never falls as N rises, and at most N-1."""
+    context: type[MembershipContext] = MembershipContext
+    """What memberships are made with; `camcast.doors.selective` has another."""
 
     def parse_options(self, given: Mapping[str, object]) -> Any:
         """Build the options; `OptionError` names an unknown one or a wrong value."""

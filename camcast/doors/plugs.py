@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
-from camcast.doors.options import build_options
+from camcast.doors.options import OptionError, build_options
 from camcast.doors.protocol import Protocol
 
 MEMBERSHIP_GROUP: Final = "camcast.membership"
@@ -64,9 +64,23 @@ def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Pro
     return protocol
 
 
-def backend_for(protocol: Protocol, membership: str) -> Backend:
-    """Return the backend that a protocol runs on: its own if it has one, or that of the name."""
-    return protocol.adapt(find_backend(protocol.membership or membership))
+def membership_for(
+    protocol: Protocol, name: str, given: Mapping[str, object] | None = None
+) -> tuple[Backend, Any]:
+    """Return the backend that a protocol runs on, and its options.
+
+    The backend is the protocol's own if it has one (`Protocol.membership`), else that of the
+    name. Raises `UnknownPlugError`, and `OptionError` also for an option that the protocol sets.
+    """
+    backend = find_backend(protocol.membership or name)
+    fixed = protocol.membership_options()
+    for option in given or {}:
+        if option in fixed:
+            raise OptionError(
+                f"option {option!r} of membership {backend.name!r} is set by the protocol"
+                f" {protocol.name!r}: give it as an option of that"
+            )
+    return backend, backend.parse_options({**(given or {}), **fixed})
 
 
 def _load(group: str, kind: str, name: str) -> Any:

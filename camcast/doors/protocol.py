@@ -14,7 +14,6 @@ from typing import ClassVar
 from attrs import frozen
 
 from camcast.doors.dissemination import Dissemination, Neighbourhood
-from camcast.doors.membership import Backend
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -49,9 +48,12 @@ class Protocol(ABC):
     """Whether processes tell each other what they want of attributes, too, and events are sent by
     that: one that they do not want is a parasite then. With others topics decide."""
 
-    def adapt(self, backend: Backend) -> Backend:
-        """Return a backend as this protocol needs it; most take it as it is."""
-        return backend
+    def membership_options(self) -> Mapping[str, object]:
+        """Return the options that this protocol sets for its membership; most set none.
+
+        A user cannot set these through the membership's options as well.
+        """
+        return {}
 
     @abstractmethod
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

@@ -34,8 +34,9 @@ from attrs import define, field, frozen
 
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.dissemination import Neighbourhood
-from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.membership import Backend, Membership
 from camcast.doors.protocol import Group, Protocol
+from camcast.doors.selective import SelectiveContext
 from camcast.engine import links as links_module
 from camcast.engine.courier import NodeCourier
 from camcast.engine.links import (
@@ -502,14 +503,15 @@ class Node:
     ) -> Participation:
         self._serial += 1
         backend, topic, serial = self._settings.backend, group.topic, self._serial
+        asked = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
         membership = backend.keeper(
-            MembershipContext(
+            backend.context(
                 me=self.me,
                 topic=topic,
                 rng=self._rng,
                 outlet=Outlet(self.outbox, self.me, Kind.MEMBERSHIP, topic.group, serial),
-                interest=interest,
                 watch=None if self.trace is None else partial(self._watch, interest),
+                **asked,
             ),
             self._settings.options or backend.options(),
         )

@@ -20,16 +20,15 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 import attrs
 from attrs import define, field, frozen
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.models.camcast.reception import Level, predict
 from camcast.runs.trace_reading import Member, Published, Reading
-from camcast.runs.view_law import view_law
 from camcast.scenarios.communities import levels
 from camcast.scenarios.live import Scenario
 from camcast.vocabulary.parameters import Parameters
@@ -131,7 +130,8 @@ def summarise(
     `predicted` adds the model's reception, which is for runs without loss and crashes.
     """
     protocol = find_protocol(scenario.protocol, scenario.protocol_options)
-    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
+    backend, options = membership_for(protocol, scenario.membership, scenario.options)
+    law = partial(backend.expected_view, options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     tallies = _tally(reading, published)
     views = reading.views(_end(reading))
@@ -189,7 +189,8 @@ def views_over_time(
 ) -> dict[str, list[dict[str, object]]]:
     """Return, for each named time, the mean views of those alive then against their law."""
     protocol = find_protocol(scenario.protocol, scenario.protocol_options)
-    law = view_law(backend_for(protocol, scenario.membership), scenario.options)
+    backend, options = membership_for(protocol, scenario.membership, scenario.options)
+    law = partial(backend.expected_view, options)
     over_time = {}
     for label, when in times.items():
         views = reading.views(when)

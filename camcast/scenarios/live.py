@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.scenarios.communities import ScenarioError, check_sizes, check_topics, unchanging
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
@@ -74,7 +74,7 @@ class Scenario:
 
     def __attrs_post_init__(self) -> None:
         protocol = find_protocol(self.protocol, self.protocol_options)
-        backend_for(protocol, self.membership).parse_options(self.options)
+        membership_for(protocol, self.membership, self.options)
         if self.kill and not 1 <= self.victims < self.processes:
             raise ScenarioError(
                 f"kill={self.kill} of {self.processes} processes kills {self.victims} of them;"

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.interests.interest import Interest
 from camcast.scenarios.communities import (
     ScenarioError,
@@ -210,7 +210,7 @@ class VirtualScenario:
 
     def __attrs_post_init__(self) -> None:
         protocol = find_protocol(self.protocol, self.protocol_options)
-        backend_for(protocol, self.membership).parse_options(self.options)
+        membership_for(protocol, self.membership, self.options)
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)
         if (self.workload.events or 0) > EVENTS_MAX:

@@ -37,9 +37,15 @@ class InvariantError(AssertionError):
 class Invariants:
     """Watches a network; `on_step` and `on_delivery` are to be called as the network does."""
 
-    def __init__(self, network: VirtualNetwork, *, parasitic: bool = False) -> None:
-        """`parasitic`: events may reach processes that are not interested, as in a broadcast."""
+    def __init__(
+        self, network: VirtualNetwork, law: Callable[[float], float], *, parasitic: bool = False
+    ) -> None:
+        """Watch tables of the given law of the view (`Backend.expected_view`).
+
+        `parasitic`: events may reach processes that are not interested, as in a broadcast.
+        """
         self._network = network
+        self._law = law
         self._parasitic = parasitic
         self._delivered: dict[tuple[int, GroupId], dict[EventId, None]] = {}
         self._bounds: dict[GroupId, int] = {}
@@ -54,14 +60,10 @@ class Invariants:
             view = len(participation.membership.peers())
             if view > self._bounds.get(participation.topic.group, 0):
                 size = len(self._network.processes)
-                bound = self._bound(participation.membership.expected_view, size)
+                bound = ceil(CAP_FACTOR * self._law(float(ESTIMATE_FACTOR * max(size, SIZE_MIN))))
                 self._bounds[participation.topic.group] = bound
                 if view > bound:
                     self._fail(process, f"has a table of {view} in {participation.topic}")
-
-    @staticmethod
-    def _bound(law: Callable[[float], float], size: int) -> int:
-        return ceil(CAP_FACTOR * law(float(ESTIMATE_FACTOR * max(size, SIZE_MIN))))
 
     def on_delivery(self, process: Process, delivery: Deliver) -> None:
         """Check that this process has not delivered the event in this community before."""

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import attrs
 from attrs import frozen
 
-from camcast.doors.plugs import backend_for, find_discovery, find_protocol
+from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest, attributes_of
 from camcast.runs.summary import Summary, quantile, summarise
@@ -110,7 +110,10 @@ class _Run:
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
         self._protocol = find_protocol(scenario.protocol, scenario.protocol_options)
-        self._invariants = Invariants(self._network, parasitic=self._protocol.parasitic)
+        self._membership = membership_for(self._protocol, scenario.membership, scenario.options)
+        backend, options = self._membership
+        law = partial(backend.expected_view, options)
+        self._invariants = Invariants(self._network, law, parasitic=self._protocol.parasitic)
         self._churn = stream(scenario.seed, "churn")
         self._work = stream(scenario.seed, "workload")
         self._directory = Census(stream(scenario.seed, "churn", "census"))
@@ -147,8 +150,7 @@ class _Run:
 
     def _make_settings(self) -> Settings:
         scenario = self._scenario
-        backend = backend_for(self._protocol, scenario.membership)
-        options = backend.parse_options(scenario.options)
+        backend, options = self._membership
         if scenario.discovery == "census":
             return Settings(
                 backend=backend,

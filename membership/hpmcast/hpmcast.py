@@ -43,7 +43,8 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.membership import Backend, Membership
+from camcast.doors.selective import SelectiveContext
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.address import Address, branch
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
@@ -75,10 +76,18 @@ SEEK_SECONDS: Final = 60.0  # chosen: bounds how long two foundings stay apart
 
 @frozen(kw_only=True)
 class HpmcastOptions:
-    """The parameters of the upkeep. Raises `ValueError` for a value outside its range.
+    """The hierarchy, and the parameters of its upkeep.
 
-    What the hierarchy is like are options of the protocol.
+    Raises `ValueError` for a value outside its range. The protocols hpmcast and pmcast set the
+    hierarchy (`Protocol.membership_options`).
     """
+
+    arity: int = Hierarchy().arity
+    """a; see `Hierarchy`."""
+    depth: int = Hierarchy().depth
+    """l."""
+    redundancy: int = Hierarchy().redundancy
+    """R."""
 
     gossip_seconds: float = field(default=1.0, validator=validators.gt(0))
     """Period of gossip and stamps. chosen: as the heartbeats of SCAMP"""
@@ -91,13 +100,21 @@ class HpmcastOptions:
     """How long to wait for the answer to a join before asking another. chosen: three messages at
     the 95 % quantile of the PlanetLab delays"""
 
+    def __attrs_post_init__(self) -> None:
+        self.hierarchy  # noqa: B018  # raises what is out of range
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """How the processes are arranged."""
+        return Hierarchy(arity=self.arity, depth=self.depth, redundancy=self.redundancy)
+
 
 class HpmcastMembership(Membership):
     """The views of one process; see the module's theory of operation."""
 
     decoder: ClassVar[Decoder[Message]] = DECODER
 
-    def __init__(self, context: MembershipContext, options: HpmcastOptions) -> None:
+    def __init__(self, context: SelectiveContext, options: HpmcastOptions) -> None:
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
@@ -105,7 +122,7 @@ class HpmcastMembership(Membership):
         self._interest = context.interest
         self._options = options
         self._peers = PeerTable(context.watch)
-        self._tables = Tables(context.me, Hierarchy())
+        self._tables = Tables(context.me, options.hierarchy)
         self._peers_version = 0
         self._joined = False
         self._leaving = False
@@ -141,10 +158,6 @@ class HpmcastMembership(Membership):
         """How many lines of others were left out: they cannot be, or there was no room."""
         return self._tables.refused
 
-    def arrange(self, hierarchy: Hierarchy) -> None:
-        """See `HierarchicalViews`."""
-        self._tables = Tables(self._me, hierarchy)
-
     def table(self, level: int) -> Sequence[Line[Interest]]:
         """See `HierarchicalViews`."""
         return self._tables.table(level)
@@ -161,10 +174,6 @@ class HpmcastMembership(Membership):
         """See `Membership`: the counts of the topmost table, but no less than are known here."""
         counted = sum(line.processes for line in self._tables.table(self.hierarchy.depth))
         return float(max(counted, len(self._peers) + 1))
-
-    def expected_view(self, size: float) -> float:
-        """See `Membership` and `membership.hpmcast.law`."""
-        return known_on_average(self.hierarchy, size)
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
@@ -451,6 +460,11 @@ class HpmcastMembership(Membership):
 
 
 BACKEND = Backend(
-    name="hpmcast", keeper=HpmcastMembership, options=HpmcastOptions, discovery="gateways"
+    name="hpmcast",
+    keeper=HpmcastMembership,
+    options=HpmcastOptions,
+    discovery="gateways",
+    expected_view=lambda options, size: known_on_average(options.hierarchy, size),
+    context=SelectiveContext,
 )
 """The views of hpmcast (002, section 4), and pmcast's full view in a hierarchy of one level."""

@@ -63,7 +63,7 @@ from collections.abc import Hashable, Iterable
 from math import ceil, log
 from typing import ClassVar, Final
 
-from attrs import define, field, frozen, validators
+from attrs import define, evolve, field, frozen, validators
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.identity import Contact, PeerId
@@ -133,6 +133,11 @@ class ScampOptions:
     join_seconds: float = field(default=0.4, validator=validators.gt(0))
     """How long a contact has to answer a subscription before the next are asked. chosen: above
     the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
+
+
+def expected_view(options: ScampOptions, size: float) -> float:
+    """Return (c+1) ln N, the law of the mean view, at most N-1."""
+    return min(size - 1, (options.c + 1) * log(max(size, 1.0)))
 
 
 @define
@@ -208,10 +213,6 @@ class Scamp(Membership):
         known = len(self._arcs) + 1.0  # one arc a member of the view
         estimate = self._estimate.size
         return estimate if estimate > known else known
-
-    def expected_view(self, size: float) -> float:
-        """Return (c+1) ln N, the law of the mean view, at most N-1."""
-        return min(size - 1, (self._options.c + 1) * log(max(size, 1.0)))
 
     # -- inputs: joining and leaving ---------------------------------------------------------
 
@@ -571,7 +572,7 @@ class Scamp(Membership):
             return
         if self._replaced:
             return  # a renewal is under way
-        wanted = round(self.expected_view(self.size()))
+        wanted = round(expected_view(self._options, self.size()))
         held = len(self._holders)
         if now >= self._renew_at:
             self._renew_at = now + self._lease()
@@ -597,7 +598,7 @@ class Scamp(Membership):
         """Have the holders from before the renewal drop their arcs, as far as new ones came."""
         old = [peer for peer in self._replaced if peer in self._holders]
         self._replaced = []
-        wanted = round(self.expected_view(self.size()))
+        wanted = round(expected_view(self._options, self.size()))
         surplus = max(0, len(self._holders) - wanted)
         self._rng.shuffle(old)
         self._tell_to_drop(old[:surplus])
@@ -652,8 +653,14 @@ def _clamp(weight: float) -> float:
     return weight if WEIGHT_MIN <= weight <= 1.0 else WEIGHT_MIN
 
 
-BACKEND = Backend(name="scamp", keeper=Scamp, options=ScampOptions, discovery="gateways")
+BACKEND = Backend(
+    name="scamp",
+    keeper=Scamp,
+    options=ScampOptions,
+    discovery="gateways",
+    expected_view=expected_view,
+)
 """V1 of the paper (000, 5.2.1): contacts from configured gateways."""
 
-HYBRID = Backend(name="hybrid", keeper=Scamp, options=ScampOptions, discovery="kademlia")
+HYBRID = evolve(BACKEND, name="hybrid", discovery="kademlia")
 """V2 (000, 5.2.2): the same tables, contacts from the overlay."""

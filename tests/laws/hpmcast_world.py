@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from random import Random
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.address import Address, branch
@@ -40,8 +40,13 @@ class World:
         self.network.on_delivery = self._on_delivery
         self.census = Census(stream(seed, "churn"))
         chosen = find_protocol(protocol, options)
-        backend = backend_for(chosen, "hpmcast")
-        self.settings = Settings(backend=backend, discovery=self.census.discovery, protocol=chosen)
+        backend, chosen_options = membership_for(chosen, "hpmcast")
+        self.settings = Settings(
+            backend=backend,
+            discovery=self.census.discovery,
+            options=chosen_options,
+            protocol=chosen,
+        )
         self.topics: dict[PeerId, tuple[Topic, ...]] = {}
         self.wheres: dict[PeerId, str] = {}
         """What those want of attributes who do not want everything."""

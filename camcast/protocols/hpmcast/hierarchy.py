@@ -90,9 +90,6 @@ class HierarchicalViews(Protocol):
     def version(self) -> int:
         """Rises whenever what a table says changes."""
 
-    def arrange(self, hierarchy: Hierarchy) -> None:
-        """Set the hierarchy, before anybody joins."""
-
     def table(self, level: int) -> Sequence[Line[Interest]]:
         """Return the table of a level from 1 to l, in the order of its branch addresses."""
 

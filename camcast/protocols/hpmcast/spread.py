@@ -31,7 +31,7 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.doors.dissemination import Dissemination, Neighbourhood
-from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.hpmcast.address import Address, distance
@@ -207,19 +207,6 @@ def hierarchical(membership: Membership) -> HierarchicalViews:
     return membership
 
 
-def arranged(backend: Backend, hierarchy: Hierarchy) -> Backend:
-    """Return the backend with its processes arranged so."""
-    return attrs.evolve(backend, keeper=partial(_keep, backend.keeper, hierarchy))
-
-
-def _keep(
-    keeper: Any, hierarchy: Hierarchy, context: MembershipContext, options: Any
-) -> Membership:
-    membership: Membership = keeper(context, options)
-    hierarchical(membership).arrange(hierarchy)
-    return membership
-
-
 @frozen(kw_only=True)
 class Hpmcast(Protocol):
     """One group of everybody, in a hierarchy."""
@@ -252,9 +239,9 @@ class Hpmcast(Protocol):
         """How the processes are arranged."""
         return Hierarchy(arity=self.arity, depth=self.depth, redundancy=self.redundancy)
 
-    def adapt(self, backend: Backend) -> Backend:
-        """Return the backend with this hierarchy."""
-        return arranged(backend, self.hierarchy)
+    def membership_options(self) -> Mapping[str, object]:
+        """Return the hierarchy."""
+        return attrs.asdict(self.hierarchy)
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""

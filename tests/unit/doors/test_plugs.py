@@ -36,7 +36,7 @@ from camcast.doors.membership import Backend
 class Options:
     size: int = 3
 BACKEND = Backend(name="{name}", keeper=lambda context, options: None, options=Options,
-                  discovery="lighthouse")
+                  discovery="lighthouse", expected_view=lambda options, size: size - 1)
 def lighthouse(context):
     return None
 """
@@ -74,7 +74,7 @@ def test_a_third_party_uses_the_same_door(third_party: str) -> None:
 
 @pytest.mark.usefixtures("third_party")
 def test_an_entry_point_that_is_no_backend_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="'wrong' in camcast.membership is not a Backend"):
+    with pytest.raises(TypeError, match=r"'wrong' in camcast\.membership is not a Backend"):
         find_backend("wrong")
 
 

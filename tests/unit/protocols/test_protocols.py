@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from camcast.doors.plugs import backend_for, find_protocol
+from camcast.doors.plugs import find_protocol, membership_for
 from camcast.engine.node import Node
 from camcast.protocols.hierarchical import Hierarchical, cluster_of
 from camcast.protocols.multicast import Multicast
@@ -255,8 +255,8 @@ def test_a_subtopic_that_nobody_named_is_not_found() -> None:
 
 @pytest.mark.parametrize("name", ["pmcast", "hpmcast"])
 def test_hierarchical_views_are_part_of_the_protocol(name: str) -> None:
-    assert backend_for(find_protocol(name), "scamp").name == "hpmcast"
+    assert membership_for(find_protocol(name), "scamp")[0].name == "hpmcast"
 
 
 def test_others_take_the_backend_that_is_named() -> None:
-    assert backend_for(Percolation(), "hybrid").name == "hybrid"
+    assert membership_for(Percolation(), "hybrid")[0].name == "hybrid"

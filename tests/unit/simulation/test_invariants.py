@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil, log
 
 import pytest
@@ -17,7 +18,9 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
-from membership.scamp.scamp import Scamp, ScampOptions
+from membership.scamp.scamp import Scamp, ScampOptions, expected_view
+
+LAW = partial(expected_view, ScampOptions())
 
 TOPIC, OTHER = Topic.parse(".news"), Topic.parse(".other")
 
@@ -27,7 +30,7 @@ class Watched:
 
     def __init__(self, size: int = 6) -> None:
         self.network = VirtualNetwork(1)
-        self.invariants = Invariants(self.network)
+        self.invariants = Invariants(self.network, LAW)
         self.network.on_step = self.invariants.on_step
         self.delivered: list[tuple[Process, Deliver]] = []
         self.network.on_delivery = self._take
@@ -79,7 +82,7 @@ def event_frame(topic: Topic) -> bytes:
 def nothing_yet(watched: Watched) -> None:
     """The guard of every test here: without the breach, nothing is wrong."""
     watched.publish()
-    looks = Invariants(watched.network)  # others, for an arc that is whole once is so for good
+    looks = Invariants(watched.network, LAW)  # others, for an arc that is whole once is so for good
     looks.look_at_arcs()
     looks.check_symmetry()
 

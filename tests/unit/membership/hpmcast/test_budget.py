@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.doors.membership import MembershipContext
+from camcast.doors.selective import SelectiveContext
 from camcast.interests.bounded import BYTES_MAX, TERMS_MAX, read_interest
 from camcast.interests.interest import Interest
-from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX, Hierarchy
+from camcast.interests.wanted import ProcessInterest
+from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX
 from camcast.vocabulary import messages
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Outbox, Outlet
@@ -37,7 +38,8 @@ from membership.hpmcast.messages import (
 )
 from membership.hpmcast.tables import MEMBERS_MAX, Tables
 
-HIERARCHY = Hierarchy(arity=2, depth=2, redundancy=2)
+OPTIONS = HpmcastOptions(arity=2, depth=2, redundancy=2)
+HIERARCHY = OPTIONS.hierarchy
 LARGEST = " or ".join(f".topic{n:02d}.{'x' * 16}" for n in range(TERMS_MAX))[:BYTES_MAX]
 
 
@@ -69,10 +71,8 @@ class Member:
         self.me = contact(number)
         self.outbox = Outbox()
         outlet = Outlet(self.outbox, self.me, Kind.MEMBERSHIP, ROOT.group)
-        self.membership = HpmcastMembership(
-            MembershipContext(self.me, ROOT, Random(1), outlet), HpmcastOptions()
-        )
-        self.membership.arrange(HIERARCHY)
+        context = SelectiveContext(self.me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
+        self.membership = HpmcastMembership(context, OPTIONS)
         self.tables = self.membership._tables
 
     def receive(self, message: messages.Message, now: float = 0.5) -> None:

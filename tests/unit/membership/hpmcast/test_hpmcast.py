@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.doors.dissemination import Neighbourhood
-from camcast.doors.membership import Membership, MembershipContext
+from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import backend_for, find_backend, find_protocol
+from camcast.doors.plugs import find_backend, find_protocol, membership_for
+from camcast.doors.selective import SelectiveContext
 from camcast.engine.node import Node, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.bounded import BYTES_MAX
@@ -119,16 +120,25 @@ def test_a_membership_without_hierarchical_views_is_refused() -> None:
     node = Node(contact(1), settings, Random(1), 1)
     with pytest.raises(OptionError, match="'hpmcast'; a Scamp keeps none"):
         node.join(TOPIC, 0.0)
-    adapted = find_protocol("pmcast").adapt(find_backend("scamp"))
-    with pytest.raises(OptionError, match="a Scamp keeps none"):
-        adapted.keeper(context(1), adapted.options())
 
 
 def test_the_protocol_s_hierarchy_is_the_membership_s() -> None:
-    backend = backend_for(find_protocol("hpmcast", {"arity": "7", "depth": "4"}), "scamp")
-    membership = backend.keeper(context(1), backend.options())
-    assert isinstance(membership, HpmcastMembership)
-    assert membership.hierarchy == Hierarchy(arity=7, depth=4)
+    for name, chosen, hierarchy in (
+        ("hpmcast", {"arity": "7", "depth": "4"}, Hierarchy(arity=7, depth=4)),
+        ("pmcast", {}, Hierarchy(depth=1, redundancy=1)),
+    ):
+        backend, options = membership_for(
+            find_protocol(name, chosen), "scamp", {"suspect_after": 7}
+        )
+        assert options.suspect_after == 7
+        membership = backend.keeper(context(1), options)
+        assert isinstance(membership, HpmcastMembership)
+        assert membership.hierarchy == hierarchy
+
+
+def test_what_the_protocol_sets_is_no_option_of_the_membership_besides() -> None:
+    with pytest.raises(OptionError, match="'depth' of membership 'hpmcast' is set by the protocol"):
+        membership_for(find_protocol("pmcast"), "hpmcast", {"depth": 2})
 
 
 # -- Figure 6 on a node ----------------------------------------------------------------------------
@@ -138,9 +148,10 @@ def contact(number: int) -> Contact:
     return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
 
 
-def context(number: int) -> MembershipContext:
+def context(number: int, outbox: Outbox | None = None) -> SelectiveContext:
     me = contact(number)
-    return MembershipContext(me, ROOT, Random(1), Outlet(Outbox(), me, Kind.MEMBERSHIP, ROOT.group))
+    outlet = Outlet(outbox or Outbox(), me, Kind.MEMBERSHIP, ROOT.group)
+    return SelectiveContext(me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
 
 
 @define
@@ -151,9 +162,6 @@ class Views:
     hierarchy: Hierarchy = field(factory=lambda: Hierarchy(arity=2, depth=2, redundancy=2))
     version: int = 0
     along: list[Contact] = field(factory=list)
-
-    def arrange(self, hierarchy: Hierarchy) -> None:
-        raise AssertionError
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
         members = {self.hierarchy.address_of(contact(n).peer): t for n, t in self.wants.items()}
@@ -535,8 +543,7 @@ def test_a_line_s_delegates_are_the_smallest_and_in_order() -> None:
 @given(st.data())
 def test_updates_of_anything_leave_tables_that_can_be_read(data: st.DataObject) -> None:
     """Whatever lines come, in whatever order: no error, and sane tables."""
-    membership = HpmcastMembership(context(1), HpmcastOptions())
-    membership.arrange(Hierarchy(arity=2, depth=3, redundancy=2))
+    membership = HpmcastMembership(context(1), HpmcastOptions(arity=2, depth=3, redundancy=2))
     membership.join((), 0.0)
     keys = st.integers(-1, 3) | st.integers(1, 9).map(lambda n: bytes(contact(n).peer))
     lines = st.builds(
@@ -579,12 +586,8 @@ class Member:
 
     def __init__(self, depth: int = 2) -> None:
         self._outbox = Outbox()
-        me = contact(1)
-        outlet = Outlet(self._outbox, me, Kind.MEMBERSHIP, ROOT.group)
-        self.membership = HpmcastMembership(
-            MembershipContext(me, ROOT, Random(1), outlet), HpmcastOptions()
-        )
-        self.membership.arrange(Hierarchy(arity=2, depth=depth, redundancy=2))
+        options = HpmcastOptions(arity=2, depth=depth, redundancy=2)
+        self.membership = HpmcastMembership(context(1, self._outbox), options)
         self.membership.join((), 0.0)
         lines = tuple(line(number) for number in (3, 5, 7, 9))
         self.membership.receive(contact(3), Update(lines), 0.0)
