@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import attrs
 import typer
 
 from camcast.community import CommunityError, CommunityManager
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import UnknownPlugError
+from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.live.gateway_file import GatewayError, read_gateways
 from camcast.live.pipes import BindError
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, TopicError
+
+if TYPE_CHECKING:
+    from camcast.scenarios.live import Scenario
+    from camcast.scenarios.virtual import VirtualScenario
 
 COMMUNITY_ERRORS: Final = (
     AddressError,
@@ -130,6 +134,36 @@ def named_values(given: list[str] | None, option: str = "--set") -> dict[str, ob
             raise OptionError(f"{option} takes NAME=VALUE, not {pair!r}")
         options[name.strip()] = value.strip()
     return options
+
+
+def systems_options(
+    protocol: str | None,
+    protocol_settings: list[str] | None,
+    membership: str | None,
+    settings: list[str] | None,
+    scenario: Scenario | VirtualScenario,
+) -> dict[str, Any]:
+    """Return what the command line changes of a scenario's protocol and membership.
+
+    The options in a scenario are meant for the protocol and the membership named there. If the
+    command line names another protocol, the scenario's protocol options do not apply; if one of
+    the two protocols brings its own membership, neither do the scenario's membership options.
+    Raises `OptionError` and `UnknownPlugError`.
+    """
+    changed: dict[str, Any] = {}
+    if protocol is not None:
+        changed["protocol"] = protocol
+        if protocol != scenario.protocol:
+            changed["protocol_options"] = {}
+        if find_protocol(protocol).membership != find_protocol(scenario.protocol).membership:
+            changed["options"] = {}
+    if membership is not None:
+        changed["membership"] = membership
+    if protocol_settings:
+        changed["protocol_options"] = named_values(protocol_settings, "--protocol-set")
+    if settings:
+        changed["options"] = named_values(settings)
+    return changed
 
 
 def gateways(file: Path | None, addresses: list[str] | None) -> Mapping[str, list[str]]:

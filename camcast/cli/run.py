@@ -107,20 +107,13 @@ def run(
     with clear_failures(ValueError, LookupError, *FAILURES):
         workload_given = _workload(workload, topic, events, rate, payload_bytes, speed)
         chosen = _base(scenario, community, sizes, workload_given)
-        given: dict[str, Any] = {
-            "protocol": protocol,
-            "protocol_options": options.named_values(protocol_settings, "--protocol-set") or None,
-            "membership": membership,
-            "options": options.named_values(settings) or None,
-            "processes": processes,
-            "kill": kill,
-            "seed": seed,
-        }
+        given = {"processes": processes, "kill": kill, "seed": seed}
         chosen = attrs.evolve(
             chosen,
             parameters=_parameters(chosen.parameters, c, g, a, z, tau, p_sel),
             workload=_merged(chosen, workload_given, kill),
-            **{name: value for name, value in given.items() if value is not None},
+            **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
+            **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]  # the fields' names
         )
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):

@@ -5,7 +5,7 @@ The three take the same options, so that a word more or less compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -32,6 +32,7 @@ from camcast.vocabulary.trace import JsonLinesSink, Sink
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.population.spread import Interval, Spread
+    from camcast.scenarios.virtual import VirtualScenario
     from camcast.settings.setting import Setting
 
 # chosen: of the paper's 1,110 processes, some seconds on two cores
@@ -69,6 +70,17 @@ own, beside the model of `camcast model --protocol` (docs/simulation.md).
 """
 }
 
+_IN_A_SCENARIO: Final = {
+    **{name: f"set parameters.{name} in the file" for name in ("c", "g", "a", "z", "p_sel")},
+    "success": "set links.loss in the file",
+    "crash": "set stillborn or crashes in the file",
+    "weak": "set links.loss in the file",
+    "runs": "`camcast sweep FILE --repetitions N` runs it several times",
+    "workers": "one run is computed by one process; `camcast sweep` has several",
+    "results": "`camcast sweep FILE --output DIR` keeps what is done",
+}
+"""Where to say what an option says of a setting, if a scenario file is given instead."""
+
 
 class TraceFormat(StrEnum):
     """How a trace is written."""
@@ -81,6 +93,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
     """Return the command of a simulator of settings: population, chain or virtual."""
 
     def simulate_setting(
+        ctx: typer.Context,
         scenario: Annotated[
             Path | None,
             typer.Argument(
@@ -144,14 +157,13 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 if trace_format is not None and output is None:
                     raise CommandError("--trace-format goes with --output")
                 form = trace_format or TraceFormat.JSONL
-                changed: dict[str, Any] = {
-                    "seed": seed,
-                    "protocol": protocol,
-                    # Another protocol than the file's has no use for that one's options.
-                    "protocol_options": options.named_values(protocol_settings, "--protocol-set")
-                    or (None if protocol is None else {}),
-                }
-                _run_scenario(scenario, changed, output, form, json=json)
+                _refuse_beside_a_scenario(ctx)
+                from camcast.scenarios.virtual_file import read_virtual_scenario
+
+                read = read_virtual_scenario(scenario)
+                changed = options.systems_options(protocol, protocol_settings, None, None, read)
+                changed |= {} if seed is None else {"seed": seed}
+                _run_scenario(attrs.evolve(read, **changed), output, form, json=json)
                 return
             for name, given in (("--output", output), ("--trace-format", trace_format)):
                 if given is not None:
@@ -275,21 +287,25 @@ def shown(interval: Interval, form: str) -> str:
     return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
+def _refuse_beside_a_scenario(ctx: typer.Context) -> None:
+    """Raise `CommandError` for an option that describes a setting, which a scenario file is not."""
+    for name, instead in _IN_A_SCENARIO.items():
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise CommandError(f"{option} does not go with a scenario file; {instead}")
+
+
 def _run_scenario(
-    path: Path,
-    changed: Mapping[str, Any],
+    scenario: VirtualScenario,
     output: Path | None,
     form: TraceFormat,
     *,
     json: bool,
 ) -> None:
-    from camcast.scenarios.virtual_file import read_virtual_scenario
     from camcast.simulation.invariants import InvariantError
     from camcast.simulation.scenario_run import run_scenario
 
-    scenario = read_virtual_scenario(path)
-    given = {name: value for name, value in changed.items() if value is not None}
-    scenario = attrs.evolve(scenario, **given)
     folder = None if output is None else OutputFolder(output)
     with ExitStack() as stack:
         sink: Sink | None = None

@@ -18,6 +18,7 @@ from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.hpmcast import HpmcastMembership
+from tests.camcast_command import camcast
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
@@ -92,6 +93,18 @@ async def test_processes_join_leave_and_leave_no_task_behind() -> None:
             await eventually(lambda: got)
         await eventually(lambda: not here.peers)
     assert [received.payload for received in got] == [b"goal"]
+
+
+@pytest.mark.parametrize("protocol", ["hpmcast", "pmcast"])
+def test_the_command_runs_it_without_further_options(
+    protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The paper's scenario has an option for SCAMP, which these two do not run on."""
+    path = tmp_path / "out"
+    given = ("--protocol", protocol, "--events", 5, "--output", path, "--json")
+    assert camcast("run", *given) == 0
+    assert json.loads(capfd.readouterr().out)["events"] == 5
+    assert json.loads((path / "scenario.json").read_text())["scenario"]["options"] == {}
 
 
 @pytest.mark.parametrize(("protocol", "options"), [("hpmcast", {"depth": 1}), ("pmcast", {})])

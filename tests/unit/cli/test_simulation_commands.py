@@ -161,6 +161,34 @@ def test_what_is_wrong_is_named(
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ("--c 0", "parameters.c"),
+        ("--g 5", "parameters.g"),
+        ("--a 1", "parameters.a"),
+        ("--z 3", "parameters.z"),
+        ("--p-sel 0.1", "parameters.p_sel"),
+        ("--success 0.85", "links.loss"),
+        ("--crash 0", "stillborn"),
+        ("--weak", "links.loss"),
+        ("--runs 3", "camcast sweep"),
+        ("--workers 1", "camcast sweep"),
+        ("--results x.jsonl", "camcast sweep"),
+    ],
+)
+def test_a_scenario_file_refuses_the_options_of_a_setting(
+    option: str, instead: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lossy.toml"
+    path.write_text(SCENARIO)
+    assert camcast("simulate", "virtual", path, *option.split()) == 1
+    printed, error = capfd.readouterr()
+    assert printed == ""
+    assert error.startswith(f"camcast: {option.split()[0]} does not go with a scenario file; ")
+    assert instead in error
+
+
 def test_an_unknown_simulator_and_a_wrong_number_of_runs_are_usage_errors(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -177,6 +205,22 @@ def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
     assert camcast("simulate", "virtual", path) == 2
     error = capfd.readouterr().err
     assert f"{path}:9: links.loss:" in error
+
+
+def test_another_protocol_does_not_take_the_options_of_the_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither those of its protocol, nor, if it brings one along, those of its membership."""
+    path = tmp_path / "lossy.toml"
+    path.write_text("protocol = 'hierarchical'\n" + SCENARIO)
+    path.write_text(path.read_text() + "[protocol_options]\nclusters = 2\n[options]\nc = 0\n")
+    assert camcast("simulate", "virtual", path, "--json") == 0
+    scenario = output(capfd)["scenario"]
+    assert (scenario["protocol_options"], scenario["options"]) == ({"clusters": 2}, {"c": 0})
+    for protocol, options in (("camcast", {"c": 0}), ("pmcast", {})):
+        assert camcast("simulate", "virtual", path, "--json", "--protocol", protocol) == 0
+        scenario = output(capfd)["scenario"]
+        assert (scenario["protocol_options"], scenario["options"]) == ({}, options)
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
