@@ -40,7 +40,7 @@ scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB o
 
 clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
-	rm -f bench.json peers.json
+	rm -rf .import_linter_cache bench.json peers.json
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,49 @@
+"""Rooms, and which way imports point: the contracts of pyproject.toml, and that they cover all."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[2]
+LINTER = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+PACKAGES = tuple(LINTER["root_packages"])
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def test_the_contracts_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    failed = lint_imports(no_cache=True, no_logo=True)
+    assert not failed, capsys.readouterr().out
+
+
+def test_every_third_party_package_has_a_home() -> None:
+    graph = grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+    imported = {module.split(".")[0] for module in graph.modules}
+    third_party = imported.difference(PACKAGES, sys.stdlib_module_names)
+    (homes,) = (c for c in LINTER["contracts"] if "zmq" in c.get("forbidden_modules", ()))
+    assert third_party == {*homes["forbidden_modules"], "attrs", "msgspec"}
+
+
+def test_the_page_lists_the_rooms_in_the_contract_s_order() -> None:
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    layers = next(c["layers"] for c in LINTER["contracts"] if "containers" in c)
+    built = [room for layer in layers for room in layer.split(" | ") if "(" not in room]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == built
+
+
+def test_every_folder_is_a_package_and_thus_installed() -> None:
+    assert [path for path in SOURCES if not (path.parent / "__init__.py").exists()] == []
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    empty = ("utils", "util", "helpers", "helper", "misc", "common")
+    assert [path for path in SOURCES if path.stem in empty or path.parent.name in empty] == []
