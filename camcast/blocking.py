@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.community import JOIN_SECONDS, CommunityError, State, TopicLike
-from camcast.engine.node import NodeCounters
+from camcast.engine.recorder import NodeCounters
 from camcast.interests.interest import Interest
 from camcast.subscription import (
     QUEUE_LENGTH,

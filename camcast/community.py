@@ -17,8 +17,9 @@ import attrs
 
 from camcast import typed
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
-from camcast.engine.node import NodeCounters, Settings
+from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
+from camcast.engine.recorder import NodeCounters
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways

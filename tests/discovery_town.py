@@ -25,7 +25,7 @@ from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, new_peer_id
-from camcast.vocabulary.outbox import Finding, Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind, decode_control
@@ -103,7 +103,7 @@ class Town:
         context = DiscoveryContext(
             me=me,
             rng=self._rng,
-            outlet=Outlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8))),
+            outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8))),
             known=lambda _group, _wanted: [],
             gateways={ROOT: gateways},
             answer=lambda finding: findings.append((self.now, finding)),

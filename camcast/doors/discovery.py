@@ -12,7 +12,7 @@ from attrs import frozen
 
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.outbox import Finding, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Finding
 from camcast.vocabulary.topics import GroupId, Topic
 
 
@@ -29,7 +29,7 @@ class DiscoveryContext:
 
     me: Contact
     rng: Random
-    outlet: Outlet
+    outlet: ControlOutlet
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
     """Configured first contacts, by topic; a topic's serve its subtopics too."""

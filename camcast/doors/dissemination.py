@@ -1,93 +1,156 @@
-"""What a dissemination protocol is: how the events of one community spread."""
+"""The door of disseminations: how the events of one group spread."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from attrs import frozen
 
 from camcast.doors.membership import Membership
-from camcast.engine.links import SuperLinks
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
-from camcast.vocabulary.outbox import Outlet
+from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 
 
-class Courier(Protocol):
-    """Carries copies of events for a protocol; the node traces and encodes them."""
+class EventOutlet(Protocol):
+    """Sends copies of events for one group; the node encodes, counts and traces them.
 
-    def send(self, event: Event, peers: Sequence[Contact], group: Topic | None = None) -> None:
-        """Send a copy to members of the protocol's own group, or of another that both are in."""
+    A copy carries the event's hops and one more. Delivery is best effort, and nothing is
+    reported back.
+    """
 
-    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact]) -> None:
-        """Send a copy to members of the super-community of `topic`."""
+    def send(
+        self, event: Event, peers: Sequence[Contact], now: float, group: Topic | None = None
+    ) -> None:
+        """Send a copy to each of `peers`, who are members of this group.
 
-    def hand_over(self, event: Event, super_topic: Topic, nearest: Topic) -> bool:
-        """Pass the event into this very process's part in a super-community, if it has one.
-
-        That is the first from `super_topic` upward, but none beyond `nearest`, the level at
-        which other super-processes are known. False if there is none.
+        With `group` the copies arrive in that group of theirs instead: one of `OwnGroups`.
         """
 
-    def membership(self, group: Topic) -> Membership | None:
-        """Return this process's membership in another of its groups, once it has joined."""
+    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact], now: float) -> None:
+        """Send a copy to each of `peers`, who are members of the super-community of `topic`.
 
-    def pass_into(self, event: Event, group: Topic) -> None:
-        """Let the event into another of this process's groups, if it is new there."""
+        The copies carry this process's address: a member that has left can then say so.
+        """
+
+
+class OwnGroups(Protocol):
+    """The groups that this very process is in; an event passes between them without a message."""
+
+    def membership(self, group: Topic) -> Membership | None:
+        """Return this process's membership of a group; None if it has not joined it."""
+
+    def accept(self, event: Event, group: Topic, now: float) -> bool:
+        """Accept an event in another group of this process: it is spread and delivered there.
+
+        Nothing happens if the event is known in that group. Returns False if this process has
+        not joined it.
+        """
+
+
+class SuperTable(Protocol):
+    """A super-topic table (000, 3.2.2), as disseminations read it."""
+
+    @property
+    def super_topic(self) -> Topic:
+        """The super-topic that the table is for."""
+
+    def nearest(self) -> tuple[Topic, Sequence[Contact]]:
+        """Return the nearest ancestor with live members in the table, and those members.
+
+        Without any, the super-topic and nobody.
+        """
 
 
 @frozen
-class Neighbourhood:
-    """What a protocol works with in one group of one process."""
+class DisseminationContext:
+    """What a dissemination works with in one group of one process."""
 
     me: Contact
     group: Topic
     interest: ProcessInterest
     """What this process wants through this group; changes as it subscribes."""
     attributes: EventAttributes
-    """Of the events that this process has to do with."""
+    """Reads the attributes of events, each event once a process."""
     membership: Membership
-    links: Sequence[SuperLinks]
+    super_tables: Sequence[SuperTable]
+    """One for each super-topic; none in a group that is linked to no other."""
     parameters: Parameters
-    courier: Courier
-    outlet: Outlet
-    """For timers, and for messages to the same protocol at other members of the group."""
+    events: EventOutlet
+    outlet: ControlOutlet
+    """For timers, and for messages to the same dissemination at other members of the group."""
+    groups: OwnGroups
     rng: Random
 
 
-class Dissemination(ABC):
-    """Spreads the events of one group of one process; sees every event of it once.
+class Sent(NamedTuple):
+    """To how many processes an event was sent at once."""
 
-    A protocol that sends messages of its own sets `decoder` and overrides `receive`; one that
-    sets timers overrides `wake`, and one that begins with either `start`.
+    peers: int = 0
+    """Members of the group, or of others of its protocol."""
+    super_processes: int = 0
+    """Members of super-communities; CAMCAST alone has them."""
+
+
+class Dissemination(ABC):
+    """Spreads the events of one group of one process; every event comes once.
+
+    A dissemination is made before this process is a member of the group, and its inputs may
+    come from then on. They carry the time `now`, in seconds of a clock that never goes back.
     """
 
-    decoder: ClassVar[Decoder[Any] | None] = None
+    decoder: Decoder[Any] | None = None
+    """Decodes the messages that `receive` takes; None: the dissemination sends none, and the
+    node counts what comes for it as stray."""
+    hears_duplicates: bool = False
+    """Whether `duplicate` is called. Most copies that arrive are duplicates, so that only who
+    needs them should ask."""
 
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
-        """Begin: this process has become a member of the group."""
-
-    def receive(self, source: Contact, message: Any, now: float) -> None:
-        """Take a message from the same protocol at another process."""
-        raise AssertionError("a protocol without a decoder receives nothing")
-
-    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Take a timer that was asked for through the outlet."""
-        raise AssertionError("a protocol that sets no timers is not woken")
+        """Begin: this process has become a member of the group. Called once."""
 
     @abstractmethod
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
-        """Spread an event that was just published here, or has come from `source` as new.
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+        """Spread an event that is new to this group.
 
-        Returns how many peers of the group and how many super-processes it left for.
+        `source` sent the copy that arrived; None: this process publishes the event, or accepts
+        it from another of its groups. The event may come before `start`. What is sent later,
+        from a timer, is not in the answer.
+        """
+
+    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:  # noqa: B027  # few ask
+        """Note that `source` sent a further copy of an event that is known here.
+
+        Called only if `hears_duplicates`, once a copy. `source` need not be a neighbour: copies
+        come up from subtopics, too. Nothing but the copy's head was read: a forged one counts as
+        well, and so does one of an event that is too old to be remembered.
+        """
+
+    def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:  # noqa: B027  # most do not mind
+        """Note that a peer has come into the topic table (`there`) or gone from it.
+
+        Called for each change in the order of happening, when the membership has finished its
+        step: the table may be ahead of the change that is told. Changes come also before
+        `start`, and while the process leaves. A new address of a known peer is no change.
+        """
+
+    def receive(self, source: Contact, message: Any, now: float) -> None:  # noqa: B027  # not called without a decoder
+        """Take a message from the same dissemination at another process.
+
+        The decoder has checked its types and nothing else: clamp every number, bound every list.
+        `MalformedError` makes the node count it and drop the rest of its frame.
+        """
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:  # noqa: B027  # not called without timers
+        """Take a timer that was set through the outlet; there is no way to cancel one.
+
+        Timers of a group that was left do not come back.
         """

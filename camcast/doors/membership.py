@@ -12,7 +12,7 @@ from attrs import frozen
 from camcast.doors.options import build_options
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder
-from camcast.vocabulary.outbox import Outlet
+from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import Topic
 
@@ -81,7 +81,7 @@ class MembershipContext:
     me: Contact
     topic: Topic
     rng: Random
-    outlet: Outlet
+    outlet: ControlOutlet
     watch: Callable[[bool, Contact], None] | None = None
     """For the topic table: told of every peer learned (True) or forgotten."""
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -24,7 +24,7 @@ class Group:
 
     topic: Topic
     """Its name; CAMCAST's communities are named after the topic that they are interested in."""
-    dissemination: Callable[[Neighbourhood], Dissemination]
+    dissemination: Callable[[DisseminationContext], Dissemination]
     transit: bool = False
     """Whether events only pass through, and are delivered in another group of this process."""
 

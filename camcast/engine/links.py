@@ -35,11 +35,10 @@ from typing import Final
 from attrs import define
 
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.outbox import Outlet
+from camcast.vocabulary.messages import Decoder, Message, read_topic
+from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.topics import GroupId, Topic, TopicError
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.topics import GroupId, Topic
 
 CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks for more (G5)
 SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
@@ -103,14 +102,6 @@ DECODER: Final[Decoder[Message]] = Decoder(
 )
 
 
-def read_topic(name: str) -> Topic:
-    """Read a topic that a peer sent; `MalformedError` if it does not follow the grammar."""
-    try:
-        return Topic.parse(name)
-    except TopicError as error:
-        raise MalformedError(str(error)) from error
-
-
 @define
 class _Entry:
     contact: Contact
@@ -127,7 +118,7 @@ class SuperLinks:
         me: Contact,
         super_topic: Topic,
         parameters: Parameters,
-        outlet: Outlet,
+        outlet: ControlOutlet,
         rng: Random,
         peers: Callable[[int], list[Contact]],
         size: Callable[[], float],
@@ -365,7 +356,7 @@ class SearchRelay:
         self,
         known: Callable[[GroupId, int], list[Contact]],
         neighbours: Callable[[int], list[Contact]],
-        outlet: Callable[[GroupId], Outlet],
+        outlet: Callable[[GroupId], ControlOutlet],
         parameters: Parameters,
     ) -> None:
         self._known = known

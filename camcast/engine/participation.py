@@ -7,14 +7,12 @@ from typing import Final
 
 from attrs import define, field
 
-from camcast.doors.dissemination import Dissemination
+from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.links import SuperLinks
 from camcast.engine.seen import Seen
-from camcast.interests.attributes import EventAttributes
-from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.events import Event
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 
 RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
@@ -24,25 +22,23 @@ RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within 
 class Participation:
     """One group that this process takes part in (paper 000, 2.1: it is "interested")."""
 
-    topic: Topic
-    """The group's; in CAMCAST that of a community."""
-    interest: ProcessInterest
-    """What is wanted through it; in CAMCAST something of its own topic alone."""
-    attributes: EventAttributes
-    """Of the events that this process has to do with."""
-    super_topics: tuple[Topic, ...]
-    parameters: Parameters
-    membership: Membership
-    links: list[SuperLinks]
+    context: DisseminationContext
+    """What the dissemination works with: the membership, the interest and the rest."""
     dissemination: Dissemination
+    links: list[SuperLinks]
+    """The super-topic tables; the context shows them to the dissemination."""
     transit: bool
     """Whether events pass through, and are delivered in another group."""
     parasitic: bool
-    """Whether events may come that do not interest this process."""
+    """Whether the group carries events that do not interest this process."""
     selective: bool
-    """Whether it also depends on their attributes which do."""
+    """Whether attributes of an event, too, decide if it interests this process."""
+    reports_duplicates: bool
+    """Whether the trace or the dissemination is told of duplicates."""
     serial: int
-    """Tells its timers from those of an earlier participation in the same community."""
+    """Tells its timers from those of an earlier participation in the same group."""
+    neighbour_changes: list[tuple[bool, Contact]]
+    """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
     seen: Seen = field(factory=Seen)
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
@@ -52,26 +48,37 @@ class Participation:
     retry_seconds: float = RETRY_SECONDS
 
     @property
+    def topic(self) -> Topic:
+        """The group's; in CAMCAST that of a community."""
+        return self.context.group
+
+    @property
+    def membership(self) -> Membership:
+        """The membership of the group."""
+        return self.context.membership
+
+    @property
     def subscribed(self) -> Topic:
-        """The first topic subscribed to, under which is traced what happens in the group."""
-        return self.interest.topics[0]
-
-    def receivers(self, event: Event) -> Sequence[Topic]:
-        """Return the topics whose subscribers get the event; none for a parasite.
-
-        They have the last word by their own filters, which see the value that they are given.
-        """
-        topics = self.interest.topics
-        if not self.parasitic:
-            return topics
-        if self.selective and not self.attributes.match(self.interest.whole, event):
-            return ()
-        return [topic for topic in topics if topic.includes(event.topic)]
+        """The first topic subscribed to, under which the trace names the group."""
+        return self.context.interest.topics[0]
 
     @property
     def joined(self) -> bool:
         """Whether the process is a member by now."""
-        return self.membership.joined and not self.leaving
+        return self.context.membership.joined and not self.leaving
+
+    def receivers(self, event: Event) -> Sequence[Topic]:
+        """Return the topics whose subscribers get the event; none if it is a parasite.
+
+        A subscription's own filter decides afterwards, on the value that the subscriber gets.
+        """
+        context = self.context
+        topics = context.interest.topics
+        if not self.parasitic:
+            return topics
+        if self.selective and not context.attributes.match(context.interest.whole, event):
+            return ()
+        return [topic for topic in topics if topic.includes(event.topic)]
 
     def live_links(self) -> int:
         """Count the live super-processes in the super-topic tables, the nearest level only."""

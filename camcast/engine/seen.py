@@ -72,10 +72,8 @@ class Seen:
             return behind >= 0 and bool(window.ring[sequence >> 3 & _RING] >> (sequence & 7) & 1)
         return True
 
-    def first_time(self, publisher: bytes, epoch: int, sequence: int) -> bool:
-        """Say whether this event is new, and remember it."""
-        if self.knows(publisher, epoch, sequence):
-            return False
+    def add(self, publisher: bytes, epoch: int, sequence: int) -> None:
+        """Remember an event of which `knows` has just said that it is new."""
         window = self._windows.get(publisher)
         if window is None:
             if len(self._windows) >= PUBLISHERS_MAX:
@@ -87,4 +85,3 @@ class Seen:
             window.advance(sequence)
         else:
             window.ring[sequence >> 3 & _RING] |= 1 << (sequence & 7)
-        return True

@@ -1,76 +1,65 @@
-"""CAMCAST's dissemination: infect and die, with a few upward messages (000, 3.5, Figures 7, 8).
+"""CAMCAST: gossip in the community, and a few upward messages (000, 3.5, Figures 7 and 8).
 
-A process that publishes an event, or receives it for the first time, acts once:
+A process that publishes an event, or receives it for the first time, acts once: it sends the event
+upward (`camcast.protocols.upward`), and spreads it inside its community, by gossip
+(`camcast.protocols.gossip`) or by another dissemination in its place.
 
-* with probability p_sel = min(1, g/N_t) it is a link: it sends the event to each process of
-  its super-topic table with probability p_a = a/z. The table may hold processes of several
-  ancestors; the event goes to the nearest level known (PROTOCOLS 1);
-* it sends the event to ceil(ln N_t + c_t) random processes of its topic table.
-
-Readings: the figures' ``RAND() >= p_sel`` is inverted against the text ("with probability
-p_sel"), and their loop sends one message more than "ln N_t + c_t"; the text is followed. A
-membership may pin some peers, which are then always among the chosen. A process that is
-itself a member of the super-community passes the event into it directly, which costs no
-message.
+Reading: the figures' loop sends one message more than "ln N_t + c_t"; the text is followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf
-from typing import ClassVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from attrs import frozen
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.vocabulary.events import Event
-from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.topics import ROOT, Topic
+from camcast.protocols.gossip import Gossip
+from camcast.protocols.upward import Upward
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import Topic
 
 
 class Camcast(Dissemination):
-    """The dissemination of Figures 7 and 8, for one community of one process."""
+    """An upward part, and one that spreads events inside the community."""
 
-    def __init__(self, neighbourhood: Neighbourhood) -> None:
-        self._at = neighbourhood
-        self._size = 0.0  # the estimate of N_t that fan-out and p_sel were computed for
-        self._fan_out = 0
-        self._p_sel = 0.0
+    def __init__(
+        self,
+        context: DisseminationContext,
+        spread: Callable[[DisseminationContext], Dissemination] = Gossip,
+    ) -> None:
+        self._upward = Upward(context)
+        self._spread = spread(context)
+        self.decoder = self._spread.decoder
+        self.hears_duplicates = self._spread.hears_duplicates
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
-        at = self._at
-        size = at.membership.size()
-        if size != self._size:
-            self._size = size
-            self._fan_out = at.parameters.fan_out(size)
-            self._p_sel = at.parameters.selection_probability(size)
-        upward = self._send_upward(event) if at.links else 0
-        peers = at.membership.peers().fan_out(self._fan_out, at.rng)
-        at.courier.send(event, peers)
-        return len(peers), upward
+        super_processes = self._upward.climb(event, now)
+        return Sent(self._spread.disseminate(event, now, source).peers, super_processes)
 
-    def _send_upward(self, event: Event) -> int:
-        at = self._at
-        p_sel, size = event.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
-        if p_sel is None:
-            p_sel, size = self._p_sel, self._size
-        sent = 0
-        for link in at.links:
-            topic, super_processes = link.nearest()
-            nearest = topic if super_processes else ROOT
-            if at.courier.hand_over(event, link.super_topic, nearest):
-                continue
-            if super_processes and at.rng.random() < p_sel:
-                p_a = at.parameters.link_probability(size, len(super_processes))
-                chosen = [peer for peer in super_processes if at.rng.random() < p_a]
-                if chosen:
-                    at.courier.send_upward(event, topic, chosen)
-                    sent += len(chosen)
-        return sent
+    def start(self, now: float) -> None:
+        """See `Dissemination`; for the spread inside the community, as all that follows."""
+        self._spread.start(now)
+
+    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
+        """See `Dissemination`."""
+        self._spread.duplicate(event_id, source, now)
+
+    def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:
+        """See `Dissemination`."""
+        self._spread.neighbour_changed(contact, there, now)
+
+    def receive(self, source: Contact, message: Any, now: float) -> None:
+        """See `Dissemination`."""
+        self._spread.receive(source, message, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Dissemination`."""
+        self._spread.wake(name, now)
 
 
 @frozen

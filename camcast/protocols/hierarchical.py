@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.gossip import Gossip
 from camcast.vocabulary.events import Event
@@ -36,46 +36,42 @@ def cluster_of(peer: PeerId, clusters: int) -> int:
 class _Within(Dissemination):
     """Spreads an event in one's cluster, and sends it to others."""
 
-    def __init__(self, clusters: int, at: Neighbourhood) -> None:
+    def __init__(self, clusters: int, context: DisseminationContext) -> None:
         self._clusters = clusters
-        self._gossip = Gossip(at)
-        self._at = at
+        self._gossip = Gossip(context)
+        self._context = context
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
-        at = self._at
-        at.courier.pass_into(event, ROOT)  # what comes from other clusters is a copy from now on
-        peers, _ = self._gossip.disseminate(event, now)
-        everybody = at.courier.membership(ROOT)
+        context = self._context
+        context.groups.accept(event, ROOT, now)  # copies from other clusters are duplicates then
+        sent = self._gossip.disseminate(event, now)
+        everybody = context.groups.membership(ROOT)
         if everybody is None:
-            return peers, 0
-        mine = cluster_of(at.me.peer, self._clusters)
+            return sent
+        mine = cluster_of(context.me.peer, self._clusters)
         others = [
             contact
             for contact in everybody.peers()
             if cluster_of(contact.peer, self._clusters) != mine
         ]
-        fan_out = at.parameters.fan_out(float(self._clusters))
-        chosen = at.rng.sample(others, min(fan_out, len(others)))
-        at.courier.send(event, chosen, ROOT)
-        return peers + len(chosen), 0
+        fan_out = context.parameters.fan_out(float(self._clusters))
+        chosen = context.rng.sample(others, min(fan_out, len(others)))
+        context.events.send(event, chosen, now, ROOT)
+        return Sent(sent.peers + len(chosen))
 
 
 class _Across(Dissemination):
     """Takes what comes from other clusters into one's own."""
 
-    def __init__(self, home: Topic, at: Neighbourhood) -> None:
+    def __init__(self, home: Topic, context: DisseminationContext) -> None:
         self._home = home
-        self._at = at
+        self._groups = context.groups
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
-        self._at.courier.pass_into(event, self._home)
-        return 0, 0
+        self._groups.accept(event, self._home, now)
+        return Sent()
 
 
 @frozen(kw_only=True)

@@ -15,16 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.engine.links import read_topic
 from camcast.vocabulary.events import Event
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import ROOT, Topic
 
 CACHE_MAX: Final = 1024  # chosen: neighbours whose subscriptions are known; views are far smaller
@@ -40,11 +39,11 @@ class Subscriptions(Message, tag=1, frozen=True):
 class _Percolation(Dissemination):
     """Both algorithms, for one process."""
 
-    decoder: ClassVar[Decoder[Any] | None] = Decoder(Subscriptions)
+    decoder = Decoder(Subscriptions)
 
-    def __init__(self, options: Percolation, at: Neighbourhood) -> None:
+    def __init__(self, options: Percolation, context: DisseminationContext) -> None:
         self._options = options
-        self._at = at
+        self._context = context
         self._cache: dict[PeerId, tuple[Topic, ...]] = {}
         self._told: dict[PeerId, None] = {}
         self._last_told: tuple[str, ...] = ()
@@ -68,7 +67,7 @@ class _Percolation(Dissemination):
 
     def _tell(self) -> None:
         options = self._options
-        subscribed = tuple(topic.name for topic in self._at.interest.topics)
+        subscribed = tuple(topic.name for topic in self._context.interest.topics)
         self._ticks += 1
         if subscribed != self._last_told or self._ticks % options.ticks_of_a_refresh == 0:
             self._last_told = subscribed
@@ -77,34 +76,32 @@ class _Percolation(Dissemination):
         new = [contact for peer, contact in neighbours.items() if peer not in self._told]
         self._told = dict.fromkeys(neighbours)
         self._cache = {peer: told for peer, told in self._cache.items() if peer in neighbours}
-        self._at.outlet.send(new, Subscriptions(subscribed))
-        self._at.outlet.wake(options.tick_seconds, "tell")
+        self._context.outlet.send(new, Subscriptions(subscribed))
+        self._context.outlet.wake(options.tick_seconds, "tell")
 
     def _neighbours(self) -> dict[PeerId, Contact]:
-        membership = self._at.membership
+        membership = self._context.membership
         known = [*membership.peers(), *(membership.holders() or ())]
         return {contact.peer: contact for contact in known}
 
     # -- Algorithm 2 -----------------------------------------------------------------------
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
         if event.hops >= self._options.ttl:
-            return 0, 0
-        at, gamma = self._at, self._options.gamma
+            return Sent()
+        context, gamma = self._context, self._options.gamma
         chosen = [
             contact
             for peer, contact in self._neighbours().items()
             if peer != source
             and (
                 any(topic.includes(event.topic) for topic in self._cache.get(peer, ()))
-                or at.rng.random() < gamma
+                or context.rng.random() < gamma
             )
         ]
-        at.courier.send(event, chosen)
-        return len(chosen), 0
+        context.events.send(event, chosen, now)
+        return Sent(len(chosen))
 
 
 @frozen(kw_only=True)

@@ -19,7 +19,7 @@ from typing import ClassVar, Final
 import msgspec
 from attrs import field, frozen, validators
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId
@@ -31,48 +31,46 @@ BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; bounds what pee
 class _Rounds(Dissemination):
     """Figure 1, for one process."""
 
-    def __init__(self, options: Rfpbcast, at: Neighbourhood) -> None:
+    def __init__(self, options: Rfpbcast, context: DisseminationContext) -> None:
         self._options = options
-        self._at = at
+        self._context = context
         self._gossips: dict[EventId, Event] = {}
         """Whose hops are the rounds that the event is old."""
         self._awake = False
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """Buffer an event; see `Dissemination`."""
         if len(self._gossips) >= BUFFERED_MAX:
             del self._gossips[next(iter(self._gossips))]
         self._gossips[event.id] = event
         sent = 0
         if source is None:
-            sent = self._gossip(event.id, self._rounds_max())
+            sent = self._gossip(event.id, self._rounds_max(), now)
         if not self._awake and self._gossips:
-            self._sleep(self._at.rng.random())
-        return sent, 0
+            self._sleep(self._context.rng.random())
+        return Sent(sent)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Gossip what is buffered (lines 4 to 12)."""
         self._awake = False
         rounds_max = self._rounds_max()
         for event_id in list(self._gossips):
-            self._gossip(event_id, rounds_max)
+            self._gossip(event_id, rounds_max, now)
         if self._gossips:
             self._sleep(1.0)
 
     def _sleep(self, periods: float) -> None:
         self._awake = True
-        self._at.outlet.wake(periods * self._options.period_seconds, "gossip")
+        self._context.outlet.wake(periods * self._options.period_seconds, "gossip")
 
-    def _gossip(self, event_id: EventId, rounds_max: int) -> int:
+    def _gossip(self, event_id: EventId, rounds_max: int, now: float) -> int:
         """Send an event for one round, or forget it; return to how many."""
         event = self._gossips[event_id]
         if event.hops >= rounds_max:
             del self._gossips[event_id]
             return 0
-        peers = self._at.membership.peers().sample(self._options.fan_out, self._at.rng)
-        self._at.courier.send(event, peers)
+        peers = self._context.membership.peers().sample(self._options.fan_out, self._context.rng)
+        self._context.events.send(event, peers, now)
         self._gossips[event_id] = msgspec.structs.replace(event, hops=event.hops + 1)
         return len(peers)
 
@@ -80,7 +78,7 @@ class _Rounds(Dissemination):
         """Return T(n, F) (Equation 5)."""
         options = self._options
         reached = options.fan_out * options.arrival
-        size = max(1.0, self._at.membership.size())
+        size = max(1.0, self._context.membership.size())
         return ceil(log(size) * (1 / reached + 1 / log1p(reached)) + options.constant)
 
 

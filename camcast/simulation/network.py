@@ -130,9 +130,8 @@ class VirtualNetwork:
         assert process.alive, f"process {process.number} is dead"
         process.alive = False
         del self.processes[process.me.address]
-        if process.node.trace is not None:
-            process.node.trace_control(self.now)
-            process.node.trace.record(self.now, "crash")
+        process.node.recorder.record_control(self.now)
+        process.node.recorder.record("crash", self.now, None)
 
     def __iter__(self) -> Iterator[Process]:
         return iter(self.processes.values())

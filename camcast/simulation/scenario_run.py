@@ -418,7 +418,7 @@ class _Run:
         state = hashlib.sha256(self._deliveries.digest())
         entries = members = 0
         for process in network:
-            process.node.trace_control(network.now)
+            process.node.recorder.record_control(network.now)
             if process.number not in self._topics:
                 continue  # a gateway
             self._count(process)

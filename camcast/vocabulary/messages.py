@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from camcast.vocabulary.topics import Topic, TopicError
 from camcast.vocabulary.wire import MalformedError
 
 MessageT = TypeVar("MessageT", bound="Message")
@@ -39,3 +40,11 @@ class Decoder(Generic[MessageT]):
             return self._decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise MalformedError(f"a control message does not decode: {error}") from error
+
+
+def read_topic(name: str) -> Topic:
+    """Read a topic that a peer sent; `MalformedError` if it does not follow the grammar."""
+    try:
+        return Topic.parse(name)
+    except TopicError as error:
+        raise MalformedError(str(error)) from error

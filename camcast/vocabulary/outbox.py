@@ -19,7 +19,8 @@ from camcast.vocabulary.wire import Kind, control_head, encode_control
 class Token(NamedTuple):
     """Names a timer: the part of the node that set it, and that part's own name for it."""
 
-    kind: Kind
+    kind: Kind | None
+    """Of the control records that the part sends; None for a timer of the node itself."""
     group: GroupId
     name: tuple[Hashable, ...]
 
@@ -81,11 +82,11 @@ class Outbox:
         """For a trace: the bytes of all control copies so far, by the group that sent them."""
 
 
-class Outlet:
-    """One part's end of the outbox: knows who speaks, for which community.
+class ControlOutlet:
+    """Where one part of a node (a membership, the links, a discovery) leaves its wishes.
 
-    Its methods return nothing; answers arrive as later inputs. The names given to `wake`
-    come back to the same part.
+    An outlet knows the part and its community, so that messages and timers reach the same part:
+    of the other process, or of this one. Its methods return nothing; answers are later inputs.
     """
 
     __slots__ = ("_group", "_head", "_kind", "_me", "_outbox", "_scope")

@@ -20,7 +20,7 @@ from camcast.doors.plugs import MEMBERSHIP_GROUP, UnknownPlugError, find_backend
 from camcast.doors.selective import SelectiveContext
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.identity import Contact, new_peer_id
-from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, MalformedError, decode_control
 
@@ -43,7 +43,7 @@ class Village:
     def add(self, contacts: Iterable[Contact] = ()) -> tuple[Contact, Membership]:
         me = Contact(new_peer_id(self.rng.randbytes), f"tcp://127.0.0.1:{len(self.members) + 1}")
         outbox = Outbox()
-        outlet = Outlet(outbox, me, Kind.MEMBERSHIP, TOPIC.group)
+        outlet = ControlOutlet(outbox, me, Kind.MEMBERSHIP, TOPIC.group)
         kind = self._backend.context
         asked: dict[str, Any] = (
             {"interest": ProcessInterest(TOPIC)} if kind is SelectiveContext else {}

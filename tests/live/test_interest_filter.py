@@ -33,7 +33,7 @@ async def test_a_process_wants_what_its_subscriptions_want_together() -> None:
 
         def wanted() -> str:
             assert quakes._participation is not None
-            return str(quakes._participation.interest.whole)
+            return str(quakes._participation.context.interest.whole)
 
         strong = quakes.subscribe(where="mag >= 5")
         assert wanted() == ".quakes and mag >= 5"

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Final
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.dissemination import Dissemination, Neighbourhood
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group, Protocol
@@ -68,22 +68,22 @@ class LevelWise(Dissemination):
     Raises `OptionError` for a membership without hierarchical views.
     """
 
-    decoder: ClassVar[Decoder[Message] | None] = Decoder(Herald)
+    decoder = Decoder(Herald)
 
     def __init__(
         self,
         fan_out: int,
         period_seconds: float,
-        at: Neighbourhood,
+        context: DisseminationContext,
         threshold: int = 0,
         constant: float = 0.0,
     ) -> None:
-        self._views = hierarchical(at.membership)
-        self._at = at
+        self._views = hierarchical(context.membership)
+        self._context = context
         self._period = period_seconds
         hierarchy = self._views.hierarchy
-        self._audiences = Audiences(self._views, at.attributes, threshold)
-        self._address = hierarchy.address_of(at.me.peer)
+        self._audiences = Audiences(self._views, context.attributes, threshold)
+        self._address = hierarchy.address_of(context.me.peer)
         self._levels = hierarchy.depth
         self._gossip: LevelGossip[EventId, Address] = LevelGossip(
             me=self._address,
@@ -91,7 +91,7 @@ class LevelWise(Dissemination):
             redundancy=hierarchy.redundancy,
             fan_out=fan_out,
             audience=lambda level, event: self._audiences.of(level, self._events[event]),
-            rng=at.rng,
+            rng=context.rng,
             constant=constant,
         )
         self._events: dict[EventId, Event] = {}
@@ -100,9 +100,7 @@ class LevelWise(Dissemination):
         self._heralds: dict[EventId, Herald] = {}
         self._awake = False
 
-    def disseminate(
-        self, event: Event, now: float, source: PeerId | None = None
-    ) -> tuple[int, int]:
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`; counts the copies that leave at once, none of events received."""
         if len(self._events) >= BUFFERED_MAX:
             self._forget(next(iter(self._events)))
@@ -116,7 +114,7 @@ class LevelWise(Dissemination):
         else:
             self._waiting[event.id] = None
         self._begin()
-        return sent, 0
+        return Sent(sent)
 
     def receive(self, source: Contact, message: Herald, now: float) -> None:
         """See `Dissemination`."""
@@ -140,7 +138,7 @@ class LevelWise(Dissemination):
             self._forget(known)
         if self._events:
             self._awake = True
-            self._at.outlet.wake(self._period, "gossip")
+            self._context.outlet.wake(self._period, "gossip")
 
     def _unasked(self, event: Event) -> int:
         """Return 1 if an event that is published here interests neither this process nor its own.
@@ -160,7 +158,7 @@ class LevelWise(Dissemination):
     def _begin(self) -> None:
         if not self._awake:
             self._awake = True
-            self._at.outlet.wake(self._period * self._at.rng.random(), "gossip")
+            self._context.outlet.wake(self._period * self._context.rng.random(), "gossip")
 
     def _enter(self, event: EventId, herald: Herald) -> None:
         try:
@@ -175,15 +173,15 @@ class LevelWise(Dissemination):
         del self._events[event]
 
     def _send(self, copies: Sequence[Copy[EventId, Address]], now: float) -> int:
-        at, views = self._at, self._views
+        context, views = self._context, self._views
         for (event, level), group in groupby(copies, key=lambda copy: (copy.event, copy.level)):
             same = list(group)
             contacts = [views.contact(copy.to) for copy in same]
             publisher, epoch, sequence = event
             share, rounds = same[0].share, same[0].rounds
             herald = Herald(publisher, epoch, sequence, share, rounds, level)
-            at.outlet.send(contacts, herald)
-            at.courier.send(self._events[event], contacts)
+            context.outlet.send(contacts, herald)
+            context.events.send(self._events[event], contacts, now)
             views.gossip_along(contacts, now)
         return len(copies)
 

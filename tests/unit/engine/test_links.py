@@ -27,7 +27,7 @@ from camcast.engine.node import Node
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
@@ -59,7 +59,7 @@ class Bench:
             me=ME,
             super_topic=super_topic,
             parameters=self.parameters,
-            outlet=Outlet(self.outbox, ME, Kind.LINKS, ABCD.group),
+            outlet=ControlOutlet(self.outbox, ME, Kind.LINKS, ABCD.group),
             rng=Random(1),
             peers=lambda k: [FELLOW][:k],
             size=lambda: size,
@@ -193,7 +193,7 @@ class Relay:
         self.relay = SearchRelay(
             known=lambda group, wanted: by_group.get(group, [])[:wanted],
             neighbours=lambda k: list(contacts(*range(1, 21)))[:k],
-            outlet=lambda group: Outlet(self.outbox, ME, Kind.LINKS, group),
+            outlet=lambda group: ControlOutlet(self.outbox, ME, Kind.LINKS, group),
             parameters=Parameters(**parameters),
         )
 

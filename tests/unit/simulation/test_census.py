@@ -11,7 +11,7 @@ import pytest
 from camcast.doors.discovery import DiscoveryContext
 from camcast.simulation.census import Census, CensusDiscovery
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Finding, Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -24,7 +24,7 @@ def contact(number: int) -> Contact:
 
 def member(census: Census, number: int) -> tuple[CensusDiscovery, Outbox]:
     outbox, me = Outbox(), contact(number)
-    outlet = Outlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8)))
+    outlet = ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8)))
     context = DiscoveryContext(
         me, Random(0), outlet, lambda _group, _wanted: [], {}, outbox.findings.append
     )

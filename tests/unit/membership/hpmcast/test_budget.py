@@ -20,7 +20,7 @@ from camcast.interests.wanted import ProcessInterest
 from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX
 from camcast.vocabulary import messages
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import ROOT
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, Kind, decode_control
 from membership.hpmcast import budget as hpmcast_reading
@@ -70,7 +70,7 @@ class Member:
     def __init__(self, number: int = 1) -> None:
         self.me = contact(number)
         self.outbox = Outbox()
-        outlet = Outlet(self.outbox, self.me, Kind.MEMBERSHIP, ROOT.group)
+        outlet = ControlOutlet(self.outbox, self.me, Kind.MEMBERSHIP, ROOT.group)
         context = SelectiveContext(self.me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
         self.membership = HpmcastMembership(context, OPTIONS)
         self.tables = self.membership._tables

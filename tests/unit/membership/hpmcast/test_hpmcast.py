@@ -13,7 +13,7 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.doors.dissemination import Neighbourhood
+from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
@@ -34,7 +34,7 @@ from camcast.simulation.census import Census
 from camcast.vocabulary import messages
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind, decode_control
@@ -150,7 +150,7 @@ def contact(number: int) -> Contact:
 
 def context(number: int, outbox: Outbox | None = None) -> SelectiveContext:
     me = contact(number)
-    outlet = Outlet(outbox or Outbox(), me, Kind.MEMBERSHIP, ROOT.group)
+    outlet = ControlOutlet(outbox or Outbox(), me, Kind.MEMBERSHIP, ROOT.group)
     return SelectiveContext(me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
 
 
@@ -186,21 +186,22 @@ class Engine:
         self.sent: list[tuple[Herald, int]] = []
         self.copies = 0
         self._outbox = Outbox()
-        at = Neighbourhood(
+        context = DisseminationContext(
             me=contact(1),
             group=ROOT,
             interest=ProcessInterest(TOPIC),
             attributes=EventAttributes(),
             membership=cast(Membership, self.views),
-            links=[],
+            super_tables=[],
             parameters=Parameters(),
-            courier=cast(Any, self),
-            outlet=Outlet(self._outbox, contact(1), Kind.PROTOCOL, ROOT.group),
+            events=cast(Any, self),
+            groups=cast(Any, self),
+            outlet=ControlOutlet(self._outbox, contact(1), Kind.PROTOCOL, ROOT.group),
             rng=Random(1),
         )
-        self.level_wise = LevelWise(fan_out=2, period_seconds=0.1, at=at, **options)
+        self.level_wise = LevelWise(fan_out=2, period_seconds=0.1, context=context, **options)
 
-    def send(self, event: Event, to: Sequence[Contact], group: Topic | None = None) -> None:
+    def send(self, event: Event, to: Sequence[Contact], now: float) -> None:
         """Take copies: a herald for each has just been sent to the same processes."""
         addresses, record, control = self._outbox.sends.pop()
         assert control
@@ -427,8 +428,8 @@ def flat(wants: dict[int, Interest], constant: float) -> Engine:
     """Return process 1 in a hierarchy of one level."""
     engine = Engine(wants)
     engine.views.hierarchy = Hierarchy(depth=1, redundancy=1)
-    at = engine.level_wise._at
-    engine.level_wise = LevelWise(fan_out=2, period_seconds=0.1, at=at, constant=constant)
+    context = engine.level_wise._context
+    engine.level_wise = LevelWise(fan_out=2, period_seconds=0.1, context=context, constant=constant)
     return engine
 
 

@@ -9,7 +9,7 @@ import pytest
 from camcast.doors.membership import MembershipContext
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import Outbox, Outlet
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, control_end, decode_control
 from membership.scamp.messages import Copy, Drop, Kept, Renew, Replace, Subscribe
@@ -28,7 +28,7 @@ class Bench:
 
     def __init__(self, holders: int = 0, c: int = 2) -> None:
         self.outbox = Outbox()
-        outlet = Outlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
+        outlet = ControlOutlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
         context = MembershipContext(process(1), TOPIC, Random(1), outlet)
         self.scamp = Scamp(context, ScampOptions(c=c))
         self.scamp.join((), 0.0)

@@ -1,0 +1,130 @@
+"""Strangers: what a node answers to the links and discoveries of other processes.
+
+A process of another community that searches for super-processes, checks those that it has, or
+still sends events to a process that has left, is answered from what this process holds: its
+topic tables and its super-topic tables.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from camcast.engine import links
+from camcast.engine.groups import Groups
+from camcast.engine.links import (
+    Gone,
+    NewProcess,
+    Ping,
+    Pong,
+    ReqContact,
+    SearchRelay,
+    SuperProcesses,
+)
+from camcast.engine.recorder import NodeCounters
+from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message, read_topic
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import Kind
+
+
+class Strangers:
+    """Answers other processes, and hands what they answer to this process's own links."""
+
+    def __init__(
+        self,
+        me: Contact,
+        outbox: Outbox,
+        groups: Groups,
+        counters: NodeCounters,
+        rng: Random,
+        parameters: Parameters,
+    ) -> None:
+        self._me = me
+        self._outbox = outbox
+        self._groups = groups
+        self._counters = counters
+        self._rng = rng
+        self._relay = SearchRelay(self.known, self.neighbours, self._outlet, parameters)
+
+    # -- what this process knows -----------------------------------------------------------
+
+    def members(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of a group that this process is in, itself first; else none."""
+        participation = self._groups.joined(group)
+        if participation is None:
+            return []
+        return [self._me, *participation.membership.peers().sample(wanted - 1, self._rng)]
+
+    def known(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of any community, from the topic and super-topic tables."""
+        if members := self.members(group, wanted):
+            return members
+        known = {
+            contact.peer: contact
+            for participation in self._groups.current.values()
+            for link in participation.links
+            for topic, contacts in [link.nearest()]
+            if topic.group == group
+            for contact in contacts
+        }
+        return list(known.values())[:wanted]
+
+    def neighbours(self, wanted: int) -> list[Contact]:
+        """neighborhood(p_i): a sample of all processes in this process's tables (3.3)."""
+        known: dict[PeerId, Contact] = {}
+        for participation in self._groups.current.values():
+            for contact in participation.membership.peers().sample(wanted, self._rng):
+                known[contact.peer] = contact
+            for link in participation.links:
+                for contact in link.nearest()[1]:
+                    known[contact.peer] = contact
+        contacts = list(known.values())
+        return self._rng.sample(contacts, min(wanted, len(contacts)))
+
+    # -- what this process answers ---------------------------------------------------------
+
+    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
+        """Answer a question of another process's links, or take an answer to those of `group`."""
+        match message:
+            case ReqContact():
+                self._relay.receive(source, group, message)
+            case NewProcess(topic=name, wanted=wanted):
+                topic = read_topic(name)
+                wanted = max(1, min(wanted, links.CONTACTS_MAX))
+                if known := self.members(topic.group, wanted):
+                    contacts = tuple(c for c in known if c.peer != source.peer)
+                    answer: Message = SuperProcesses(name, contacts, pushed=False)
+                else:
+                    answer = Gone(name)
+                self._outlet(group).send([source], answer)
+            case Ping(topic=name):
+                is_member = read_topic(name).group in self._groups.current
+                self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
+            case Gone():
+                # It may answer an event of any subtopic, so the group does not say whose it is.
+                for participation in self._groups.current.values():
+                    for link in participation.links:
+                        link.receive(source, message, now)
+            case _ if (asking := self._groups.current.get(group)) is not None:
+                for link in asking.links:
+                    link.receive(source, message, now)
+            case _:
+                self._counters.stray_controls += 1
+
+    def say_gone(self, sender: PeerId, address: str, linking: GroupId, left: Topic) -> None:
+        """Tell the sender of an event that this process has left a super-community.
+
+        Without a true address, nobody is told.
+        """
+        if address:
+            try:
+                stranger = Contact(sender, address)
+            except AddressError:
+                return
+            self._outlet(linking).send([stranger], Gone(left.name))
+
+    def _outlet(self, group: GroupId) -> ControlOutlet:
+        return ControlOutlet(self._outbox, self._me, Kind.LINKS, group)
