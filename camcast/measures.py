@@ -97,7 +97,7 @@ class Measure:
 # fmt: off
 _ALL: Final = (
     # -- of runs, from their traces
-    Measure("reception", "event reception probability", "more", ".3%",
+    Measure("reception", "reception probability", "more", ".3%",
             "share of the processes that want an event and deliver it", "000, 6.1.2 and 6.2.2",
             heading="reception", headline=True),
     Measure("predicted", "predicted reception", "more", ".3%",

@@ -24,6 +24,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from camcast.student import quantile
+
 Counts = NDArray[np.int64]
 
 CONFIDENCE: Final = 0.95
@@ -43,23 +45,6 @@ class Interval:
         return {"mean": self.mean, "low": self.low, "high": self.high}
 
 
-def student(degrees: int) -> float:
-    """Return the two-sided 95 % quantile of Student's t; within 0.1 % from 3 degrees on.
-
-    The expansion of Abramowitz and Stegun, 26.7.5; the first two degrees are tabulated.
-    """
-    if degrees < 3:
-        return (12.7062, 4.3027)[degrees - 1]
-    z, n = _Z, degrees
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
-    )
-
-
 def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> Interval:
     """Return the mean of independent values and Student's interval, cut to [low, high].
 
@@ -73,7 +58,8 @@ def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.i
         return Interval(mean, None, None)
     if (low, high) == (0.0, 1.0) and mean in (0.0, 1.0):
         return share_interval(round(mean) * len(values), len(values))
-    error = student(len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+    t = quantile(CONFIDENCE, len(values) - 1)
+    error = t * float(np.std(values, ddof=1)) / sqrt(len(values))
     return Interval(mean, max(low, mean - error), min(high, mean + error))
 
 

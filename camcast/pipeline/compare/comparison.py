@@ -18,8 +18,8 @@ from attrs import frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from camcast.measures import measure_of
 from camcast.pipeline.compare.differences import Difference, Sample, difference, holm
-from camcast.pipeline.measures.metric_facts import facts
 
 _VERSION: Final = "camcast"
 _NEVER: Final = ("p_sel",)  # it has a column of its own
@@ -99,8 +99,8 @@ def rows_of(aggregated: DataFrame) -> list[tuple[Row, bool]]:
             smallest=line.smallest,
             largest=line.largest,
         )
-        fact = facts(line.metric)
-        low, high = sample.interval(fact.least, fact.most)
+        measure = measure_of(line.metric)
+        low, high = sample.interval(measure.least, measure.most)
         variant = Variant(backend=line.backend, protocol=line.protocol, setting=line.setting)
         row = Row(
             variant=variant,
@@ -117,7 +117,7 @@ def rows_of(aggregated: DataFrame) -> list[tuple[Row, bool]]:
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
     p_sel = (row.p_sel is not None, row.p_sel or 0.0)
-    return facts(row.metric).order, _natural(row.metric), row.community, p_sel, row.variant
+    return measure_of(row.metric).order, _natural(row.metric), row.community, p_sel, row.variant
 
 
 def _natural(text: str) -> tuple[tuple[str, int], ...]:

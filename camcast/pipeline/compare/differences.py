@@ -21,7 +21,7 @@ from typing import Final
 
 from attrs import frozen
 
-from camcast.pipeline.compare.student import quantile, two_sided_p
+from camcast.student import quantile, two_sided_p
 
 CONFIDENCE: Final = 0.95
 SIGNIFICANT: Final = 0.05  # [convention; the counterpart of CONFIDENCE]

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import Findings, community_name, names_of, place_name
-from camcast.pipeline.measures.metric_facts import Facts, facts
 
 # Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -49,9 +49,9 @@ def figures_of(findings: Findings) -> list[Figure]:
     by_measure: defaultdict[tuple[bool, str], list[Row]] = defaultdict(list)
     communities = any(row.community for row in findings.rows)
     for row in findings.rows:
-        fact = facts(row.metric)
-        if fact.matters and (row.community or fact.benchmark or not communities):
-            by_measure[bool(fact.benchmark), fact.title].append(row)
+        measure = measure_of(row.metric)
+        if measure.headline and (row.community or measure.benchmark or not communities):
+            by_measure[bool(measure.benchmark), measure.title].append(row)
     names = names_of(findings.variants)
     figures = [
         _figure(rows, names)
@@ -63,7 +63,7 @@ def figures_of(findings: Findings) -> list[Figure]:
 
 
 def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
-    fact = facts(rows[0].metric)
+    measure = measure_of(rows[0].metric)
     curves = _curves(rows)
     drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
     notes = "Mean over runs; the line through it is the 95 % interval."
@@ -71,22 +71,25 @@ def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
         notes += " A point without a line is a single run."
     if left_out:
         notes += f" {left_out} more are in comparison.csv."
-    title = fact.title[0].upper() + fact.title[1:]
+    title = measure.title[0].upper() + measure.title[1:]
     points = [_point(row, names) for row in drawn]
-    chart = _panels(fact, points, names) if curves else _dots(fact, points, names)
+    chart = _panels(measure, points, names) if curves else _dots(measure, points, names)
     better = {
         "more": "more is better",
         "less": "less is better",
         "neither": "mean and 95 % interval",
     }
-    name = ("benchmark-" if fact.benchmark else "") + rows[0].metric.rpartition(".")[2]
+    name = ("benchmark-" if measure.benchmark else "") + rows[0].metric.rpartition(".")[2]
     return Figure(
         name=name,
         title=title,
         notes=notes,
         rows=tuple(drawn),
         spec=chart
-        | {"title": {"text": title, "subtitle": better[fact.better]}, "data": {"values": points}},
+        | {
+            "title": {"text": title, "subtitle": better[measure.better]},
+            "data": {"values": points},
+        },
     )
 
 
@@ -114,7 +117,7 @@ def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | N
         title=title,
         notes=notes + (f" {left_out} more are in comparison.csv." if left_out else ""),
         rows=tuple(drawn),
-        spec=_dots(Facts("table size"), whole, names)
+        spec=_dots(measure_of("view_p50"), whole, names)
         | {"title": {"text": title, "subtitle": "at the end"}, "data": {"values": whole}},
     )
 
@@ -129,7 +132,7 @@ def _curves(rows: Iterable[Row]) -> bool:
 
 
 def _place(row: Row) -> str:
-    return facts(row.metric).benchmark or community_name(row.community)
+    return measure_of(row.metric).benchmark or community_name(row.community)
 
 
 def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], int]:
@@ -150,22 +153,22 @@ def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
     }
 
 
-def _axis(fact: Facts, channel: str, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _axis(measure: Measure, channel: str, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return how the means of a measure are laid on an axis."""
     least, most = (pick(point["mean"] for point in points) for pick in (min, max))
     scale: dict[str, Any] = {"zero": True}
-    if fact.is_share:
+    if measure.is_share:
         scale = {"domain": [0, 1]}
-    elif fact.benchmark and least > 0 and most / least >= _APART:
+    elif measure.benchmark and least > 0 and most / least >= _APART:
         scale = {"type": "log"}
     return {
         "field": channel,
         "type": "quantitative",
-        "title": fact.unit or None,
+        "title": measure.unit or None,
         "scale": scale,
         "axis": {
             "tickCount": 5,
-            "format": ".0%" if fact.is_share else "~s" if most >= _THOUSANDS else ",~r",
+            "format": ".0%" if measure.is_share else "~s" if most >= _THOUSANDS else ",~r",
         },
     }
 
@@ -196,8 +199,8 @@ def _by_who(
     }
 
 
-def _tooltip(fact: Facts) -> list[dict[str, Any]]:
-    number = ".2%" if fact.is_share else ",.4~g"
+def _tooltip(measure: Measure) -> list[dict[str, Any]]:
+    number = ".2%" if measure.is_share else ",.4~g"
     return [
         {"field": "who", "type": "nominal", "title": "of"},
         {"field": "place", "type": "nominal", "title": "where"},
@@ -211,11 +214,11 @@ def _tooltip(fact: Facts) -> list[dict[str, Any]]:
 
 
 def _intervals(
-    shared: dict[str, Any], fact: Facts, channel: str, points: Sequence[dict[str, Any]]
+    shared: dict[str, Any], measure: Measure, channel: str, points: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the interval and the mean of each point; `channel` is the measure's axis."""
-    low = {channel: _axis(fact, "low", points), f"{channel}2": {"field": "high"}}
-    mean = {channel: _axis(fact, "mean", points), "tooltip": _tooltip(fact)}
+    low = {channel: _axis(measure, "low", points), f"{channel}2": {"field": "high"}}
+    mean = {channel: _axis(measure, "mean", points), "tooltip": _tooltip(measure)}
     return [
         {"mark": {"type": "rule", "strokeWidth": 1.8, "clip": True}, "encoding": shared | low},
         {
@@ -226,7 +229,7 @@ def _intervals(
 
 
 def _panels(
-    fact: Facts, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+    measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
 ) -> dict[str, Any]:
     """Draw against p_sel, a panel a community."""
     values = sorted({point["p_sel"] for point in points if point["p_sel"] is not None})
@@ -242,7 +245,7 @@ def _panels(
     dash = {"strokeDash": _by_who(names, points, _DASHES)}
     line = {
         "mark": {"type": "line", "strokeWidth": 2},
-        "encoding": shared | dash | {"y": _axis(fact, "mean", points)},
+        "encoding": shared | dash | {"y": _axis(measure, "mean", points)},
     }
     places = list(dict.fromkeys(point["place"] for point in points))
     return {
@@ -257,13 +260,13 @@ def _panels(
         "spec": {
             "width": _PANEL_WIDTH,
             "height": _PANEL_HEIGHT,
-            "layer": [line, *_intervals(shared, fact, "y", points)],
+            "layer": [line, *_intervals(shared, measure, "y", points)],
         },
     }
 
 
 def _dots(
-    fact: Facts, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+    measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
 ) -> dict[str, Any]:
     """Draw side by side, a line of points a place."""
     shared = {
@@ -281,5 +284,5 @@ def _dots(
     return {
         "width": _WIDTH,
         "height": {"step": _STEP, "for": "offset"},
-        "layer": _intervals(shared, fact, "x", points),
+        "layer": _intervals(shared, measure, "x", points),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from html import escape
 from typing import Final
 
+from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.pipeline.compare.figures import Figure
@@ -24,7 +25,6 @@ from camcast.pipeline.compare.words import (
     pivot,
     reach,
 )
-from camcast.pipeline.measures.metric_facts import Facts, facts
 from camcast.report.drawing import Drawing
 from camcast.report.page import NOTHING, document, grid, notes_list, picture, versions
 
@@ -158,8 +158,8 @@ def _tables(findings: Findings, names: Mapping[Variant, str]) -> Iterator[str]:
         " than every other, significantly.</p>"
     )
     best = _best(findings)
-    runs = [row for row in findings.rows if not facts(row.metric).benchmark]
-    benches = [row for row in findings.rows if facts(row.metric).benchmark]
+    runs = [row for row in findings.rows if not measure_of(row.metric).benchmark]
+    benches = [row for row in findings.rows if measure_of(row.metric).benchmark]
     whole, measures = at_a_glance(findings.rows)
     if whole:
         yield "<h3>Whole runs</h3>" + _table(whole, names, best, line_of_run)
@@ -209,8 +209,8 @@ def _table(
 
 
 def _cell(row: Row) -> str:
-    few = "" if row.sample.runs > 1 else "one run"
-    return amount(row.sample.mean, facts(row.metric)) + f"<small>{escape(reach(row))}{few}</small>"
+    below = escape(reach(row)) if row.sample.runs > 1 else "one run"
+    return f"{amount(row.sample.mean, measure_of(row.metric))}<small>{below}</small>"
 
 
 def _place(row: Row) -> _Place:
@@ -222,7 +222,7 @@ def _best(findings: Findings) -> set[_Place]:
     won: Counter[_Place] = Counter()
     met: Counter[_Place] = Counter()
     for pair in findings.pairs:
-        better = facts(pair.metric).better
+        better = measure_of(pair.metric).better
         ends = [(v, pair.metric, pair.community, pair.p_sel) for v in (pair.first, pair.second)]
         met.update(ends)
         if better == "neither" or pair.adjusted_p is None or pair.adjusted_p >= SIGNIFICANT:
@@ -276,14 +276,14 @@ def _list(sentences: Iterable[str]) -> str:
 def _pairs_table(findings: Findings, names: Mapping[Variant, str]) -> str:
     rows = []
     for pair in findings.pairs:
-        fact = facts(pair.metric)
-        if not fact.matters:
+        measure = measure_of(pair.metric)
+        if not measure.headline:
             continue
         found = pair.found
         ends = (
             NOTHING
             if found.low is None or found.high is None
-            else f"[{_signed(found.low, fact)}, {_signed(found.high, fact)}]"
+            else f"[{_signed(found.low, measure)}, {_signed(found.high, measure)}]"
         )
         effect = (
             NOTHING
@@ -294,7 +294,7 @@ def _pairs_table(findings: Findings, names: Mapping[Variant, str]) -> str:
             f"<tr><td>{escape(metric_name(pair.metric))}</td>"
             f"<td class='how'>{escape(place_name(pair.community, pair.p_sel))}</td>"
             f"<td class='how'>{escape(names[pair.first])} &minus; {escape(names[pair.second])}</td>"
-            f"<td>{_signed(found.difference, fact)}<small>{ends}</small></td>"
+            f"<td>{_signed(found.difference, measure)}<small>{ends}</small></td>"
             f"<td>{effect}</td><td>{escape(p_value(pair.adjusted_p))}</td></tr>"
         )
     heads = ["measure", "where", "who", "difference", "g", "significance"]
@@ -305,8 +305,8 @@ def _pairs_table(findings: Findings, names: Mapping[Variant, str]) -> str:
     )
 
 
-def _signed(value: float, fact: Facts) -> str:
-    return ("+" if value > 0 else "") + amount(value, fact)
+def _signed(value: float, measure: Measure) -> str:
+    return ("+" if value > 0 else "") + amount(value, measure)
 
 
 # -- below ----------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import Any, Final
 import attrs
 from attrs import frozen
 
+from camcast.measures import measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.differences import SIGNIFICANT, Difference, difference, holm
-from camcast.pipeline.measures.metric_facts import facts
 
 THRESHOLD: Final = 0.05  # chosen: smaller changes of a real network are the weather's
 
@@ -70,7 +70,7 @@ def changes_of(
     baseline = {_place(row): row for row in before}
     paired = [(row, baseline[_place(row)]) for row in now if _place(row) in baseline]
     found = [difference(row.sample, base.sample) for row, base in paired]
-    directed = [facts(row.metric).better != "neither" for row, _ in paired]
+    directed = [measure_of(row.metric).better != "neither" for row, _ in paired]
     # two questions: did anything become worse, or better? did anything else change?
     families = [
         holm([d.p if one == of else None for d, one in zip(found, directed, strict=True)])
@@ -116,7 +116,7 @@ def _verdict(change: Change, threshold: float) -> str:
         return "untested"
     if change.adjusted_p >= SIGNIFICANT or abs(change.relative) <= threshold:
         return "same"
-    better = facts(change.metric).better
+    better = measure_of(change.metric).better
     if better == "neither":
         return "changed"
     return "improved" if (change.relative > 0) == (better == "more") else "regressed"

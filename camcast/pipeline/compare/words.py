@@ -8,16 +8,16 @@ from math import isinf
 from statistics import median
 from typing import Final
 
+from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Pair, Row, Variant
 from camcast.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.pipeline.compare.findings import community_name, place_name
 from camcast.pipeline.compare.regressions import Change
-from camcast.pipeline.measures.metric_facts import Facts, facts
 
 
-def amount(value: float, fact: Facts) -> str:
+def amount(value: float, measure: Measure) -> str:
     """Return a value of a measure with as many digits as are of interest."""
-    if fact.is_share:
+    if measure.is_share:
         return _percent(value)
     if abs(value) >= 1000 or value == 0:
         return f"{value:,.0f}"
@@ -34,8 +34,8 @@ def _percent(share: float) -> str:
 
 def interval(row: Row) -> str:
     """Return a mean, and how far its 95 % interval reaches; its ends where they are cut."""
-    fact = facts(row.metric)
-    mean = amount(row.sample.mean, fact)
+    measure = measure_of(row.metric)
+    mean = amount(row.sample.mean, measure)
     return mean if row.low is None else f"{mean} {reach(row)}"
 
 
@@ -43,8 +43,8 @@ def reach(row: Row) -> str:
     """Return the interval of a mean, without the mean; empty for a single run."""
     if row.low is None or row.high is None:
         return ""
-    fact = facts(row.metric)
-    return f"[{amount(row.low, fact)}, {amount(row.high, fact)}]"
+    measure = measure_of(row.metric)
+    return f"[{amount(row.low, measure)}, {amount(row.high, measure)}]"
 
 
 def p_value(p: float | None) -> str:
@@ -56,8 +56,8 @@ def p_value(p: float | None) -> str:
 
 def metric_name(metric: str) -> str:
     """Return what a measure is called where its benchmark is not said."""
-    fact = facts(metric)
-    return f"{fact.title}, {fact.benchmark}" if fact.benchmark else fact.title
+    measure = measure_of(metric)
+    return f"{measure.title}, {measure.benchmark}" if measure.benchmark else measure.title
 
 
 def differences_in_words(
@@ -72,9 +72,9 @@ def differences_in_words(
         lambda: defaultdict(list)
     )
     for pair in pairs:
-        fact = facts(pair.metric)
-        if fact.matters and (pair.community or fact.benchmark or not communities):
-            title = f"benchmarks: {fact.title}" if fact.benchmark else fact.title
+        measure = measure_of(pair.metric)
+        if measure.headline and (pair.community or measure.benchmark or not communities):
+            title = f"benchmarks: {measure.title}" if measure.benchmark else measure.title
             measures[title][pair.first, pair.second].append(pair)
     return {title: _sentences(by_two, names) for title, by_two in measures.items()}
 
@@ -114,36 +114,37 @@ def _apart_in_words(pairs: Sequence[Pair], one: str, other: str, tested: int) ->
 
 def _half(pairs: Sequence[Pair], more: str, less: str, tested: int) -> str:
     """Say where one is above the other, and by how much."""
-    fact = facts(pairs[0].metric)
+    measure = measure_of(pairs[0].metric)
     best = {"more": f" ({more} is better)", "less": f" ({less} is better)", "neither": ""}
     apart = sorted(abs(pair.found.difference) for pair in pairs)
     largest = max(pairs, key=lambda pair: abs(pair.found.difference))
-    where = fact.benchmark or place_name(largest.community, largest.p_sel)
+    where = measure.benchmark or place_name(largest.community, largest.p_sel)
     if tested == 1:
         return (
-            f"{more} is above {less} by {_ends(largest, fact)} in {where}"
-            f"{best[fact.better]}{_effect(largest)}"
+            f"{more} is above {less} by {_ends(largest, measure)} in {where}"
+            f"{best[measure.better]}{_effect(largest)}"
         )
     places = "everywhere" if len(pairs) == tested else f"in {len(pairs)} of {tested} places"
     return (
-        f"{more} is above {less} {places}{best[fact.better]}, by {_apart(median(apart), fact)} in"
-        f" the median; most in {where}: by {_ends(largest, fact)}{_effect(largest)}"
+        f"{more} is above {less} {places}{best[measure.better]}, by"
+        f" {_apart(median(apart), measure)} in the median; most in {where}: by"
+        f" {_ends(largest, measure)}{_effect(largest)}"
     )
 
 
-def _ends(pair: Pair, fact: Facts) -> str:
+def _ends(pair: Pair, measure: Measure) -> str:
     """Return a difference without its sign, with its interval."""
     ends = sorted(abs(end) for end in (pair.found.low or 0.0, pair.found.high or 0.0))
-    apart = _apart(abs(pair.found.difference), fact)
-    return f"{apart} [{_apart(ends[0], fact)}, {_apart(ends[1], fact)}]"
+    apart = _apart(abs(pair.found.difference), measure)
+    return f"{apart} [{_apart(ends[0], measure)}, {_apart(ends[1], measure)}]"
 
 
-def _apart(difference: float, fact: Facts) -> str:
+def _apart(difference: float, measure: Measure) -> str:
     """Return a difference; of shares in percentage points."""
-    if fact.is_share:
+    if measure.is_share:
         points = 100 * difference
         return f"{points:.3g} points" if points >= _POINTS_MIN else "less than 0.01 points"
-    return amount(difference, fact) + (f" {fact.unit}" if fact.unit else "")
+    return amount(difference, measure) + (f" {measure.unit}" if measure.unit else "")
 
 
 def _effect(pair: Pair) -> str:
@@ -156,12 +157,12 @@ def _effect(pair: Pair) -> str:
 
 def change_in_words(change: Change) -> str:
     """Say what became of a measure since the baseline."""
-    fact = facts(change.metric)
+    measure = measure_of(change.metric)
     grew = "from nothing" if isinf(change.relative) else f"{change.relative:+.1%}"
     where = place_name(change.community, change.p_sel)
     return (
         f"{change.variant}: {metric_name(change.metric)} in {where}:"
-        f" {amount(change.before, fact)} became {amount(change.now, fact)} ({grew},"
+        f" {amount(change.before, measure)} became {amount(change.now, measure)} ({grew},"
         f" {p_value(change.adjusted_p)})"
     )
 
@@ -175,25 +176,25 @@ def at_a_glance(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
 
     Of many p_sel these are the lowest, the middle and the highest.
     """
-    matter = [row for row in rows if facts(row.metric).matters]
-    runs = [row for row in matter if not facts(row.metric).benchmark and not row.community]
+    matter = [row for row in rows if measure_of(row.metric).headline]
+    runs = [row for row in matter if not measure_of(row.metric).benchmark and not row.community]
     values = sorted({row.p_sel for row in runs if row.p_sel is not None})
     kept = {None, *values[:1], *values[len(values) // 2 :][:1], *values[-1:]}
-    benchmarks = [row for row in matter if facts(row.metric).benchmark]
+    benchmarks = [row for row in matter if measure_of(row.metric).benchmark]
     return [row for row in runs if row.p_sel in kept], benchmarks
 
 
 def line_of_run(row: Row) -> tuple[str, str]:
     """Return what a line of the runs' table is called, with an arrow to where it is better."""
-    fact = facts(row.metric)
-    return f"{_with_unit(fact)}{_ARROWS[fact.better]}", _at(row)
+    measure = measure_of(row.metric)
+    return f"{measure.title_and_unit}{_ARROWS[measure.better]}", _at(row)
 
 
 def line_of_benchmark(row: Row) -> tuple[str, str]:
     """Return what a line of the benchmarks' table is called, likewise."""
-    fact = facts(row.metric)
-    at = ", ".join(filter(None, (fact.benchmark, _at(row))))
-    return f"{_with_unit(fact)}{_ARROWS[fact.better]}", at
+    measure = measure_of(row.metric)
+    at = ", ".join(filter(None, (measure.benchmark, _at(row))))
+    return f"{measure.title_and_unit}{_ARROWS[measure.better]}", at
 
 
 def line_of_place(row: Row) -> tuple[str, str]:
@@ -203,10 +204,6 @@ def line_of_place(row: Row) -> tuple[str, str]:
 
 def _at(row: Row) -> str:
     return "" if row.p_sel is None else f"p_sel = {row.p_sel:g}"
-
-
-def _with_unit(fact: Facts) -> str:
-    return f"{fact.title}, {fact.unit}" if fact.unit else fact.title
 
 
 def pivot(

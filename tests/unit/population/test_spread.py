@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from camcast.population.spread import Interval, Spread, join, mean_interval, share_interval, student
-
-
-@pytest.mark.parametrize(
-    ("degrees", "quantile"),  # Student's t, two-sided 95 %, from the usual table
-    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (10, 2.228), (30, 2.042), (120, 1.980)],
-)
-def test_student(degrees: int, quantile: float) -> None:
-    assert student(degrees) == pytest.approx(quantile, rel=1.2e-3)
+from camcast.population.spread import Interval, Spread, join, mean_interval, share_interval
 
 
 def test_wilson_of_a_worked_example() -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from camcast.measures import measure_of
 from camcast.pipeline.compare.comparison import Row, Variant, aggregate, pairs_of, rows_of, varying
 from camcast.pipeline.compare.differences import Sample
 from camcast.pipeline.compare.regressions import changes_of
-from camcast.pipeline.compare.student import quantile
 from camcast.pipeline.measures.measures import METRICS, SCHEMA
-from camcast.pipeline.measures.metric_facts import facts
+from camcast.student import quantile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -254,8 +254,6 @@ def test_what_the_baseline_did_not_measure_is_no_change() -> None:
 
 def test_every_measure_of_runs_is_known() -> None:
     for metric in METRICS:
-        fact = facts(metric)
-        assert not fact.benchmark
-        assert fact.order < 100, f"{metric} has no place in the reading order"
-    shares = {metric for metric in METRICS if facts(metric).is_share}
+        assert not measure_of(metric).benchmark
+    shares = {metric for metric in METRICS if measure_of(metric).is_share}
     assert shares == {"reception", "reliability", "efficiency"}

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
+from camcast.measures import measure_of
 from camcast.pipeline.compare.comparison import Row, Variant, pairs_of
 from camcast.pipeline.compare.differences import Sample
 from camcast.pipeline.compare.figures import figures_of
@@ -17,7 +18,6 @@ from camcast.pipeline.compare.findings import Findings, Quarantined, Source, nam
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.compare.words import amount, at_a_glance, differences_in_words
-from camcast.pipeline.measures.metric_facts import facts
 from camcast.report.drawing import Drawing
 
 
@@ -30,7 +30,7 @@ def row(
 ) -> Row:
     deviation = stdev(values) if len(values) > 1 else None
     sample = Sample(len(values), mean(values), deviation, min(values), max(values))
-    low, high = sample.interval(facts(metric).least, facts(metric).most)
+    low, high = sample.interval(measure_of(metric).least, measure_of(metric).most)
     return Row(
         variant=Variant(backend=backend, protocol="camcast" if backend else ""),
         community=community,
@@ -79,7 +79,7 @@ FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
     ],
 )
 def test_amounts(metric: str, value: float, text: str) -> None:
-    assert amount(value, facts(metric)) == text
+    assert amount(value, measure_of(metric)) == text
 
 
 def test_a_difference_in_words() -> None:
@@ -100,7 +100,7 @@ def test_both_directions_chance_and_single_runs_in_words() -> None:
     rows += [row("reception", [0.5], backend) for backend in ("dht", "scamp")]
     of = findings(rows)
     told = differences_in_words(of.pairs, names_of(of.variants))
-    both = told["latency in hops, mean"][0]
+    both = told["mean latency in hops"][0]
     assert "dht is above scamp in 1 of 2 places (scamp is better)" in both
     assert "scamp is above dht in 1 of 2 places (dht is better)" in both
     assert told["efficiency"] == ["Not told apart: dht and scamp (p = 1 at best)."]

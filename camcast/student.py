@@ -1,12 +1,12 @@
 """Student's t distribution, exactly, for any positive number of degrees of freedom.
 
-Written out, as no dependency has it: a p-value far out in the tail, and Welch's fractional
-degrees, are beyond the expansion in `camcast.population.spread`. Intervals and p-values of a
-comparison are both from here, so that they never contradict each other.
+No dependency of CAMCAST has it. Every interval and every p-value that CAMCAST prints is computed
+from these two functions, so that an interval and a p-value never contradict each other.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p
 from typing import Final
 
@@ -25,6 +25,7 @@ def two_sided_p(t: float, degrees: float) -> float:
     return _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + square))
 
 
+@lru_cache(maxsize=256)  # chosen: a reproduction has thousands of intervals of a few sizes
 def quantile(confidence: float, degrees: float) -> float:
     """Return t with P(|T| <= t) = `confidence`, which is in (0, 1), for `degrees` > 0."""
     wanted = 1.0 - confidence

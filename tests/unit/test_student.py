@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.pipeline.compare.student import quantile, two_sided_p
+from camcast.student import quantile, two_sided_p
 
 T = st.floats(min_value=0, max_value=1e3)
 
