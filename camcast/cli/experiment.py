@@ -9,11 +9,11 @@ from typing import Final
 import typer
 
 from camcast.cli.failure import EXIT_FAILED
+from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import ProgressLine
 from camcast.experiment.run import Outcome, conduct
-from camcast.experiment.table import print_outcome
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
 from camcast.runs.summary import Summary

@@ -20,11 +20,11 @@ from camcast.cli.compared_protocol import find_compared
 from camcast.cli.experiment import table_width
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
+from camcast.cli.outcome import summary_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
 from camcast.cli.simulate_protocol import simulate_protocol
 from camcast.doors.plugs import find_protocol
-from camcast.experiment.table import summary_table
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.runs.folder import OutputFolder
 from camcast.sweeps import ProgressBar, SweepError, sweep

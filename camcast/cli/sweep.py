@@ -16,6 +16,7 @@ from camcast.cli.failure import CommandError, clear_failures, complain
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Workers
 from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.measures import measure_of
 from camcast.sweeps import JSON, ProgressBar
 from camcast.sweeps import sweep as sweep_cells
 
@@ -181,7 +182,7 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
     for key in (*keys, "simulator", "protocol", "membership", "community"):
         table.add_column(key, overflow="fold")
     for metric in _METRICS:
-        table.add_column(metric, justify="right", no_wrap=True)
+        table.add_column(measure_of(metric).column, justify="right", no_wrap=True)
     for point, found in zip(points, results, strict=True):
         values: dict[str, dict[str, list[float]]] = {}
         for row in point.rows(found):
@@ -191,7 +192,7 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
         given = [str(point.values[key]) for key in keys]
         for community, measured in values.items():
             means = [
-                f"{fmean(measured[metric]):.2%}" if metric in measured else "-"
+                measure_of(metric).text(fmean(measured[metric]) if metric in measured else None)
                 for metric in _METRICS
             ]
             made = (point.simulator, point.protocol, point.membership)

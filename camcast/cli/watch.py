@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
+from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.sweeps.sigterm import sigterm_stops
@@ -23,22 +23,11 @@ if TYPE_CHECKING:
     from camcast.pipeline.watch import Update
 
 _WIDTH: Final = 140  # chosen: the columns beside a topic; a pipe has no width itself
-_COLUMNS: Final = {  # as in the table that a run ends with (camcast.experiment.table)
-    "proc.": ("processes", ",.0f"),
-    "events": ("events", ",.0f"),
-    "view": ("view_mean", ".1f"),
-    "reception": ("reception", ".3%"),
-    "reliability": ("reliability", ".2%"),
-    "efficiency": ("efficiency", ".1%"),
-    "hops": ("hops_mean", ".2f"),
-    "p50 ms": ("latency_ms_p50", ".1f"),
-    "p99 ms": ("latency_ms_p99", ".1f"),
-    "upward": ("upward_messages", ",.0f"),
-    "duplicates": ("duplicates", ",.0f"),
-    "parasites": ("parasites", ",.0f"),
-    "control kB": ("control_bytes", ",.0f"),
-}
-_KILO: Final = {"control kB": 1000.0}
+_COLUMNS: Final = (
+    *("processes", "events", "view_mean", "reception", "reliability", "efficiency", "hops_mean"),
+    *("latency_ms_p50", "latency_ms_p99", "upward_messages", "duplicates", "parasites"),
+    "control_bytes",
+)
 
 
 def watch(
@@ -66,7 +55,7 @@ def watch(
             from camcast.pipeline.spark.session import open_spark
             from camcast.pipeline.watch import watch as follow
 
-            read_run_folder(run)  # what is wrong with it is said before Spark starts
+            read_run_folder(run)  # a wrong folder is reported before Spark starts
         try:
             with (
                 sigterm_stops(),
@@ -87,20 +76,15 @@ def watch(
                     console = wide_console(_WIDTH)
                     follow(spark, run, lambda update: console.print(_shown(update)), once=once)
         except KeyboardInterrupt:
-            pass  # whoever watches has seen enough
+            pass  # the reader has seen enough
 
 
 def _shown(update: Update) -> Group:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("community", overflow="fold", min_width=len("community"))
-    for column in _COLUMNS:
-        table.add_column(column, justify="right", no_wrap=True)
-    for community, metrics in update.communities.items():
-        row = []
-        for column, (metric, form) in _COLUMNS.items():
-            value = metrics[metric]
-            row.append("-" if value is None else format(value / _KILO.get(column, 1), form))
-        table.add_row(community or "all", *row)
+    table = measures_table(
+        ["community"],
+        _COLUMNS,
+        (([community or "all"], values) for community, values in update.communities.items()),
+    )
     words = f"{update.records:,} records"
     if update.quarantined:
         words += f", and {update.quarantined:,} that are none"
