@@ -24,7 +24,6 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
-from types import TracebackType
 from typing import Any, TypeVar
 
 from camcast import community as asynchronous
@@ -118,12 +117,7 @@ class CommunityManager:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- communities -------------------------------------------------------------------------
@@ -373,12 +367,7 @@ class Subscription:
     def __enter__(self) -> Subscription:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def _next(self) -> Received | Lagged | None:

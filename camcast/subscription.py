@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import Enum
-from types import TracebackType
 from typing import Final
 
 import msgspec
@@ -163,12 +162,7 @@ class Subscription:
     async def __aenter__(self) -> Subscription:
         return self
 
-    async def __aexit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
     def _wants(self, received: Received) -> bool:

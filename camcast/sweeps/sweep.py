@@ -23,7 +23,6 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from types import TracebackType
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from camcast.sweeps.sigterm import sigterm_stops
@@ -321,12 +320,7 @@ class _ResultsFile:
     def __enter__(self) -> _ResultsFile:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, Protocol
 
 import msgspec
@@ -126,12 +125,7 @@ class JsonLinesSink:
     def __enter__(self) -> JsonLinesSink:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.flush()
         self._file.close()
 

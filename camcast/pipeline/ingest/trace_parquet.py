@@ -7,7 +7,6 @@ Live workers, which experiments kill, therefore write JSON lines.
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 import pyarrow as pa
@@ -47,12 +46,7 @@ class ParquetSink:
     def __enter__(self) -> ParquetSink:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._held:
             self._write_group()
         self._writer.close()
