@@ -13,7 +13,7 @@ from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import ProgressLine
-from camcast.experiment.run import Outcome, conduct
+from camcast.experiment.run import Outcome, run_experiment
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
 from camcast.runs.summary import Summary
@@ -38,7 +38,7 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
     """
     folder = OutputFolder(path)
     with ProgressLine() as line:
-        outcome = asyncio.run(conduct(scenario, folder, line))
+        outcome = asyncio.run(run_experiment(scenario, folder, line))
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:

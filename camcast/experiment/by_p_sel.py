@@ -1,8 +1,8 @@
-"""One run in which the events have different p_sel, read as if it were a run for each.
+"""One run whose events have different p_sel, read as if there were a run for each p_sel.
 
-Starting a hundred nodes takes longer than publishing, and a process that forwards an event takes
-the p_sel that its publisher gave it (`Community.publish`). So all values are measured among the
-same nodes, with the same tables, in the same seconds.
+Starting a hundred nodes takes longer than publishing, and a process forwards an event with the
+p_sel that the publisher gave it (`Community.publish`). So one run measures all values of p_sel
+among the same nodes, with the same tables, in the same seconds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from camcast.scenarios.schedule import Plan, due
 def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]:
     """Read the traces of a run without kills, by the scenario's `upward_probabilities`.
 
-    What is no event's (who is a member, who is in whose table) is in every reading. A trace
-    does not name the p_sel, but a worker publishes in the order that it is told to.
+    Memberships and tables, which belong to no event, are in every reading. A trace does not name
+    the p_sel of an event, but a worker publishes its events in the order of the plan.
     """
     plan = Plan.of(scenario)
     whole = Reading()
@@ -28,10 +28,10 @@ def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]
     p_sel: dict[str, float] = {}
     for worker, its_records in records.items():
         published = [record.event for record in its_records if record.kind == "publish"]
-        told = [event for event in due(plan) if plan.worker(event.node) == worker]
-        for event, order in zip(published, told, strict=True):
-            assert order.upward_probability is not None
-            p_sel[event] = order.upward_probability
+        planned = [event for event in due(plan) if plan.worker(event.node) == worker]
+        for event, due_event in zip(published, planned, strict=True):
+            assert due_event.upward_probability is not None
+            p_sel[event] = due_event.upward_probability
     apart = {
         value: Reading(members=whole.members, table_changes=whole.table_changes)
         for value in scenario.upward_probabilities

@@ -1,8 +1,8 @@
-"""The conductor: carries an experiment out, phase by phase, with a crew of workers.
+"""A live experiment: a scenario carried out phase by phase, with its nodes in worker processes.
 
 start → join (in waves that double each community) → settle → publish (and kill, in the
-middle) → quiet → leave politely → summary. SIGINT and SIGTERM end any phase early: what is
-there by then is left politely and summarised.
+middle) → quiet → leave politely → summary. SIGINT and SIGTERM end any phase early: the nodes that
+are there by then leave politely, and the summary is of what happened until then.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import attrs
 from attrs import define, field, frozen
 
 from camcast import CommunityManager, JsonLinesSink
-from camcast.experiment import worker_messages as orders
+from camcast.experiment import worker_messages as messages
 from camcast.experiment.progress import Progress
 from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
-from camcast.experiment.workers import Crew, Crewman, ExperimentError, Interrupted, total
+from camcast.experiment.workers import ExperimentError, Interrupted, WorkerHandle, Workers, total
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import Summary, as_json, summarise, views_over_time
 from camcast.runs.trace_reading import read_traces
@@ -33,7 +33,7 @@ from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace
 
 START_SECONDS: Final = 30.0  # chosen: 64 interpreters on two busy cores
-LEAD_SECONDS: Final = 0.3  # chosen: every worker has its orders before the first event is due
+LEAD_SECONDS: Final = 0.3  # chosen: every worker has its commands before the first event is due
 QUIET_SECONDS: Final = 0.5  # chosen: hundred times the latency on one machine
 QUIET_SECONDS_MAX: Final = 20.0  # chosen: bounds the wait for the quiet
 INTERRUPTED_QUIET_SECONDS: Final = 1.0  # chosen: who presses Ctrl-C waits no longer
@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def parasites(self) -> int:
-        """Parasite copies: what the traces and what the nodes' own counters say, at worst."""
+        """Parasites: the larger of what the traces and what the nodes' own counters say."""
         return max(self.summary.parasites, self.counters.get("parasites", 0))
 
     def as_json(self) -> dict[str, object]:
@@ -74,49 +74,50 @@ class Outcome:
         }
 
 
-async def conduct(
+async def run_experiment(
     scenario: Scenario, folder: OutputFolder, show: Callable[[Progress], None]
 ) -> Outcome:
     """Carry a scenario out; traces, scenario and summary go to the folder.
 
-    Raises `ExperimentError` when a worker fails or nodes cannot join, and what the scenario
-    says of its workload. No worker outlives the call.
+    `show` is called with the progress several times a second. Raises `ExperimentError` when a
+    worker fails or nodes cannot join, and what loading the scenario's workload raises. No worker
+    outlives the call.
     """
     plan = Plan.of(scenario)
     events = due(plan)
     folder.write_scenario(scenario, "live")
-    conductor = _Conductor(plan, events, folder, show)
+    run = _Run(plan, events, folder, show)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, conductor.crew.interrupt)
+        loop.add_signal_handler(number, run.workers.interrupt)
     try:
-        return await conductor.run()
+        return await run.carry_out()
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
 
 
 @define(eq=False)
-class _Conductor:
+class _Run:
     plan: Plan
     events: Sequence[Due]
     folder: OutputFolder
     show: Callable[[Progress], None]
-    crew: Crew = field(factory=Crew)
+    workers: Workers = field(factory=Workers)
     phase: str = ""
     timings: dict[str, float] = field(factory=dict)
     peers: dict[int, str] = field(factory=dict)
     killed_at: float | None = None
-    newcomers: dict[int, tuple[float, Crewman]] = field(factory=dict)
-    """By node: when it was told to join, and where."""
+    newcomers: dict[int, tuple[float, WorkerHandle]] = field(factory=dict)
+    """By node: when it was sent the command to join, and the worker that hosts it."""
 
-    async def run(self) -> Outcome:
+    async def carry_out(self) -> Outcome:
         interrupted = False
         scenario = self.plan.scenario
         raise_descriptor_limit()
         loop = asyncio.get_running_loop()
-        teller = loop.create_task(self._tell())
-        with JsonLinesSink(self.folder.trace("conductor")) as crashes:
+        progress = loop.create_task(self._show_progress())
+        with JsonLinesSink(self.folder.trace("crashes")) as crashes:
             try:
                 async with CommunityManager(
                     scenario.membership,
@@ -134,13 +135,13 @@ class _Conductor:
                         await self._quiet(QUIET_SECONDS_MAX)
                     except Interrupted:
                         interrupted = True
-                        self.crew.forgive()
-                        await self._hush()
+                        self.workers.clear_interrupt()
+                        await self._stop_publishing()
                     with self._phase("leaving"):
-                        await self.crew.dismiss()
+                        await self.workers.stop_all()
             finally:
-                teller.cancel()
-                await self.crew.dismiss()
+                progress.cancel()
+                await self.workers.stop_all()
         return self._outcome(interrupted)
 
     # -- phases ------------------------------------------------------------------------------
@@ -149,9 +150,9 @@ class _Conductor:
         scenario = self.plan.scenario
         with self._phase("starting processes"):
             for number in range(scenario.processes):
-                member = await self.crew.start(number, self.folder.log(number))
-                member.tell(
-                    orders.SetUp(
+                worker = await self.workers.start(number, self.folder.log(number))
+                worker.send(
+                    messages.SetUp(
                         worker=number,
                         nodes=self.plan.nodes_of(number),
                         communities={t.name: n for t, n in scenario.communities.items()},
@@ -166,28 +167,28 @@ class _Conductor:
                         join_seconds=scenario.join_seconds,
                     )
                 )
-            if not await self.crew.until(self._all_ready, START_SECONDS):
+            if not await self.workers.until(self._all_ready, START_SECONDS):
                 raise ExperimentError(f"not all processes have started within {START_SECONDS} s")
-        for member in self.crew.members:
-            self.peers.update(member.peers)
+        for worker in self.workers.handles:
+            self.peers.update(worker.peers)
 
     def _all_ready(self) -> bool:
-        return sum(len(member.peers) for member in self.crew.members) == len(self.plan.topics)
+        return sum(len(worker.peers) for worker in self.workers.handles) == len(self.plan.topics)
 
     async def _join(self) -> None:
         with self._phase("joining"):
             present = 0
             for wave in self.plan.waves():
                 present += len(wave)
-                for member in self.crew.members:
+                for worker in self.workers.handles:
                     mine = {
                         node: self.plan.topics[node].name
                         for node in wave
-                        if self.plan.worker(node) == member.number
+                        if self.plan.worker(node) == worker.number
                     }
                     if mine:
-                        member.tell(orders.Join(mine))
-                if not await self.crew.until(
+                        worker.send(messages.Join(mine))
+                if not await self.workers.until(
                     partial(self._have_joined, present), self.plan.scenario.join_seconds
                 ):
                     raise ExperimentError(
@@ -199,81 +200,81 @@ class _Conductor:
         return self._joined() >= nodes
 
     def _joined(self) -> int:
-        return sum(len(member.join_seconds) for member in self.crew.members)
+        return sum(len(worker.join_seconds) for worker in self.workers.handles)
 
     async def _settle(self) -> None:
-        """Wait until the tables are as they should be; who never gets there is no obstacle."""
+        """Wait until the tables are as large as they should be, or the time for it is over."""
         with self._phase("settling tables"):
-            await self.crew.until(
-                lambda: total(self.crew.alive, lambda s: s.settled) >= len(self.plan.topics),
+            await self.workers.until(
+                lambda: total(self.workers.alive, lambda s: s.settled) >= len(self.plan.topics),
                 self.plan.scenario.settle_seconds,
             )
-            await self.crew.pause(self.plan.scenario.rest_seconds)
-            for member in self.crew.members:
-                member.tell(orders.Freeze())
+            await self.workers.pause(self.plan.scenario.rest_seconds)
+            for worker in self.workers.handles:
+                worker.send(messages.Freeze())
             gc.freeze()
 
     async def _publish(self, crashes: JsonLinesSink) -> None:
         loop = asyncio.get_running_loop()
         with self._phase("publishing"):
             start = loop.time() + LEAD_SECONDS
-            for member in self.crew.members:
-                member.tell(
-                    orders.Publish(
+            for worker in self.workers.handles:
+                worker.send(
+                    messages.Publish(
                         [
-                            orders.Publication(
+                            messages.Publication(
                                 start + event.at,
                                 event.node,
                                 event.payload,
                                 event.upward_probability,
                             )
                             for event in self.events
-                            if self.plan.worker(event.node) == member.number
+                            if self.plan.worker(event.node) == worker.number
                         ]
                     )
                 )
             self.phase = f"publishing for {self.events[-1].at if self.events else 0:.0f} s"
             if self.plan.victims:
                 await self._kill(start + middle([event.at for event in self.events]), crashes)
-            await self.crew.until(self._all_published, None)
+            await self.workers.until(self._all_published, None)
 
     def _all_published(self) -> bool:
         mine = [event for event in self.events if self._survives(event.node)]
-        there = total(self.crew.alive, lambda status: status.published)
+        there = total(self.workers.alive, lambda status: status.published)
         return there >= len(mine)
 
     def _survives(self, node: int) -> bool:
         return self.killed_at is None or self.plan.worker(node) not in self.plan.victims
 
     async def _kill(self, when: float, crashes: JsonLinesSink) -> None:
-        """Kill the victims, and start newcomers at once and whenever the views are looked at."""
+        """Kill the victims; start a newcomer at once and at each time the views are measured."""
         loop = asyncio.get_running_loop()
-        await self.crew.pause(when - loop.time())
+        await self.workers.pause(when - loop.time())
         self.phase = "publishing, after the kill"
-        for member in self.crew.members:
-            if member.number in self.plan.victims:
-                self.crew.kill(member)
+        for worker in self.workers.handles:
+            if worker.number in self.plan.victims:
+                self.workers.kill(worker)
         self.killed_at = loop.time()
         for node, peer in self.peers.items():
             if not self._survives(node):
                 Trace(bytes.fromhex(peer), crashes).record(
                     self.killed_at, "crash", community=self.plan.topics[node].name
                 )
-        crashes.flush()  # for who watches
+        crashes.flush()  # for `camcast watch`
         largest = max(self.plan.scenario.communities.items(), key=lambda item: item[1])[0]
         for after in (0.0, *VIEWS_AT_SECONDS):
-            await self.crew.pause(self.killed_at + after - loop.time())
+            await self.workers.pause(self.killed_at + after - loop.time())
             self._add_newcomer(largest)
-        await self.crew.until(
+        await self.workers.until(
             lambda: all(node in host.join_seconds for node, (_, host) in self.newcomers.items()),
             self.plan.scenario.join_seconds,
         )
 
     def _add_newcomer(self, topic: Topic) -> None:
         node = len(self.plan.topics) + len(self.newcomers)
-        host = self.crew.alive[len(self.newcomers) % len(self.crew.alive)]
+        host = self.workers.alive[len(self.newcomers) % len(self.workers.alive)]
         self.newcomers[node] = (asyncio.get_running_loop().time(), host)
-        host.tell(orders.Join({node: topic.name}))
+        host.send(messages.Join({node: topic.name}))
 
     async def _quiet(self, seconds_max: float) -> None:
         """Wait until nothing has been delivered anywhere for a while."""
@@ -282,18 +283,18 @@ class _Conductor:
             start = loop.time()
 
             def quiet() -> bool:
-                last = max(member.status.last_delivery for member in self.crew.alive)
+                last = max(worker.status.last_delivery for worker in self.workers.alive)
                 return loop.time() >= max(start, last) + QUIET_SECONDS
 
-            await self.crew.until(quiet, seconds_max)
+            await self.workers.until(quiet, seconds_max)
 
-    async def _hush(self) -> None:
-        for member in self.crew.alive:
-            member.tell(orders.Hush())
-        if self.crew.alive:
+    async def _stop_publishing(self) -> None:
+        for worker in self.workers.alive:
+            worker.send(messages.StopPublishing())
+        if self.workers.alive:
             await self._quiet(INTERRUPTED_QUIET_SECONDS)
 
-    # -- what is seen -------------------------------------------------------------------------
+    # -- progress and outcome ----------------------------------------------------------------
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -305,23 +306,23 @@ class _Conductor:
         finally:
             self.timings[name] = round(loop.time() - start, 3)
 
-    async def _tell(self) -> None:
+    async def _show_progress(self) -> None:
         while True:
             self._show()
             await asyncio.sleep(STATUS_SECONDS)
 
     def _show(self) -> None:
-        everybody = self.crew.members
+        workers = self.workers.handles
         self.show(
             Progress(
                 phase=self.phase,
                 nodes=len(self.plan.topics) + len(self.newcomers),
-                joined=total(self.crew.alive, lambda s: s.joined),
+                joined=total(self.workers.alive, lambda s: s.joined),
                 events=len(self.events),
-                published=total(everybody, lambda s: s.published),
-                delivered=total(everybody, lambda s: s.delivered),
-                parasites=total(everybody, lambda s: s.parasites),
-                processes=len(self.crew.alive),
+                published=total(workers, lambda s: s.published),
+                delivered=total(workers, lambda s: s.delivered),
+                parasites=total(workers, lambda s: s.parasites),
+                processes=len(self.workers.alive),
             )
         )
 
@@ -330,8 +331,8 @@ class _Conductor:
             scenario = self.plan.scenario
             reading = read_traces(self.folder.traces())
         counters: dict[str, int] = {}
-        for member in self.crew.members:
-            for name, value in (member.counters or {}).items():
+        for worker in self.workers.handles:
+            for name, value in (worker.counters or {}).items():
                 counters[name] = counters.get(name, 0) + value
         kill = None
         if (killed_at := self.killed_at) is not None:
@@ -361,7 +362,7 @@ class _Conductor:
             summary=summarise(reading, scenario),
             interrupted=interrupted,
             timings=self.timings,
-            subscribers_got=total(self.crew.members, lambda s: s.delivered),
+            subscribers_got=total(self.workers.handles, lambda s: s.delivered),
             counters=counters,
             kill=kill,
         )

@@ -1,8 +1,8 @@
 """A worker: one operating system process that hosts a share of an experiment's nodes.
 
-Started as ``python -m camcast.experiment.worker`` by the conductor. Every node is a
-`CommunityManager` with an input pipe of its own; output pipes are shared. The worker ends
-politely on the order, on SIGTERM, and when the conductor is gone; Ctrl-C is the conductor's.
+The run starts it as ``python -m camcast.experiment.worker``. Every node is a `CommunityManager`
+with an input pipe of its own; the nodes share their output pipes. The nodes leave politely, and the
+worker ends, on the command `Stop`, on SIGTERM, and when the run is gone. Ctrl-C is for the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from camcast import (
     open_pipes,
 )
 from camcast.doors.plugs import find_protocol
-from camcast.experiment import worker_messages as orders
+from camcast.experiment import worker_messages as messages
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
@@ -41,11 +41,11 @@ SIZE_TOLERANCE: Final = 0.4
 
 
 class Worker:
-    """The nodes of this process, and what they were told."""
+    """The nodes of this process."""
 
-    def __init__(self, setup: orders.SetUp, say: _Say) -> None:
+    def __init__(self, setup: messages.SetUp, report: _ReportPipe) -> None:
         self._setup = setup
-        self._say = say
+        self._report = report
         self._pipes = open_pipes()
         self._sink = JsonLinesSink(Path(setup.trace))
         self._parameters = Parameters(**setup.parameters)
@@ -61,24 +61,24 @@ class Worker:
         self._loop = asyncio.get_running_loop()
 
     async def set_up(self) -> None:
-        """Start all nodes, so that everybody's address is known before anybody joins."""
+        """Start all nodes, so that every address is known before the first node joins."""
         for number, topic in self._setup.nodes.items():
             await self._start(number, topic)
         peers = {n: manager.contact.peer.hex() for n, manager in self._managers.items()}
-        self._say(orders.Ready(peers))
-        self._spawn(self._report())
+        self._report(messages.Ready(peers))
+        self._spawn(self._report_status())
 
-    def obey(self, order: orders.Order) -> None:
-        """Carry out an order, in the background if it takes time."""
-        match order:
-            case orders.Join(nodes=nodes):
+    def carry_out(self, command: messages.Command) -> None:
+        """Carry out a command, in the background if it takes time."""
+        match command:
+            case messages.Join(nodes=nodes):
                 self._spawn(self._join(nodes))
-            case orders.Freeze():
+            case messages.Freeze():
                 gc.collect()
                 gc.freeze()
-            case orders.Publish(publications=publications):
+            case messages.Publish(publications=publications):
                 self._publishing = self._spawn(self._publish(publications))
-            case orders.Hush() if self._publishing is not None:
+            case messages.StopPublishing() if self._publishing is not None:
                 self._publishing.cancel()
 
     async def leave(self) -> None:
@@ -93,7 +93,7 @@ class Worker:
         self._pipes.close()
         with self._sink:
             pass
-        self._say(orders.Bye(counters))
+        self._report(messages.Bye(counters))
 
     def _spawn(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = self._loop.create_task(work)
@@ -104,7 +104,7 @@ class Worker:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._say(orders.Failed(f"{type(error).__name__}: {error}"))
+            self._report(messages.Failed(f"{type(error).__name__}: {error}"))
 
     async def _start(self, number: int, topic: str) -> None:
         setup = self._setup
@@ -136,13 +136,13 @@ class Worker:
             return seconds
 
         seconds = await asyncio.gather(*(join(n, topic) for n, topic in nodes.items()))
-        self._say(orders.Joined(dict(zip(nodes, seconds, strict=True))))
+        self._report(messages.Joined(dict(zip(nodes, seconds, strict=True))))
 
     async def _count(self, _received: Received) -> None:
         self._delivered += 1
         self._last_delivery = self._loop.time()
 
-    async def _publish(self, publications: list[orders.Publication]) -> None:
+    async def _publish(self, publications: list[messages.Publication]) -> None:
         for publication in publications:
             wait = publication.at - self._loop.time()
             if wait > 0:
@@ -152,11 +152,11 @@ class Worker:
             )
             self._published += 1
 
-    async def _report(self) -> None:
+    async def _report_status(self) -> None:
         while True:
             self._sink.flush()  # a killed worker loses no more of its trace than one period
-            self._say(
-                orders.Status(
+            self._report(
+                messages.Status(
                     joined=sum(c.state in ("member", "alone") for c in self._communities.values()),
                     settled=sum(map(self._settled, self._communities.values())),
                     published=self._published,
@@ -185,20 +185,20 @@ class Worker:
         )
 
 
-class _Say:
-    """Writes reports to what was standard output, which from now on is for them alone."""
+class _ReportPipe:
+    """Writes reports to standard output; whatever else is printed goes to standard error."""
 
     def __init__(self) -> None:
         self._descriptor = os.dup(sys.stdout.fileno())
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    def __call__(self, report: orders.Report) -> None:
-        line = memoryview(orders.to_line(report))
+    def __call__(self, report: messages.Report) -> None:
+        line = memoryview(messages.to_line(report))
         try:
             while line:
                 line = line[os.write(self._descriptor, line) :]
         except BrokenPipeError:
-            pass  # the conductor is gone: the end of our input says so too
+            pass  # the run is gone, which the end of the input says, too
 
 
 def raise_descriptor_limit() -> None:
@@ -210,27 +210,27 @@ def raise_descriptor_limit() -> None:
 
 async def _serve() -> None:
     raise_descriptor_limit()
-    say = _Say()
+    report = _ReportPipe()
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=orders.LINE_BYTES_MAX)
+    reader = asyncio.StreamReader(limit=messages.LINE_BYTES_MAX)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     loop.add_signal_handler(signal.SIGINT, lambda: None)
     loop.add_signal_handler(signal.SIGTERM, reader.feed_eof)
     worker: Worker | None = None
     try:
         async for line in reader:
-            order = orders.ORDERS.decode(line)
-            if isinstance(order, orders.Stop):
+            command = messages.COMMANDS.decode(line)
+            if isinstance(command, messages.Stop):
                 break
-            if isinstance(order, orders.SetUp):
-                worker = Worker(order, say)
+            if isinstance(command, messages.SetUp):
+                worker = Worker(command, report)
                 await worker.set_up()
             else:
-                assert worker is not None, "the first order is to set up"
-                worker.obey(order)
+                assert worker is not None, "the first command is to set up"
+                worker.carry_out(command)
     except (BindError, AddressError, CommunityError, OSError) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        say(orders.Failed(text))
+        report(messages.Failed(text))
     if worker is not None:
         await worker.leave()
 

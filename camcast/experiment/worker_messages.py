@@ -1,7 +1,7 @@
-"""What the conductor and its workers say to each other: JSON objects, one a line.
+"""The messages between a run and its workers: JSON objects, one a line.
 
-Orders go to a worker's standard input, reports come from its standard output. Either end
-notices at once when the other is gone, because its pipe then ends.
+Commands go to a worker's standard input, reports come from its standard output. Each end notices at
+once when the other is gone, because its pipe then ends.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
-LINE_BYTES_MAX: Final = 2**28  # chosen: a whole workload travels as one order
+LINE_BYTES_MAX: Final = 2**28  # chosen: a whole workload travels as one command
 
 
-class Order(msgspec.Struct, frozen=True, tag_field="order"):
-    """Base of what a worker is told."""
+class Command(msgspec.Struct, frozen=True, tag_field="command"):
+    """Base of the messages to a worker."""
 
 
-class SetUp(Order, frozen=True, tag="set-up"):
+class SetUp(Command, frozen=True, tag="set-up"):
     """Start these nodes, by number and topic. Answered with `Ready`."""
 
     worker: int
@@ -34,18 +34,18 @@ class SetUp(Order, frozen=True, tag="set-up"):
     join_seconds: float
 
 
-class Join(Order, frozen=True, tag="join"):
+class Join(Command, frozen=True, tag="join"):
     """Let these nodes join; a node that is not there yet is started. Answered with `Joined`."""
 
     nodes: dict[int, str]
 
 
-class Freeze(Order, frozen=True, tag="freeze"):
-    """All is set up: take what lives now out of the sight of the garbage collector."""
+class Freeze(Command, frozen=True, tag="freeze"):
+    """All nodes are set up: the garbage collector no longer looks at what lives now."""
 
 
 class Publication(msgspec.Struct, frozen=True, array_like=True):
-    """One event: when by the machine's monotonic clock (seconds), which node, what, which p_sel."""
+    """One event: when (seconds of the monotonic clock), by which node, its payload and p_sel."""
 
     at: float
     node: int
@@ -53,22 +53,22 @@ class Publication(msgspec.Struct, frozen=True, array_like=True):
     upward_probability: float | None = None
 
 
-class Publish(Order, frozen=True, tag="publish"):
-    """Publish these, in this order. Progress is in the `Status`."""
+class Publish(Command, frozen=True, tag="publish"):
+    """Publish these events, in this order. `Status` says how many are published."""
 
     publications: list[Publication]
 
 
-class Hush(Order, frozen=True, tag="hush"):
-    """Publish no more."""
+class StopPublishing(Command, frozen=True, tag="stop-publishing"):
+    """Publish no further events."""
 
 
-class Stop(Order, frozen=True, tag="stop"):
+class Stop(Command, frozen=True, tag="stop"):
     """Leave politely, close the trace, answer with `Bye`, and end."""
 
 
 class Report(msgspec.Struct, frozen=True, tag_field="report"):
-    """Base of what a worker says."""
+    """Base of the messages from a worker."""
 
 
 class Ready(Report, frozen=True, tag="ready"):
@@ -84,7 +84,7 @@ class Joined(Report, frozen=True, tag="joined"):
 
 
 class Status(Report, frozen=True, tag="status"):
-    """Where the worker stands; sent several times a second."""
+    """What the worker's nodes have done so far; sent several times a second."""
 
     joined: int
     settled: int
@@ -95,7 +95,7 @@ class Status(Report, frozen=True, tag="status"):
 
 
 class Bye(Report, frozen=True, tag="bye"):
-    """The last word; `counters` are the sums of all nodes' `NodeCounters`."""
+    """The worker ends; `counters` are the sums over its nodes' `NodeCounters`."""
 
     counters: dict[str, int]
 
@@ -106,10 +106,10 @@ class Failed(Report, frozen=True, tag="failed"):
     sentence: str
 
 
-ORDERS: Final = msgspec.json.Decoder(SetUp | Join | Freeze | Publish | Hush | Stop)
+COMMANDS: Final = msgspec.json.Decoder(SetUp | Join | Freeze | Publish | StopPublishing | Stop)
 REPORTS: Final = msgspec.json.Decoder(Ready | Joined | Status | Bye | Failed)
 
 
-def to_line(message: Order | Report) -> bytes:
+def to_line(message: Command | Report) -> bytes:
     """Encode a message as one line."""
     return msgspec.json.encode(message) + b"\n"

@@ -1,7 +1,7 @@
-"""The crew: an experiment's workers as the conductor sees them.
+"""The worker processes of an experiment, as the run sees them.
 
-Whatever happens in a worker arrives as a line or as the end of its output, and wakes up who
-waits in `Crew.until`. So a worker's death is noticed at once, and nothing waits for the dead.
+All that happens in a worker arrives as a line of its output, or as the end of its output, and
+wakes up `Workers.until`. So the run notices at once that a worker died, and never waits for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import define, field
 
-from camcast.experiment import worker_messages as orders
+from camcast.experiment import worker_messages as messages
 
 EXIT_SECONDS: Final = 10.0  # chosen: a polite leave takes 1 s; afterwards a worker is killed
 
@@ -28,12 +28,12 @@ class Interrupted(Exception):
     """Somebody wants the experiment to end."""
 
 
-_NOTHING: Final = orders.Status(0, 0, 0, 0, 0, 0.0)
+_NOTHING: Final = messages.Status(0, 0, 0, 0, 0, 0.0)
 
 
 @define(eq=False)
-class Crewman:
-    """One worker process and what it last reported."""
+class WorkerHandle:
+    """One worker process, and what it reported last."""
 
     number: int
     process: asyncio.subprocess.Process
@@ -41,34 +41,34 @@ class Crewman:
     peers: dict[int, str] = field(factory=dict)
     """Identities by node; empty until it is ready."""
     join_seconds: dict[int, float] = field(factory=dict)
-    status: orders.Status = _NOTHING
+    status: messages.Status = _NOTHING
     counters: dict[str, int] | None = None
-    """The last word; None while it has not left politely."""
+    """What its nodes counted; None until it has left politely."""
     killed: bool = False
     ended: bool = False
     reader: asyncio.Task[None] | None = None
 
-    def tell(self, order: orders.Order) -> None:
-        """Give an order; a dead worker's death is reported elsewhere."""
+    def send(self, command: messages.Command) -> None:
+        """Send a command; to a dead worker nothing is sent (`Workers.until` raises its death)."""
         assert self.process.stdin is not None
         if not self.ended and not self.killed:
-            self.process.stdin.write(orders.to_line(order))
+            self.process.stdin.write(messages.to_line(command))
 
 
-class Crew:
-    """Starts workers, hears them, and gets rid of all of them in the end."""
+class Workers:
+    """Starts the workers, reads their reports, and ends all of them."""
 
     def __init__(self) -> None:
-        self.members: list[Crewman] = []
+        self.handles: list[WorkerHandle] = []
         self._news = asyncio.Event()
         self._failure: Exception | None = None
 
     @property
-    def alive(self) -> list[Crewman]:
+    def alive(self) -> list[WorkerHandle]:
         """The workers that were not killed, in order."""
-        return [member for member in self.members if not member.killed]
+        return [worker for worker in self.handles if not worker.killed]
 
-    async def start(self, number: int, log: Path) -> Crewman:
+    async def start(self, number: int, log: Path) -> WorkerHandle:
         """Start worker `number`, whose standard error goes to the file `log`."""
         with log.open("wb") as errors:
             process = await asyncio.create_subprocess_exec(
@@ -78,25 +78,25 @@ class Crew:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
-                limit=orders.LINE_BYTES_MAX,
-                start_new_session=True,  # Ctrl-C goes to the conductor alone
+                limit=messages.LINE_BYTES_MAX,
+                start_new_session=True,  # Ctrl-C goes to the run alone
             )
-        member = Crewman(number, process, log)
-        self.members.append(member)
-        member.reader = asyncio.create_task(self._hear(member))
-        return member
+        worker = WorkerHandle(number, process, log)
+        self.handles.append(worker)
+        worker.reader = asyncio.create_task(self._read_reports(worker))
+        return worker
 
-    def kill(self, member: Crewman) -> None:
-        """Kill a worker with SIGKILL: it says no goodbye."""
-        member.killed = True
-        member.process.send_signal(signal.SIGKILL)
+    def kill(self, worker: WorkerHandle) -> None:
+        """Kill a worker with SIGKILL, so that its nodes crash."""
+        worker.killed = True
+        worker.process.send_signal(signal.SIGKILL)
 
     def interrupt(self) -> None:
-        """Let who waits give up with `Interrupted`."""
+        """Make `until` and `pause` raise `Interrupted`."""
         self._fail(Interrupted())
 
-    def forgive(self) -> None:
-        """Forget an interruption, to end in order."""
+    def clear_interrupt(self) -> None:
+        """Forget an interruption, so that the nodes can leave politely."""
         self._failure = None
 
     async def until(self, holds: Callable[[], bool], timeout: float | None) -> bool:
@@ -117,50 +117,50 @@ class Crew:
             return False
 
     async def pause(self, seconds: float) -> None:
-        """Let time pass, unless a worker fails or somebody interrupts."""
+        """Wait so many seconds; raises as `until` does."""
         await self.until(lambda: False, max(0.0, seconds))
 
-    async def dismiss(self) -> None:
-        """Make sure that no worker is left: ask, wait a while, kill."""
-        for member in self.members:
-            member.tell(orders.Stop())
-        endings = [member.process.wait() for member in self.members]
+    async def stop_all(self) -> None:
+        """End all workers: ask them to stop, wait `EXIT_SECONDS`, kill the others."""
+        for worker in self.handles:
+            worker.send(messages.Stop())
+        endings = [worker.process.wait() for worker in self.handles]
         try:
             async with asyncio.timeout(EXIT_SECONDS):
                 await asyncio.gather(*endings)
         except TimeoutError:
-            for member in self.members:
-                if member.process.returncode is None:
-                    member.process.kill()
-        for member in self.members:
-            await member.process.wait()
-            if member.reader is not None:
-                await member.reader
-            if member.log.exists() and not member.log.stat().st_size:
-                member.log.unlink()
+            for worker in self.handles:
+                if worker.process.returncode is None:
+                    worker.process.kill()
+        for worker in self.handles:
+            await worker.process.wait()
+            if worker.reader is not None:
+                await worker.reader
+            if worker.log.exists() and not worker.log.stat().st_size:
+                worker.log.unlink()
 
-    async def _hear(self, member: Crewman) -> None:
-        assert member.process.stdout is not None
-        async for line in member.process.stdout:
-            match orders.REPORTS.decode(line):
-                case orders.Status() as status:
-                    member.status = status
-                case orders.Ready(peers=peers):
-                    member.peers.update(peers)
-                case orders.Joined(seconds=seconds):
-                    member.join_seconds.update(seconds)
-                case orders.Bye(counters=counters):
-                    member.counters = counters
-                case orders.Failed(sentence=sentence):
-                    self._fail(ExperimentError(f"worker {member.number} failed: {sentence}"))
+    async def _read_reports(self, worker: WorkerHandle) -> None:
+        assert worker.process.stdout is not None
+        async for line in worker.process.stdout:
+            match messages.REPORTS.decode(line):
+                case messages.Status() as status:
+                    worker.status = status
+                case messages.Ready(peers=peers):
+                    worker.peers.update(peers)
+                case messages.Joined(seconds=seconds):
+                    worker.join_seconds.update(seconds)
+                case messages.Bye(counters=counters):
+                    worker.counters = counters
+                case messages.Failed(sentence=sentence):
+                    self._fail(ExperimentError(f"worker {worker.number} failed: {sentence}"))
             self._news.set()
-        await member.process.wait()
-        member.ended = True
-        if not member.killed and member.counters is None:
+        await worker.process.wait()
+        worker.ended = True
+        if not worker.killed and worker.counters is None:
             self._fail(
                 ExperimentError(
-                    f"worker {member.number} (process {member.process.pid}) ended with code"
-                    f" {member.process.returncode}; see {member.log}"
+                    f"worker {worker.number} (process {worker.process.pid}) ended with code"
+                    f" {worker.process.returncode}; see {worker.log}"
                 )
             )
         self._news.set()
@@ -170,6 +170,6 @@ class Crew:
         self._news.set()
 
 
-def total(members: Iterable[Crewman], value: Callable[[orders.Status], int]) -> int:
-    """Sum a value of the workers' last reports."""
-    return sum(value(member.status) for member in members)
+def total(workers: Iterable[WorkerHandle], value: Callable[[messages.Status], int]) -> int:
+    """Return the sum of a value over the last reports of some workers."""
+    return sum(value(worker.status) for worker in workers)

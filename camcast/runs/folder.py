@@ -2,7 +2,7 @@
 
 * ``scenario.json``: all that determines the run, and the software and machine it ran on;
 * ``trace-<worker>.jsonl``: `camcast.vocabulary.trace.TraceRecord` by line; of a live run
-  ``trace-conductor.jsonl`` has the crashes; a virtual run has one trace, and may have it as
+  ``trace-crashes.jsonl`` has the crashes; a virtual run has one trace, and may have it as
   ``trace-0.parquet``;
 * ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
 """

@@ -12,7 +12,7 @@ import pytest
 from camcast import Community, CommunityManager, Received, Subscription
 from camcast.doors.options import OptionError
 from camcast.experiment.progress import Progress
-from camcast.experiment.run import Outcome, conduct
+from camcast.experiment.run import Outcome, run_experiment
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
@@ -34,11 +34,11 @@ def _scenario(protocol: str, sizes: Mapping[str, int], **given: object) -> Scena
     )
 
 
-def _conduct(scenario: Scenario, path: Path) -> Outcome:
+def _run(scenario: Scenario, path: Path) -> Outcome:
     def ignore(_progress: Progress) -> None:
         pass
 
-    return asyncio.run(conduct(scenario, OutputFolder(path / "out"), ignore))
+    return asyncio.run(run_experiment(scenario, OutputFolder(path / "out"), ignore))
 
 
 @pytest.mark.parametrize("protocol", ["hpmcast", pytest.param("pmcast", marks=pytest.mark.slow)])
@@ -52,7 +52,7 @@ def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_pa
         protocol_options=options,
         settle_seconds=PATIENCE_SECONDS,
     )
-    outcome = _conduct(scenario, tmp_path)
+    outcome = _run(scenario, tmp_path)
     news, rest, sport = outcome.summary.communities
     assert (news.topic, rest.topic, sport.topic) == (NEWS, REST, SPORT)
     assert min(news.reception or 0, sport.reception or 0) > 0.95
@@ -174,7 +174,7 @@ def test_a_hundred_live_processes_of_which_a_fifth_is_killed(protocol: str, tmp_
     scenario = _scenario(
         protocol, {NEWS: 10, SPORT: 30, REST: 60}, processes=10, kill=0.2, settle_seconds=30.0
     )
-    outcome = _conduct(scenario, tmp_path)
+    outcome = _run(scenario, tmp_path)
     summary = outcome.summary
     assert not outcome.interrupted
     assert summary.crashed == 20

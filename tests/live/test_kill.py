@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from camcast.experiment.run import Outcome, conduct
+from camcast.experiment.run import Outcome, run_experiment
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
@@ -24,7 +24,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         kill=0.4,
     )
     folder = OutputFolder(tmp_path_factory.mktemp("kill") / "out")
-    return asyncio.run(conduct(scenario, folder, lambda _progress: None))
+    return asyncio.run(run_experiment(scenario, folder, lambda _progress: None))
 
 
 def test_two_of_five_died(outcome: Outcome) -> None:

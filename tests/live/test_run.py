@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from camcast.experiment.progress import Progress
-from camcast.experiment.run import conduct
+from camcast.experiment.run import run_experiment
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
 from camcast.runs.summary import summarise
@@ -42,7 +42,7 @@ def _ignore(_progress: Progress) -> None:
 def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> None:
     seen: list[Progress] = []
     folder = OutputFolder(tmp_path / "out")
-    outcome = asyncio.run(conduct(_small(), folder, seen.append))
+    outcome = asyncio.run(run_experiment(_small(), folder, seen.append))
     summary = outcome.summary
     assert [c.topic for c in summary.communities] == [".", ".t1", ".t1.t2"]
     assert [c.processes for c in summary.communities] == [4, 6, 10]
@@ -74,9 +74,9 @@ def test_a_dying_worker_is_noticed_and_takes_the_others_along(tmp_path: Path) ->
     scenario = Scenario(
         communities={Topic(()): 6}, workload=Workload(events=30_000, rate=100), processes=3
     )
-    conducting = conduct(scenario, OutputFolder(tmp_path), strangle)
+    running = run_experiment(scenario, OutputFolder(tmp_path), strangle)
     with pytest.raises(ExperimentError, match="ended with code -9"):
-        asyncio.run(asyncio.wait_for(conducting, PATIENCE_SECONDS))
+        asyncio.run(asyncio.wait_for(running, PATIENCE_SECONDS))
     assert len(workers) == 3
     assert not [pid for pid in workers if _lives(pid)]
 
@@ -115,7 +115,7 @@ def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> No
     assert kinds.count("leave") == 10
 
 
-def test_workers_end_when_their_conductor_is_killed(tmp_path: Path) -> None:
+def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) -> None:
     output = tmp_path / "out"
     process = subprocess.Popen(
         [*COMMAND, "--sizes", "6,4", "--events", "100000", "--rate", "50", "--output", str(output)],

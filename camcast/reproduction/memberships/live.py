@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from camcast.experiment.by_p_sel import read_apart
-from camcast.experiment.run import conduct
+from camcast.experiment.run import run_experiment
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
 from camcast.reproduction.memberships.runs import BOTTOM, rows_of, setting_of, table_to_law
 from camcast.runs.folder import OutputFolder
@@ -61,7 +61,7 @@ def run_live(given: Mapping[str, Any]) -> JSON:
     )
     with TemporaryDirectory(prefix="camcast-") as place:
         folder = OutputFolder(Path(place))
-        outcome = asyncio.run(conduct(scenario, folder, lambda _progress: None))
+        outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None))
         if outcome.interrupted:
             raise KeyboardInterrupt
         readings = read_apart(scenario, folder)

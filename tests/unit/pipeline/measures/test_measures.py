@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from camcast.experiment.run import conduct
+from camcast.experiment.run import run_experiment
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import Summary
 from camcast.scenarios.live import Scenario, chain
@@ -49,7 +49,7 @@ class Measured:
     def __init__(self, spark: SparkSession, path: Path) -> None:
         self.summaries = dict(zip(("stormy", "columns"), simulate_two(path), strict=True))
         live = OutputFolder(path / "live")
-        self.summaries["live"] = asyncio.run(conduct(LIVE, live, lambda _: None)).summary
+        self.summaries["live"] = asyncio.run(run_experiment(LIVE, live, lambda _: None)).summary
         for seed in range(ODD):
             form = "parquet" if seed % 3 == 0 else "jsonl"
             write_run(path / f"odd{seed}", odd_records(seed), form=form)
