@@ -9,46 +9,198 @@
         for event in soccer.subscribe():
             print(event)
 
-An event loop in one background thread runs `camcast.CommunityManager`; the classes here only
-carry calls over to it. Names, arguments and errors are the same, and all of it may be used
+An event loop in one background thread runs `camcast.CommunityManager`. The methods here are made
+from those of `camcast.community` and `camcast.subscription`, with the same names, arguments,
+docstrings and errors: each carries its call over to the loop, and waits. All of them may be used
 from several threads at once, also from plain callbacks. A coroutine callback runs inside that
-loop, where waiting would stop everything: there a call raises `CommunityError`.
+loop, where waiting would stop everything: a call there raises `CommunityError`. So does a call in
+a forked child, which has neither the thread nor the sockets.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial, wraps
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from camcast import community as asynchronous
 from camcast import subscription as queues
-from camcast.community import JOIN_SECONDS, CommunityError, State, TopicLike
+from camcast.community import CommunityError, State, TopicLike, check_not_forked
 from camcast.engine.recorder import NodeCounters
-from camcast.interests.interest import Interest
-from camcast.subscription import (
-    QUEUE_LENGTH,
-    EventCallback,
-    Lagged,
-    LaggedCallback,
-    Overflow,
-    Received,
-)
-from camcast.vocabulary.events import Receipt
+from camcast.subscription import Lagged, Received
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Sink
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
-class CommunityManager:
+class _Face(Generic[_T]):
+    """What the classes here have in common: an object of the loop, and who runs that loop."""
+
+    _inner: _T
+    _manager: CommunityManager
+
+
+def _waits(
+    method: Callable[Concatenate[_T, _P], Coroutine[Any, Any, _R]],
+) -> Callable[Concatenate[_Face[_T], _P], _R]:
+    """Make a method that waits for what a coroutine method returns."""
+
+    @wraps(method)
+    def wait(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self._manager._run(lambda: method(self._inner, *args, **kwargs))
+
+    return wait
+
+
+def _calls(
+    method: Callable[Concatenate[_T, _P], _R],
+) -> Callable[Concatenate[_Face[_T], _P], _R]:
+    """Make a method that has a plain method called in the loop."""
+
+    @wraps(method)
+    def call(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self._manager._call(lambda: method(self._inner, *args, **kwargs))
+
+    return call
+
+
+def _into(
+    made: Callable[[CommunityManager, _R], _S], call: Callable[Concatenate[_Face[_T], _P], _R]
+) -> Callable[Concatenate[_Face[_T], _P], _S]:
+    """Make a method that puts what another one returns into its counterpart here."""
+
+    @wraps(call)
+    def make(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _S:
+        return made(self._manager, call(self, *args, **kwargs))
+
+    return make
+
+
+class _Reads(Generic[_R]):
+    """A property that is read in the loop."""
+
+    def __init__(self, of: Callable[[Any], _R]) -> None:
+        assert isinstance(of, property)  # which a type checker takes for its getter
+        self._property: Any = of
+        self.__doc__ = of.__doc__
+
+    def __get__(self, face: _Face[Any] | None, _class: type) -> _R:
+        if face is None:
+            return cast("_R", self)  # as a property does for who asks the class
+        value: _R = face._manager._call(partial(self._property.__get__, face._inner))
+        return value
+
+
+class Subscription(_Face[queues.Subscription]):
+    """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
+
+    Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
+    `Community.leave` or the manager's `close`, from whichever thread.
+    """
+
+    def __init__(self, manager: CommunityManager, subscription: queues.Subscription) -> None:
+        self._manager = manager
+        self._inner = subscription
+        self._turn = threading.Lock()  # the queue knows one reader at a time
+
+    @property
+    def missed(self) -> int:
+        """How many events this subscription has dropped so far."""
+        return self._inner.missed
+
+    @property
+    def errors(self) -> int:
+        """How often the callback has raised."""
+        return self._inner.errors
+
+    @property
+    def closed(self) -> bool:
+        """See `camcast.Subscription.closed`."""
+        return self._inner.closed
+
+    close = _calls(queues.Subscription.close)
+
+    def __iter__(self) -> Iterator[Received | Lagged]:
+        return self
+
+    def __next__(self) -> Received | Lagged:
+        with self._turn:
+            try:
+                item = self._manager._run(self._next)
+            except CommunityError:
+                if self._inner.closed:  # with its manager
+                    raise StopIteration from None
+                raise
+        if item is None:
+            raise StopIteration
+        return item
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _next(self) -> Received | Lagged | None:
+        return await anext(self._inner, None)
+
+
+class Community(_Face[asynchronous.Community]):
+    """See `camcast.Community`; made by a manager."""
+
+    def __init__(self, manager: CommunityManager, community: asynchronous.Community) -> None:
+        self._manager = manager
+        self._inner = community
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    @property
+    def topic(self) -> Topic:
+        """The topic of the community."""
+        return self._inner.topic
+
+    @property
+    def super_topics(self) -> tuple[Topic, ...]:
+        """See `camcast.Community.super_topics`."""
+        return self._inner.super_topics
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """See `camcast.Community.unsubscribe`."""
+        subscription.close()
+
+    join = _waits(asynchronous.Community.join)
+    ready = _waits(asynchronous.Community.ready)
+    leave = _waits(asynchronous.Community.leave)
+    publish = _waits(asynchronous.Community.publish)
+    subscribe = _into(Subscription, _calls(asynchronous.Community.subscribe))
+    stop_publishing = _calls(asynchronous.Community.stop_publishing)
+    state = _Reads[State](asynchronous.Community.state)
+    peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers)
+    links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](asynchronous.Community.links)
+    size = _Reads[float](asynchronous.Community.size)
+
+
+def _communities(
+    manager: CommunityManager, communities: Iterable[asynchronous.Community]
+) -> list[Community]:
+    return [Community(manager, community) for community in communities]
+
+
+class CommunityManager(_Face[asynchronous.CommunityManager]):
     """See `camcast.CommunityManager`. Use it in a ``with``, which also leaves politely.
 
     `pipes` is missing here, because output pipes belong to one event loop.
@@ -62,24 +214,32 @@ class CommunityManager:
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
         insecure: bool = False,
-        remember: Path | None = None,
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
+        protocol: str = "camcast",
+        protocol_options: Mapping[str, object] | None = None,
+        topics: Iterable[TopicLike] = (),
+        remember: Path | None = None,
         trace: Sink | None = None,
         rng: Random | None = None,
     ) -> None:
-        self._manager = asynchronous.CommunityManager(
+        self._manager = self
+        self._inner = asynchronous.CommunityManager(
             membership,
             gateways=gateways,
             bind=bind,
             advertise=advertise,
             insecure=insecure,
-            remember=remember,
             parameters=parameters,
             options=options,
+            protocol=protocol,
+            protocol_options=protocol_options,
+            topics=topics,
+            remember=remember,
             trace=trace,
             rng=rng,
         )
+        self._process = os.getpid()
         self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
@@ -92,6 +252,7 @@ class CommunityManager:
         if self._thread is not None:
             return
         started: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._process = os.getpid()
         self._stop = asyncio.Event()
         # A daemon, because a script that forgets to close must end all the same.
         self._thread = threading.Thread(
@@ -105,6 +266,8 @@ class CommunityManager:
 
     def close(self) -> None:
         """Leave every community politely, and stop; see `camcast.CommunityManager.close`."""
+        if os.getpid() != self._process:
+            return  # a forked child: what there is to close is the parent's
         with self._lock:
             loop, self._loop = self._loop, None
             if loop is not None:
@@ -122,72 +285,33 @@ class CommunityManager:
 
     # -- communities -------------------------------------------------------------------------
 
-    def community(
-        self,
-        topic: TopicLike,
-        *,
-        parameters: Parameters | None = None,
-        super_topics: Iterable[TopicLike] | None = None,
-    ) -> Community:
-        """See `camcast.CommunityManager.community`."""
-        community = self._call(
-            lambda: self._manager.community(topic, parameters=parameters, super_topics=super_topics)
-        )
-        return Community(self, community)
-
-    def join(
-        self,
-        topic: TopicLike,
-        *,
-        parameters: Parameters | None = None,
-        super_topics: Iterable[TopicLike] | None = None,
-        timeout: float | None = JOIN_SECONDS,
-        retry: bool = False,
-    ) -> Community:
-        """See `camcast.CommunityManager.join`."""
-        community = self.community(topic, parameters=parameters, super_topics=super_topics)
-        community.join(timeout=timeout, retry=retry)
-        return community
-
-    def super_communities(self, topic: TopicLike) -> list[Community]:
-        """See `camcast.CommunityManager.super_communities`."""
-        found = self._call(lambda: self._manager.super_communities(topic))
-        return [Community(self, community) for community in found]
+    community = _into(Community, _calls(asynchronous.CommunityManager.community))
+    join = _into(Community, _waits(asynchronous.CommunityManager.join))
+    super_communities = _into(_communities, _calls(asynchronous.CommunityManager.super_communities))
 
     # -- facts -------------------------------------------------------------------------------
 
     @property
-    def contact(self) -> Contact:
-        """See `camcast.CommunityManager.contact`."""
-        return self._call(lambda: self._manager.contact)
-
-    @property
     def discovery_state(self) -> str:
         """See `camcast.CommunityManager.discovery_state`."""
-        return self._manager.discovery_state
+        return self._inner.discovery_state
 
-    @property
-    def address(self) -> str:
-        """See `camcast.CommunityManager.address`."""
-        return self.contact.address
-
-    @property
-    def counters(self) -> NodeCounters:
-        """See `camcast.CommunityManager.counters`."""
-        return self._call(lambda: self._manager.counters)
+    contact = _Reads[Contact](asynchronous.CommunityManager.contact)
+    address = _Reads[str](asynchronous.CommunityManager.address)
+    counters = _Reads[NodeCounters](asynchronous.CommunityManager.counters)
 
     # -- inside ------------------------------------------------------------------------------
 
     async def _serve(self, started: SimpleQueue[BaseException | None]) -> None:
         try:
-            await self._manager.start()
+            await self._inner.start()
         except BaseException as error:
             started.put(error)
             return
         self._loop = asyncio.get_running_loop()
         started.put(None)
         await self._stop.wait()
-        await self._manager.close()
+        await self._inner.close()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine in the loop and wait for what it returns or raises."""
@@ -201,6 +325,7 @@ class CommunityManager:
             tasks.append(task)
             task.add_done_callback(outcome.put)
 
+        check_not_forked(self._process)  # before the lock, which a thread of the parent may hold
         with self._lock:
             loop = self._loop
             if loop is None:
@@ -224,151 +349,3 @@ class CommunityManager:
             return work()
 
         return self._run(call)
-
-
-class Community:
-    """See `camcast.Community`; made by a manager."""
-
-    def __init__(self, manager: CommunityManager, community: asynchronous.Community) -> None:
-        self._manager = manager
-        self._community = community
-
-    def __repr__(self) -> str:
-        return repr(self._community)
-
-    def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
-        """See `camcast.Community.join`."""
-        self._manager._run(lambda: self._community.join(timeout=timeout, retry=retry))
-
-    def ready(
-        self, min_peers: int = 1, *, min_links: int = 0, timeout: float | None = JOIN_SECONDS
-    ) -> None:
-        """See `camcast.Community.ready`."""
-        self._manager._run(
-            lambda: self._community.ready(min_peers, min_links=min_links, timeout=timeout)
-        )
-
-    def leave(self) -> None:
-        """See `camcast.Community.leave`."""
-        self._manager._run(self._community.leave)
-
-    def subscribe(
-        self,
-        callback: EventCallback | None = None,
-        *,
-        on_lagged: LaggedCallback | None = None,
-        queue_length: int = QUEUE_LENGTH,
-        overflow: Overflow = Overflow.DROP_OLDEST,
-        where: str | Interest | None = None,
-    ) -> Subscription:
-        """See `camcast.Community.subscribe`; without a callback, iterate with ``for``."""
-        subscription = self._manager._call(
-            lambda: self._community.subscribe(
-                callback,
-                on_lagged=on_lagged,
-                queue_length=queue_length,
-                overflow=overflow,
-                where=where,
-            )
-        )
-        return Subscription(self._manager, subscription)
-
-    def unsubscribe(self, subscription: Subscription) -> None:
-        """See `camcast.Community.unsubscribe`."""
-        self._manager._call(lambda: self._community.unsubscribe(subscription._subscription))
-
-    def publish(self, event: object, *, upward_probability: float | None = None) -> Receipt:
-        """See `camcast.Community.publish`."""
-        return self._manager._run(
-            lambda: self._community.publish(event, upward_probability=upward_probability)
-        )
-
-    def stop_publishing(self) -> None:
-        """See `camcast.Community.stop_publishing`."""
-        self._manager._call(self._community.stop_publishing)
-
-    @property
-    def topic(self) -> Topic:
-        """The topic of the community."""
-        return self._community.topic
-
-    @property
-    def super_topics(self) -> tuple[Topic, ...]:
-        """See `camcast.Community.super_topics`."""
-        return self._community.super_topics
-
-    @property
-    def state(self) -> State:
-        """See `camcast.Community.state`."""
-        return self._manager._call(lambda: self._community.state)
-
-    @property
-    def peers(self) -> tuple[Contact, ...]:
-        """See `camcast.Community.peers`."""
-        return self._manager._call(lambda: self._community.peers)
-
-    @property
-    def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
-        """See `camcast.Community.links`."""
-        return self._manager._call(lambda: self._community.links)
-
-    @property
-    def size(self) -> float:
-        """See `camcast.Community.size`."""
-        return self._manager._call(lambda: self._community.size)
-
-
-class Subscription:
-    """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
-
-    Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
-    `Community.leave` or the manager's `close`, from whichever thread.
-    """
-
-    def __init__(self, manager: CommunityManager, subscription: queues.Subscription) -> None:
-        self._manager = manager
-        self._subscription = subscription
-        self._turn = threading.Lock()  # the queue knows one reader at a time
-
-    @property
-    def missed(self) -> int:
-        """How many events this subscription has dropped so far."""
-        return self._subscription.missed
-
-    @property
-    def errors(self) -> int:
-        """How often the callback has raised."""
-        return self._subscription.errors
-
-    @property
-    def closed(self) -> bool:
-        """See `camcast.Subscription.closed`."""
-        return self._subscription.closed
-
-    def close(self) -> None:
-        """See `camcast.Subscription.close`."""
-        self._manager._call(self._subscription.close)
-
-    def __iter__(self) -> Iterator[Received | Lagged]:
-        return self
-
-    def __next__(self) -> Received | Lagged:
-        with self._turn:
-            try:
-                item = self._manager._run(self._next)
-            except CommunityError:
-                if self._subscription.closed:  # with its manager
-                    raise StopIteration from None
-                raise
-        if item is None:
-            raise StopIteration
-        return item
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def _next(self) -> Received | Lagged | None:
-        return await anext(self._subscription, None)

@@ -7,6 +7,7 @@ paper's interface to this one.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
@@ -23,6 +24,7 @@ from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.pipes import OutputPipes, PipeLimits
+from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
 from camcast.subscription import (
     QUEUE_LENGTH,
@@ -57,14 +59,36 @@ class NotReady(CommunityError, TimeoutError):  # a state, as users say it
 
 
 class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
-    """No gateway answered; `addresses` are those that were asked."""
+    """The gateways could not tell who is in a community.
 
-    def __init__(self, topic: Topic, addresses: Sequence[str]) -> None:
-        self.addresses = tuple(addresses)
-        super().__init__(
-            f"no gateway answered for {topic}; tried {', '.join(addresses)}."
-            " Check that one runs there, or found the community by naming no gateway"
-        )
+    `addresses` are the gateways that gave no answer, `ignorant` those that answered that they do
+    not know, since they keep no register and are in other communities.
+    """
+
+    def __init__(
+        self,
+        topic: Topic,
+        addresses: Sequence[str],
+        ignorant: Sequence[str] = (),
+        reached: Mapping[str, Reach] | None = None,
+        me: str = "",
+    ) -> None:
+        self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
+        parts = []
+        if addresses:
+            not_one = "not every gateway" if ignorant else "no gateway"
+            parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
+        for reach in Reach:
+            such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
+            parts += [f"{such} {reach.value.format(me=me)}"] if such else []
+        if ignorant:
+            parts.append(
+                f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
+                " the register, which is `camcast gateway` or a process that names no other gateway"
+            )
+        else:
+            parts.append("Check that one runs there, or found the community by naming no gateway")
+        super().__init__(". ".join(parts))
 
 
 class InsecureError(CommunityError):
@@ -133,8 +157,11 @@ class CommunityManager:
         self._rng = rng or Random(SystemRandom().getrandbits(64))
         self._pipes: OutputPipes | None = None
         self._runner: Runner | None = None
+        self._process = 0
+        """The operating system's process in which the manager was started."""
+        self._closing: asyncio.Future[None] | None = None
         self._communities: dict[GroupId, Community] = {}
-        self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+        self._waiters: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
 
     # -- life --------------------------------------------------------------------------------
 
@@ -142,6 +169,7 @@ class CommunityManager:
         """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names."""
         if self._runner is not None:
             return
+        self._process = os.getpid()
         settings = self._settings
         gateways = await resolve_gateways(settings.gateways)
         pipes = open_pipes() if self._given_pipes is None else self._given_pipes
@@ -170,27 +198,31 @@ class CommunityManager:
         """Leave every community politely, and stop listening.
 
         The goodbyes have a second to get out, and so have callbacks for the events that they
-        still have; then a coroutine is cancelled, and a thread is left to itself.
+        still have; then a coroutine is cancelled, and a thread is left to itself. From the call
+        on, joining and publishing raise `CommunityError`.
         """
         if self._runner is None or self._pipes is None:
             return
-        for community in list(self._communities.values()):
-            community._leave()
-        await self._pipes.drain(LEAVE_SECONDS)
-        await self._end_callbacks()
-        await self._runner.close()
-        self._runner = None
-        if self._given_pipes is None:
-            self._pipes.close()
-
-    async def _end_callbacks(self) -> None:
         callbacks = {c for community in self._communities.values() for c in community._callbacks}
-        callbacks.discard(asyncio.current_task())
-        for _ in range(2):  # of their own accord, or cancelled
-            if callbacks:
-                _, callbacks = await asyncio.wait(callbacks, timeout=LEAVE_SECONDS)
-            for callback in callbacks:
-                callback.cancel()
+        if self._closing is not None:
+            if asyncio.current_task() not in callbacks:  # which the first call waits for
+                await asyncio.shield(self._closing)
+            return
+        self._closing = asyncio.get_running_loop().create_future()
+        try:
+            for community in self._communities.values():
+                community._leave()
+            await self._pipes.drain(LEAVE_SECONDS)
+            await _end(callbacks - {asyncio.current_task()})
+        finally:
+            runner, self._runner = self._runner, None
+            try:
+                await runner.close()
+            finally:
+                if self._given_pipes is None:
+                    self._pipes.close()
+                self._closing.set_result(None)
+                self._closing = None
 
     async def __aenter__(self) -> CommunityManager:
         await self.start()
@@ -289,7 +321,14 @@ class CommunityManager:
     def _running(self) -> Runner:
         if self._runner is None:
             raise CommunityError("the manager is not running: use `async with`, or call start()")
+        check_not_forked(self._process)
         return self._runner
+
+    def _open(self) -> Runner:
+        """Return the runner for a command that a manager on its way out takes no more."""
+        if self._closing is not None:
+            raise CommunityError("the manager is closing")
+        return self._running()
 
     def _deliver(self, group: GroupId, event: Event) -> None:
         community = self._communities.get(group)
@@ -297,26 +336,30 @@ class CommunityManager:
             community._deliver(event)
 
     def _changed(self) -> None:
-        if self._waiters:
-            for waiter in self._waiters.copy():
-                holds, future = waiter
-                if future.done() or holds():
-                    self._waiters.remove(waiter)
-                    if not future.done():
-                        future.set_result(None)
+        for holds, future in self._waiters:
+            if not future.done() and holds():
+                future.set_result(True)
 
     async def _wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
         """Wait until a condition on the node's state holds; False if it took too long."""
         if holds():
             return True
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append((holds, future))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
+        waiter = holds, future
+        self._waiters.append(waiter)
+
+        def expire() -> None:
+            if not future.done():
+                future.set_result(False)
+
+        timer = None if timeout is None else loop.call_later(timeout, expire)
         try:
-            async with asyncio.timeout(timeout):
-                await future
-        except TimeoutError:
-            return False
-        return True
+            return await future
+        finally:
+            self._waiters.remove(waiter)
+            if timer is not None:
+                timer.cancel()
 
 
 class Community:
@@ -344,6 +387,8 @@ class Community:
         self._burst = 0
         self._decoder: typed.EventDecoder | None = None
         self._left = False
+        self._told_to_leave = False  # and not to take part again since
+        self._joiners = 0  # calls of `join` that wait
 
     def __repr__(self) -> str:
         return f"<Community {self.topic} {self.state}>"
@@ -353,24 +398,39 @@ class Community:
     async def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
         """Become a member; the first one founds the community.
 
-        Raises `GatewayTimeout` when gateways are configured and not one answers, unless
-        `retry`: then it keeps asking until `timeout`. Raises `NotReady` when that runs out
-        (None: never). After an error the process no longer tries to join.
+        Raises `GatewayTimeout` when the configured gateways cannot tell who is in it: only if all
+        of them answer, and one that keeps the register knows of nobody, the process is the first
+        member. With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that
+        runs out (None: never). After an error, or when the call is cancelled, the process no
+        longer tries to join, unless another call or a subscription wants it to.
         """
         participation = self._take_part()
 
         def settled() -> bool:
-            unreachable = participation.unreachable and not retry
-            return participation.joined or participation.leaving or bool(unreachable)
+            unanswered = participation.unanswered is not None and not retry
+            return participation.joined or participation.leaving or unanswered
 
-        in_time = await self._manager._wait_for(settled, timeout)
+        self._joiners += 1
+        try:
+            in_time = await self._manager._wait_for(settled, timeout)
+        except asyncio.CancelledError:
+            waits = participation is self._participation and not participation.joined
+            if waits and self._joiners == 1 and not self._subscriptions:
+                self._leave()  # nobody else here wants to be a member
+            raise
+        finally:
+            self._joiners -= 1
         if participation.joined:
             return
         self._check_not_left(participation)
-        unreachable = participation.unreachable
+        unanswered = participation.unanswered
         self._leave()
-        if unreachable:
-            raise GatewayTimeout(self.topic, unreachable)
+        if unanswered is not None:
+            me = self._manager.address
+            reached = await reaches(unanswered.unreachable)
+            raise GatewayTimeout(
+                self.topic, unanswered.unreachable, unanswered.ignorant, reached, me
+            )
         assert not in_time
         raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")
 
@@ -397,8 +457,12 @@ class Community:
         self._check_not_left(participation)
 
     async def leave(self) -> None:
-        """End all subscriptions, and leave so that the others can repair their tables."""
+        """End all subscriptions, and leave so that the others can repair their tables.
+
+        `publish` raises `CommunityError` from then on, until `join`, `ready` or `subscribe`.
+        """
         self._leave()
+        self._told_to_leave = True
 
     # -- subscribing -------------------------------------------------------------------------
 
@@ -449,7 +513,8 @@ class Community:
         every process that forwards it (setUpwardProb, 5.3.2.1).
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `ValueError` for a probability
-        outside [0, 1], and what `join` raises.
+        outside [0, 1], `CommunityError` after `leave` or while the manager closes, and what
+        `join` raises.
         """
         if upward_probability is not None and not 0 <= upward_probability <= 1:
             raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
@@ -460,9 +525,11 @@ class Community:
             else self._encode(event)
         )
         if self._participation is None or not self._participation.joined:
+            if self._told_to_leave:
+                raise CommunityError(f"{self.topic} was left; join it again to publish")
             await self.join()
         self._publishing = True
-        receipt = self._manager._running().publish(
+        receipt = self._manager._open().publish(
             self.topic, payload, upward_probability, typed=is_typed
         )
         self._burst += 1
@@ -518,12 +585,12 @@ class Community:
     # -- inside ------------------------------------------------------------------------------
 
     def _take_part(self, where: Interest | None = None) -> Participation:
+        runner = self._manager._open()
         if self._participation is None:
-            runner = self._manager._running()
             self._participation = runner.join(
                 self.topic, self._parameters, self._super_topics, where
             )
-            self._left = False
+            self._left = self._told_to_leave = False
         return self._participation
 
     def _tell_interest(self) -> None:
@@ -583,6 +650,24 @@ class Community:
 def open_pipes() -> OutputPipes:
     """Open output pipes that several managers of this loop can share."""
     return OutputPipes(PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER)
+
+
+def check_not_forked(process: int) -> None:
+    """Raise `CommunityError` unless this is still the process that a manager was started in."""
+    if os.getpid() != process:
+        raise CommunityError(
+            f"the manager belongs to process {process}, of which this one is a fork: sockets and"
+            " threads are not inherited; start a manager of its own here"
+        )
+
+
+async def _end(callbacks: set[asyncio.Future[None]]) -> None:
+    """Wait for callbacks to end of their own accord, then cancel them."""
+    for _ in range(2):
+        if callbacks:
+            _, callbacks = await asyncio.wait(callbacks, timeout=LEAVE_SECONDS)
+        for callback in callbacks:
+            callback.cancel()
 
 
 def _topic(given: TopicLike) -> Topic:

@@ -1,13 +1,17 @@
 """First contact through gateways: known addresses that know who is in a community.
 
 "Each community has its own gateways; these are highly available processes, known by all
-other processes" (paper 000, 5.2.1). Any process serves as one when it is asked: it answers
-from its own tables and from what was announced to it, so that a gateway may be a member or,
-like ``camcast gateway``, a process of no community that only remembers who announced itself.
+other processes" (paper 000, 5.2.1). Any process that is asked answers, from its own tables and
+from what was announced to it. The answer is one of three: some members; nobody, from a process
+that keeps the *register*; or that it does not know. A process keeps the register if its own
+configuration names no other gateway, or names itself among them: ``camcast gateway`` does, and so
+does a founder whose address the others name. Every process announces itself to all the gateways
+that it knows, so the registers are complete but for what was lost.
 
-A seek asks all gateways of the topic at once. The first answer with members ends it; when
-all have answered "nobody" the community is empty; when none answers in time the finding
-names the addresses that were asked. An announcement is a lease, renewed until withdrawn.
+A seek asks all gateways of the topic at once. The first answer with members ends it. The
+community is empty when every gateway has answered and at least one keeps the register. In all
+other cases the finding names the gateways that were silent and those that do not know: half an
+answer must not found a second community. An announcement is a lease, renewed until withdrawn.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar, Final
 
-from attrs import define
+from attrs import define, field
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import OptionError
@@ -45,11 +49,23 @@ class Ask(Message, tag=3, frozen=True):
     wanted: int
 
 
-class Answer(Message, tag=4, frozen=True):
-    """Some members of the group; none if I know of nobody."""
+class Members(Message, tag=4, frozen=True):
+    """Answer: some members of the group, at least one."""
 
     seek: int
     contacts: tuple[Contact, ...]
+
+
+class Nobody(Message, tag=5, frozen=True):
+    """Answer: I keep the register, and the group has no members."""
+
+    seek: int
+
+
+class Unknown(Message, tag=6, frozen=True):
+    """Answer: I know of no members, and keep no register."""
+
+    seek: int
 
 
 class Directory:
@@ -84,17 +100,23 @@ class Directory:
         return [contact for contact, _ in members.values()]
 
 
-@define
+@define(eq=False)
 class _Seek:
     topic: Topic
-    unanswered: int
-    answered: bool = False
+    silent: dict[int, str]
+    """The gateways that have not answered, by the number of the question to each."""
+    ignorant: list[str] = field(factory=list)
+    """The gateways that answered that they do not know."""
+    nobody: bool = False
+    """Whether a register, perhaps our own, said that the community is empty."""
 
 
 class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
-    decoder: ClassVar[Decoder[Message] | None] = Decoder(Announce | Withdraw | Ask | Answer)
+    decoder: ClassVar[Decoder[Message] | None] = Decoder(
+        Announce | Withdraw | Ask | Members | Nobody | Unknown
+    )
 
     def __init__(self, context: DiscoveryContext) -> None:
         if context.remember is not None:
@@ -107,6 +129,9 @@ class GatewayDiscovery(Discovery):
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         self._announcements = 0
         self._seeks: dict[int, _Seek] = {}
+        """The seeks under way, by the numbers of their open questions."""
+        named = [address for some in context.gateways.values() for address in some]
+        self._keeps_register = not named or context.me.address in named
 
     def gateways(self, topic: Topic) -> tuple[str, ...]:
         """Return the gateways of the nearest topic above or at `topic` that has any."""
@@ -139,10 +164,12 @@ class GatewayDiscovery(Discovery):
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
         # Not to be guessed, since a gateway may answer from another address than was asked.
-        number = self._context.rng.getrandbits(63)
-        self._seeks[number] = _Seek(topic, len(gateways))
-        self._send(gateways, topic.group, Ask(number, wanted))
-        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", number)
+        questions = {self._context.rng.getrandbits(63): gateway for gateway in gateways}
+        seek = _Seek(topic, questions, nobody=self._keeps_register)
+        for number, gateway in questions.items():
+            self._seeks[number] = seek
+            self._send((gateway,), topic.group, Ask(number, wanted))
+        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *questions)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`."""
@@ -151,11 +178,10 @@ class GatewayDiscovery(Discovery):
                 topic, current = self._announced.get(GroupId(group), (None, 0))
                 if topic is not None and number == current:  # else withdrawn in between
                     self._announce(topic, current)
-            case ("seek", int() as number):
-                seek = self._seeks.pop(number, None)
-                if seek is not None:
-                    asked = () if seek.answered else self.gateways(seek.topic)
-                    self._context.outlet.found(seek.topic, (), unreachable=asked)
+            case ("seek", *numbers):
+                late = [self._seeks[number] for number in numbers if number in self._seeks]
+                if late:
+                    self._end(late[0])
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """See `Discovery`."""
@@ -166,10 +192,14 @@ class GatewayDiscovery(Discovery):
                 self._directory.forget(group, source.peer)
             case Ask(seek=number, wanted=wanted):
                 wanted = max(0, min(wanted, CONTACTS_MAX))
-                answer = Answer(number, self._members(group, wanted, source.peer, now))
+                # Who asks itself is named as a gateway, by another of its addresses.
+                self._keeps_register |= source.peer == self._context.me.peer
+                answer: Message = Nobody(number) if self._keeps_register else Unknown(number)
+                if members := self._members(group, wanted, source.peer, now):
+                    answer = Members(number, members)
                 self._context.outlet.send([source], answer, group=group)
-            case Answer(seek=number, contacts=contacts):
-                self._on_answer(number, contacts[:CONTACTS_MAX])
+            case Members() | Nobody() | Unknown() if message.seek in self._seeks:
+                self._on_answer(message)
 
     def _announce(self, topic: Topic, number: int) -> None:
         self._send(self.gateways(topic), topic.group, Announce())
@@ -192,12 +222,20 @@ class GatewayDiscovery(Discovery):
     def _sample(self, contacts: list[Contact], wanted: int) -> tuple[Contact, ...]:
         return tuple(self._context.rng.sample(contacts, min(wanted, len(contacts))))
 
-    def _on_answer(self, number: int, contacts: tuple[Contact, ...]) -> None:
-        seek = self._seeks.get(number)
-        if seek is None:
-            return
-        seek.unanswered -= 1
-        seek.answered = True
-        if contacts or not seek.unanswered:
+    def _on_answer(self, answer: Members | Nobody | Unknown) -> None:
+        seek = self._seeks.pop(answer.seek)
+        gateway = seek.silent.pop(answer.seek)
+        contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
+        if isinstance(answer, Nobody):
+            seek.nobody = True
+        elif not contacts:
+            seek.ignorant.append(gateway)
+        if contacts or not seek.silent:
+            self._end(seek, contacts)
+
+    def _end(self, seek: _Seek, contacts: tuple[Contact, ...] = ()) -> None:
+        for number in seek.silent:
             del self._seeks[number]
-            self._context.outlet.found(seek.topic, contacts)
+        found = contacts or (seek.nobody and not seek.silent)
+        silent, ignorant = ((), ()) if found else (seek.silent.values(), seek.ignorant)
+        self._context.outlet.found(seek.topic, contacts, silent, ignorant=ignorant)

@@ -337,9 +337,9 @@ class Node:
         contacts = tuple(c for c in finding.contacts if c.peer != self.me.peer)
         participation = self._groups.current.get(topic.group)
         if participation is not None:
-            participation.unreachable = finding.unreachable
+            participation.unanswered = finding if finding.unknown else None
             membership = participation.membership
-            if finding.unreachable:
+            if finding.unknown:
                 self._retry(participation)
             elif participation.started:
                 membership.contacts_found(contacts, now, finding.size)

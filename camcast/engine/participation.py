@@ -13,6 +13,7 @@ from camcast.engine.links import SuperLinks
 from camcast.engine.seen import Seen
 from camcast.vocabulary.events import Event
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
 
 RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
@@ -43,8 +44,8 @@ class Participation:
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False
-    unreachable: tuple[str, ...] = ()
-    """The gateways that were asked when not one of them answered; empty once one does."""
+    unanswered: Finding | None = None
+    """The discovery's last answer while it cannot tell who is in the community, else None."""
     retry_seconds: float = RETRY_SECONDS
 
     @property

@@ -45,11 +45,13 @@ import asyncio
 import errno
 import logging
 import resource
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 from struct import Struct
 from typing import Any, Final
+from weakref import finalize
 
 import zmq
 from attrs import Attribute, define, field, frozen, validators
@@ -252,6 +254,11 @@ class OutputPipes:
             # Twice, for sockets that linger still count; chosen: 1,024 inputs (its default), which
             # have three each.
             self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 3 * 1024)
+        self._sockets: set[zmq.SyncSocket] = set()  # open ones, of outputs, inputs and monitors
+        self._forgotten = finalize(
+            self, _shut_forgotten, self._sockets, self._context if self._owns_context else None
+        )
+        self._forgotten.atexit = False  # then nothing hangs, and pyzmq ends by itself
         self._pipes: dict[str, _OutputPipe] = {}
         self._fresh: list[_OutputPipe] = []  # pipes with records, that the next flush offers
         self._watched: set[_OutputPipe] = set()  # pipes that wait for their socket
@@ -336,6 +343,7 @@ class OutputPipes:
                 f"cannot listen at {address}: {zmq.strerror(error.errno or 0)}; choose an address"
                 " of this machine and a port that you may use",
             ) from error
+        self._sockets |= {socket, monitor}
         pipe = InputPipe(
             socket,
             monitor,
@@ -343,7 +351,7 @@ class OutputPipes:
             self.limits,
             self.connections,
             self._loop,
-            self._inputs.discard,
+            self._input_closed,
         )
         self._inputs.add(pipe)
         return pipe
@@ -369,16 +377,23 @@ class OutputPipes:
             pipe.socket.setsockopt(zmq.SNDHWM, 1)  # see the theory of operation
         self._fresh = list(self._pipes.values())
         self._flush()
+        # No asyncio.timeout: before Python 3.11.3 that ends in CancelledError where the task was
+        # cancelled before, as by a signal, and the sockets would be left open.
+        late = False
+
+        def expire() -> None:
+            nonlocal late
+            late = True
+            self._settled.set()
+
+        timer = self._loop.call_later(timeout_seconds, expire)
         try:
-            async with asyncio.timeout(timeout_seconds):
-                while self._watched or self._fresh:
-                    self._settled.clear()
-                    await self._settled.wait()
-        except TimeoutError:
-            return False
-        else:
-            return True
+            while (waiting := bool(self._watched or self._fresh)) and not late:
+                self._settled.clear()
+                await self._settled.wait()
+            return not waiting
         finally:
+            timer.cancel()
             self._drains -= 1
             if not self._drains:
                 for pipe in self._pipes.values():
@@ -406,8 +421,13 @@ class OutputPipes:
             input_pipe.close()
         for pipe in list(self._pipes.values()):
             self._shut(pipe, linger)
+        self._forgotten.detach()
         if self._owns_context:
             self._context.term()
+
+    def _input_closed(self, pipe: InputPipe, sockets: Iterable[zmq.SyncSocket]) -> None:
+        self._inputs.discard(pipe)
+        self._sockets.difference_update(sockets)
 
     def _flush(self) -> None:
         if self._flush_handle is not None:
@@ -515,6 +535,7 @@ class OutputPipes:
             self.counters.pipes_refused += 1
             self._warn_once("open", "cannot open an output pipe: %s", error)
             return None
+        self._sockets.add(socket)
         pipe = _OutputPipe(address, socket, int(socket.getsockopt(zmq.FD)), now)
         self._pipes[address] = pipe
         if self._sweep_handle is None:
@@ -556,6 +577,7 @@ class OutputPipes:
             pipe.watched = False
             self._loop.remove_reader(pipe.descriptor)
             self._watched.discard(pipe)
+        self._sockets.discard(pipe.socket)
         pipe.socket.close(linger=linger_milliseconds)
         self._tell_settled()
 
@@ -581,7 +603,7 @@ class InputPipe:
         limits: PipeLimits,
         connections: Connections,
         loop: asyncio.AbstractEventLoop,
-        on_close: Callable[[InputPipe], None],
+        on_close: Callable[[InputPipe, Iterable[zmq.SyncSocket]], None],
     ) -> None:
         endpoint = socket.getsockopt(zmq.LAST_ENDPOINT)
         assert isinstance(endpoint, bytes)
@@ -619,7 +641,7 @@ class InputPipe:
         self._socket.close(linger=0)
         self._monitor.close(linger=0)
         self._connections.closed(self.address)
-        self._on_close(self)
+        self._on_close(self, (self._socket, self._monitor))
 
     def _read(self) -> None:
         """Take frames until there are none, or until it is the others' turn."""
@@ -681,6 +703,18 @@ class InputPipe:
                 self.address,
                 self.counters.frames_failed,
             )
+
+
+def _shut_forgotten(sockets: set[zmq.SyncSocket], context: zmq.SyncContext | None) -> None:
+    """Close what was open when the pipes were garbage-collected; `context`: if it was their own.
+
+    The garbage collector would end the context before its sockets, and wait for them for ever.
+    """
+    for socket in sockets:
+        socket.close(linger=0)
+    if context is not None:
+        context.term()
+    warnings.warn("pipes were never closed; close their manager", ResourceWarning, stacklevel=2)
 
 
 def _is_writable(socket: zmq.SyncSocket) -> bool:

@@ -57,14 +57,21 @@ class Seek(NamedTuple):
 class Finding(NamedTuple):
     """A discovery's answer: members of the community, none if it is empty.
 
-    `unreachable` lists the addresses that were asked if not one of them answered, which
-    says nothing about the community. `size` is the discovery's estimate of N_t, if it has one.
+    Without contacts, `unreachable` lists the addresses that were asked and did not answer, and
+    `ignorant` those that answered that they do not know. If there is either, nothing is known
+    about the community. `size` is the discovery's estimate of N_t, if it has one.
     """
 
     topic: Topic
     contacts: tuple[Contact, ...]
     unreachable: tuple[str, ...] = ()
     size: float | None = None
+    ignorant: tuple[str, ...] = ()
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the discovery could not find out who is in the community."""
+        return bool(self.unreachable or self.ignorant)
 
 
 class Outbox:
@@ -144,6 +151,8 @@ class ControlOutlet:
         contacts: Iterable[Contact],
         unreachable: Iterable[str] = (),
         size: float | None = None,
+        ignorant: Iterable[str] = (),
     ) -> None:
         """Answer a seek; only a discovery does."""
-        self._outbox.findings.append(Finding(topic, tuple(contacts), tuple(unreachable), size))
+        finding = Finding(topic, tuple(contacts), tuple(unreachable), size, tuple(ignorant))
+        self._outbox.findings.append(finding)

@@ -19,7 +19,7 @@ from camcast.engine.node import Node
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import Echo, Heartbeat, Renew
-from overlays.gateways import Announce, Answer, Ask
+from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.memory_network import MemoryNetwork, name_of
 from tests.transcript import Transcript
@@ -27,7 +27,7 @@ from tests.transcript import Transcript
 HERE = Path(__file__).parent
 
 HEARTBEATS = (Heartbeat, Echo)
-GATEWAY = (Announce, Ask, Answer)
+GATEWAY = (Announce, Ask, Members, Nobody, Unknown)
 SEARCH = (ReqContact,)
 
 
@@ -141,8 +141,40 @@ def gateway_silent(story: Story) -> None:
     story.join(lonely, ".a", 14.0, Announce)
     participation = lonely.participation(Topic.parse(".a"))
     assert participation is not None
-    asked = " ".join(map(name_of, participation.unreachable))
+    assert participation.unanswered is not None
+    asked = " ".join(map(name_of, participation.unanswered.unreachable))
     story.text.append(f"{'':9}n2 has joined: {participation.joined}; it asked in vain: {asked}")
+
+
+def gateway_half(story: Story) -> None:
+    """Half an answer founds no community: a dead gateway, and one that keeps no register.
+
+    n1 is the gateway, n2 and n3 are members of .a.b and .a. n4 is told of n1 and n3.
+    """
+    gateway = story.process()
+    for topic in (".a.b", ".a"):
+        member = story.process(gateway)
+        story.join(member, topic)
+        story.skip(1.0)
+    story.network.kill(gateway)
+    newcomer = story.process(gateway, member)
+    story.say("n1 is dead; n4 joins .a.b: n3, in another community, does not know who is there")
+    story.network.do(newcomer, lambda n, now: n.join(Topic.parse(".a.b"), now))
+    story.network.run(2.5)
+    story.only(newcomer)
+    story.run(0.0, *HEARTBEATS, Announce)
+    participation = newcomer.participation(Topic.parse(".a.b"))
+    assert participation is not None
+    assert participation.unanswered is not None
+    silent, ignorant = participation.unanswered.unreachable, participation.unanswered.ignorant
+    story.text.append(
+        f"{'':9}n4 has joined: {participation.joined}; silent: {' '.join(map(name_of, silent))};"
+        f" do not know: {' '.join(map(name_of, ignorant))}"
+    )
+    gateway = story.network.restart(gateway)
+    story.say("n1 is back, and knows nobody until n2 renews its lease: n4 founds; they merge")
+    story.skip(20.0)
+    story.state(newcomer, topic=".a.b")
 
 
 def scamp_join(story: Story) -> None:
@@ -291,7 +323,7 @@ def upward(story: Story) -> None:
 
 
 SCENARIOS: tuple[Callable[[Story], None], ...] = (
-    *(gateway_seek, gateway_silent, scamp_join, scamp_heartbeats, scamp_unsubscribe),
+    *(gateway_seek, gateway_silent, gateway_half, scamp_join, scamp_heartbeats, scamp_unsubscribe),
     *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, upward),
 )
 

@@ -258,7 +258,8 @@ def test_gateway_out_of_reach() -> None:
     participation = net.do(newcomer, lambda n, now: n.join(TOPIC, now))
     net.run(15.0)
     assert not participation.joined
-    assert participation.unreachable == (address,)
+    assert participation.unanswered is not None
+    assert participation.unanswered.unreachable == (address,)
     assert strongly_connected(view_graph(nodes))
     net.heal()
     assert net.run(31.0, until=lambda: participation.joined)

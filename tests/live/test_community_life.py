@@ -3,8 +3,11 @@
 import asyncio
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -29,7 +32,7 @@ from tests.live.communities import (
     mutual,
     state_of,
 )
-from tests.patience import eventually, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 
 @live
@@ -112,13 +115,127 @@ async def test_silent_gateways_are_named() -> None:
 
 
 @live
+async def test_half_an_answer_founds_no_second_community() -> None:
+    """The gateway that keeps the register is dead, the other one knows its own topic alone."""
+    async with managers(3) as (gateway, member, other):
+        await member.join(".a")
+        await other.join(".b")
+        asked = (gateway.address, other.address)
+        await gateway.close()
+        async with CommunityManager(gateways=asked) as newcomer:
+            with pytest.raises(GatewayTimeout, match="not every gateway answered") as caught:
+                await newcomer.join(".a")
+            assert (caught.value.addresses, caught.value.ignorant) == (asked[:1], asked[1:])
+            assert newcomer.community(".a").state == "left"
+
+
+@live
+async def test_what_is_known_of_a_silent_gateway_is_said() -> None:
+    def at_once(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    wrong = free_address()
+    full = await asyncio.start_server(at_once, "127.0.0.1", 0)
+    absent, gateway = free_address(), CommunityManager()
+    async with full, gateway:
+        full_address = "tcp://127.0.0.1:{1}".format(*full.sockets[0].getsockname())
+        addresses = [absent, full_address, gateway.address]
+        async with CommunityManager(gateways=addresses, advertise=wrong) as manager:
+            with pytest.raises(GatewayTimeout) as caught:
+                await manager.join(".a")
+    said = str(caught.value)
+    assert f"{absent} cannot be connected to." in said
+    assert f"{full_address} takes no more connections." in said
+    assert f"{addresses[2]} takes connections, but no answer arrived at {wrong}: " in said
+
+
+@live
+async def test_a_join_that_is_cancelled_gives_up() -> None:
+    async with CommunityManager(gateways=[free_address()]) as manager:
+        community = manager.community(".a")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await community.join(timeout=None, retry=True)
+        assert state_of(community) == "left"
+        both = [asyncio.create_task(community.join(timeout=None, retry=True)) for _ in range(2)]
+        for joining in both:  # only the second one is the last to want it
+            await eventually(lambda: state_of(community) == "joining")
+            await asyncio.sleep(0)
+            joining.cancel()
+            await asyncio.wait([joining])
+        assert state_of(community) == "left"
+
+
+@live
+async def test_nobody_publishes_in_a_community_that_was_left() -> None:
+    async with managers(1) as (manager,):
+        community = await manager.join(".a")
+        await community.publish(b"x")
+        await community.leave()
+        with pytest.raises(CommunityError, match=r"\.a was left; join it again to publish"):
+            await community.publish(b"y")
+        assert state_of(community) == "left"
+        await community.join()
+        await community.publish(b"z")
+
+
+@live
+async def test_publishing_while_the_manager_closes_ends_at_once() -> None:
+    async with managers(2) as (first, second):
+        communities = await join_all(".a", [first, second])
+        published = [0, 0, 0]
+
+        async def publish(number: int) -> None:
+            while True:
+                await communities[1].publish(b"x")
+                published[number] += 1
+
+        publishers = [asyncio.create_task(publish(number)) for number in range(3)]
+        await eventually(lambda: all(published))
+        await asyncio.gather(second.close(), second.close())
+        for publisher in publishers:
+            assert publisher.done()  # with the close, not after the ten seconds of a join
+            with pytest.raises(CommunityError, match=r"closing|not running"):
+                await publisher
+        assert state_of(communities[1]) == "left"
+
+
+def test_a_manager_that_was_forgotten_hangs_nobody() -> None:
+    script = """
+        import asyncio, gc
+        from camcast import CommunityManager
+
+        async def main():
+            first = CommunityManager()
+            await first.start()
+            second = CommunityManager(gateways=[first.address])
+            await second.start()
+            await (await second.join(".a")).publish(b"x")
+
+        asyncio.run(main())
+        gc.collect()
+        print("collected")
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+    )
+    assert done.stdout == "collected\n"
+    assert done.stderr.count("ResourceWarning: pipes were never closed") == 2
+    assert done.stderr.count("ResourceWarning") == 2  # all that was open is closed
+
+
+@live
 async def test_with_retry_a_process_joins_once_the_gateway_runs() -> None:
     address = free_address()
     async with CommunityManager(gateways=[address]) as manager:
         joining = asyncio.create_task(manager.join(".a", retry=True, timeout=None))
         # Until it has learned that nobody answers.
         await eventually(lambda: (c := manager.community(".a"))._participation is not None
-                         and c._participation.unreachable)  # fmt: skip
+                         and c._participation.unanswered)  # fmt: skip
         async with CommunityManager(bind=address):
             assert (await joining).state == "alone"
 

@@ -454,7 +454,7 @@ def some(kind: type[messages.Message], **given: Any) -> messages.Message:
         *((Kind.LINKS, links.NewProcess(".a", n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.LINKS, links.ReqContact(b"1" * 8, (".q",) * 40, n)) for n in (HUGE, NEGATIVE)),
         *((Kind.DISCOVERY, gateways.Ask(n, n)) for n in (HUGE, NEGATIVE, 0)),
-        (Kind.DISCOVERY, gateways.Answer(HUGE, ())),
+        (Kind.DISCOVERY, gateways.Members(HUGE, ())),
     ],
 )  # fmt: skip
 def test_hostile_numbers_from_a_member_are_clamped(kind: Kind, message: messages.Message) -> None:
@@ -485,7 +485,7 @@ def test_no_more_contacts_are_given_than_were_asked_for(wanted: int) -> None:
         one.me.address, control(Kind.LINKS, A, stranger(1), links.NewProcess(".a", wanted))
     )
     network.inject(one.me.address, control(Kind.DISCOVERY, A, stranger(1), gateways.Ask(1, wanted)))
-    answers = transcript.of(links.SuperProcesses, gateways.Answer)
+    answers = transcript.of(links.SuperProcesses, gateways.Members)
     for exchange in answers:
         assert len(exchange.content.contacts) <= max(1, wanted)
 

@@ -1,0 +1,49 @@
+"""Reach: what can be known of a gateway that gave no answer, from one plain connection to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from enum import Enum
+from typing import Final
+
+CONNECT_SECONDS: Final = 1.0  # chosen: two round trips around the world; the asking took 2 s
+KEPT_SECONDS: Final = 0.2  # chosen: an input that is full cuts a connection off in milliseconds
+
+
+class Reach(Enum):
+    """How far a connection gets; the value completes "ADDRESS …", where {me} is who asked."""
+
+    ABSENT = "cannot be connected to"
+    FULL = "takes no more connections"
+    SILENT = (
+        "takes connections, but no answer arrived at {me}: is it a gateway, and can it reach"
+        " that address (advertise)?"
+    )
+
+
+async def reaches(addresses: Iterable[str]) -> Mapping[str, Reach]:
+    """Connect to each address once, all at the same time, and say how far that got."""
+    listed = list(addresses)
+    return dict(zip(listed, await asyncio.gather(*map(_reach, listed)), strict=True))
+
+
+async def _reach(address: str) -> Reach:
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except (OSError, TimeoutError):
+        return Reach.ABSENT
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(KEPT_SECONDS):
+                await reader.read()  # to the end; a transport's greeting comes before it
+                return Reach.FULL
+    except OSError:
+        return Reach.FULL
+    else:
+        return Reach.SILENT
+    finally:
+        writer.close()
