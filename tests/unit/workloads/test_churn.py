@@ -23,6 +23,7 @@ from camcast.workloads.churn import (
     load_churn,
     load_tor_churn,
 )
+from tests.unit.workloads.given_file import assert_refused, written
 
 Loader = Callable[[Path], ChurnTrace]
 
@@ -41,12 +42,6 @@ pc7.example 2 0 120 180 300
 silent 0
 8\t1   60 360
 """
-
-
-def written(folder: Path, content: str | bytes, name: str = "given.csv") -> Path:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 # --- the formats -----------------------------------------------------------------------
@@ -237,11 +232,7 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     tmp_path: Path, load: Loader, content: str, old: str, new: str, line: int, says: list[str]
 ) -> None:
     load(written(tmp_path, content))  # the sample is good, so the change alone is at fault
-    path = written(tmp_path, content.replace(old, new, 1))
-    with pytest.raises(WorkloadError) as caught:
-        load(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
-    assert [phrase for phrase in says if phrase not in caught.value.message] == []
+    assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
 
 
 @pytest.mark.parametrize("load", [load_tor_churn, load_avt_churn])

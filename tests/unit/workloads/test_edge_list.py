@@ -11,18 +11,14 @@ from hypothesis import strategies as st
 from camcast.population.graphs import GivenLinks
 from camcast.workloads.edge_list import load_edges
 from camcast.workloads.publication import WorkloadError
+from tests.unit.workloads.given_file import assert_refused, written
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
 
-def written(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode())
-    return path
-
-
 def test_links_are_read_and_nodes_renumbered(tmp_path: Path) -> None:
     text = "# Directed graph\n# FromNodeId\tToNodeId\n10\t7\r\n\n7 10\n  30 30  \n10\t4000000000\n"
-    assert load_edges(written(tmp_path / "o.txt", text)) == [(1, 0), (0, 1), (2, 2), (1, 3)]
+    assert load_edges(written(tmp_path, text)) == [(1, 0), (0, 1), (2, 2), (1, 3)]
 
 
 @pytest.mark.parametrize(
@@ -40,15 +36,13 @@ def test_links_are_read_and_nodes_renumbered(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line(row: str, named: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "bad.txt", f"# comment\n1 2\n\n{row}\n3 4\n")
-    with pytest.raises(WorkloadError, match=named) as caught:
-        load_edges(path)
-    assert str(caught.value).startswith(f"{path}:4: ")
+    path = written(tmp_path, f"# comment\n1 2\n\n{row}\n3 4\n")
+    assert_refused(load_edges, path, 4, [named])
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only\n# comments\n"])
 def test_a_file_without_links_is_refused(text: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "none.txt", text)
+    path = written(tmp_path, text)
     with pytest.raises(WorkloadError, match="edge list"):
         load_edges(path)
 
@@ -66,8 +60,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_the_order_of_ids_is_kept(
     tmp_path_factory: pytest.TempPathFactory, links: list[tuple[int, int]]
 ) -> None:
-    path = tmp_path_factory.mktemp("edges") / "o.txt"
-    read = load_edges(written(path, "".join(f"{one}\t{other}\n" for one, other in links)))
+    rows = "".join(f"{one}\t{other}\n" for one, other in links)
+    read = load_edges(written(tmp_path_factory.mktemp("edges"), rows))
     ids = sorted({node for link in links for node in link})
     assert [(ids[one], ids[other]) for one, other in read] == links
 

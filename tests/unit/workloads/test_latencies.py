@@ -8,6 +8,7 @@ import pytest
 
 from camcast.workloads import WorkloadError
 from camcast.workloads.latencies import LatencyMatrix, load_latencies
+from tests.unit.workloads.given_file import assert_refused, written
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
@@ -15,12 +16,6 @@ MATRIX = """0.0,10.5,2e3
 12.5,0.5,1
 3000,1, 0
 """
-
-
-def written(folder: Path, content: str | bytes) -> Path:
-    path = folder / "given.csv"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def seconds(matrix: LatencyMatrix) -> list[list[float]]:
@@ -72,11 +67,7 @@ def test_a_host_that_is_not_there_is_refused(tmp_path: Path, i: int, j: int) -> 
 def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     tmp_path: Path, old: str, new: str, line: int, says: list[str]
 ) -> None:
-    path = written(tmp_path, MATRIX.replace(old, new, 1))
-    with pytest.raises(WorkloadError) as caught:
-        load_latencies(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
-    assert [phrase for phrase in says if phrase not in caught.value.message] == []
+    assert_refused(load_latencies, written(tmp_path, MATRIX.replace(old, new, 1)), line, says)
 
 
 def test_a_file_without_text_or_absent_is_refused(tmp_path: Path) -> None:

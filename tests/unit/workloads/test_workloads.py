@@ -26,6 +26,7 @@ from camcast.workloads import (
     load_usenet,
     synthetic,
 )
+from tests.unit.workloads.given_file import assert_refused, written
 
 Loader = Callable[[Path], Sequence[object]]
 
@@ -53,12 +54,6 @@ FLIGHTS = """scheduled_minute,delay_minutes,carrier,flight,origin,dest
 
 def names(publication: Publication) -> list[str]:
     return [topic.name for topic in publication.topics]
-
-
-def written(folder: Path, content: str | bytes) -> Path:
-    path = folder / "given.csv"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 # --- the shipped day -------------------------------------------------------------------
@@ -282,12 +277,7 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     tmp_path: Path, load: Loader, content: str, old: str, new: str, line: int, says: list[str]
 ) -> None:
     load(written(tmp_path, content))  # the sample is good, so the change alone is at fault
-    path = written(tmp_path, content.replace(old, new, 1))
-    with pytest.raises(WorkloadError) as caught:
-        load(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
-    assert (caught.value.path, caught.value.line) == (path, line)
-    assert [phrase for phrase in says if phrase not in caught.value.message] == []
+    assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
 
 
 LOADERS = pytest.mark.parametrize(
@@ -300,11 +290,7 @@ LOADERS = pytest.mark.parametrize(
 def test_a_file_without_text_is_refused(
     tmp_path: Path, load: Loader, content: bytes, says: str
 ) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(WorkloadError) as caught:
-        load(path)
-    assert str(caught.value).startswith(f"{path}:1: ")
-    assert says in str(caught.value)
+    assert_refused(load, written(tmp_path, content), 1, [says])
 
 
 @LOADERS
@@ -331,15 +317,12 @@ def test_a_header_without_rows_is_refused(tmp_path: Path, load: Loader, content:
 
 def test_the_line_is_the_physical_one_after_a_field_that_spans_lines(tmp_path: Path) -> None:
     content = QUAKES.replace("0,,\n", '0,,"two\nlines"\n').replace("-84.5", "west")
-    with pytest.raises(WorkloadError) as caught:
-        load_earthquakes(written(tmp_path, content))
-    assert caught.value.line == 4
+    assert_refused(load_earthquakes, written(tmp_path, content), 4, ["west"])
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError) as caught:
-        load_usenet(written(tmp_path, POSTS.encode().replace(b"bob", b"b\xf6b")))
-    assert caught.value.line == 3
+    path = written(tmp_path, POSTS.encode().replace(b"bob", b"b\xf6b"))
+    assert_refused(load_usenet, path, 3, ["UTF-8"])
 
 
 def test_a_byte_order_mark_and_carriage_returns_change_nothing(tmp_path: Path) -> None:
