@@ -14,7 +14,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from camcast.settings.climate import Climate, LogNormal
-from tests.discovery_town import Town
+from camcast.testing.town import Town
 
 PROCESSES = 32
 WANTED = 5

@@ -1,4 +1,4 @@
-"""Reads what nodes say to each other in the memory network, for tests and transcripts.
+"""Reads what nodes say to each other in a virtual network, for tests and transcripts.
 
 Names are stable: processes are n1, n2… in the order of their start, searches and seeks s1, s2…
 in the order of their first mention.
@@ -13,6 +13,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.engine import links
+from camcast.testing.world import World, name_of
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import Event
 from camcast.vocabulary.identity import Contact
@@ -21,7 +22,6 @@ from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Copy, Heartbeat
 from membership.scamp.scamp import Scamp
 from overlays.gateways import GatewayDiscovery
-from tests.memory_network import MemoryNetwork, name_of
 
 DECODERS: dict[Kind, Any] = {
     Kind.MEMBERSHIP: Scamp.decoder,
@@ -47,7 +47,7 @@ class Exchange:
 class Transcript:
     """Everything said in a network since the transcript was begun."""
 
-    def __init__(self, network: MemoryNetwork, topics: Iterable[str] = (".",)) -> None:
+    def __init__(self, network: World, topics: Iterable[str] = (".",)) -> None:
         self.exchanges: list[Exchange] = []
         self.frames: list[tuple[str, bytes]] = []
         self._network = network

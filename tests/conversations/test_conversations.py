@@ -1,6 +1,6 @@
 """Golden conversations: what processes say to each other, as plain text to read and review.
 
-Each scenario is played by real nodes in the memory network, whose messages take 0.01 s; what
+Each scenario is played by real nodes in a virtual network, whose messages take 0.01 s; what
 they said is compared with the text beside this file. After a wanted change of behaviour:
 
     CAMCAST_REWRITE_CONVERSATIONS=1 pytest tests/conversations; git diff tests/conversations
@@ -16,12 +16,12 @@ import pytest
 
 from camcast.engine.links import ReqContact
 from camcast.engine.node import Node
+from camcast.testing.world import World, name_of
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import Echo, Heartbeat, Renew
 from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
-from tests.memory_network import MemoryNetwork, name_of
 from tests.transcript import Transcript
 
 HERE = Path(__file__).parent
@@ -35,7 +35,7 @@ class Story:
     """A network, and the text of what is done and said in it."""
 
     def __init__(self, seed: int = 1, **options: Any) -> None:
-        self.network = MemoryNetwork(seed)
+        self.network = World(seed)
         self.text: list[str] = []
         self.options = options
         self._topics = (".", ".a", ".a.b", ".a.b.c")
@@ -291,7 +291,7 @@ def link_upkeep(story: Story) -> None:
     assert participation is not None
     dead = participation.links[0].nearest()[1][0]
     story.say(f"n5 links to two of them; {name_of(dead.address)} crashes")
-    story.network.kill(story.network.nodes[dead.address])
+    story.network.kill(story.network.alive[dead.address])
     story.run(8.0, *HEARTBEATS, *GATEWAY, *SEARCH)
     links = " ".join(name_of(c.address) for c in participation.links[0].nearest()[1])
     story.text.append(f"{'':9}n5 links to {links}")

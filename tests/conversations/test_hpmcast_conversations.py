@@ -15,6 +15,7 @@ import pytest
 
 from camcast.protocols.hpmcast.spread import Herald, LevelWise
 from camcast.simulation.network import Process
+from camcast.testing.world import name_of
 from camcast.vocabulary import wire
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
@@ -22,7 +23,6 @@ from camcast.vocabulary.wire import Kind
 from membership.hpmcast.messages import DECODER, Gossip, Join, Key, LineNews, Update, View, Visit
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.laws.hpmcast_world import World, views
-from tests.memory_network import name_of
 
 HERE = Path(__file__).parent / "hpmcast"
 

@@ -1,4 +1,4 @@
-"""Communities of real nodes on the memory network: grow them, look at their view graph."""
+"""Communities of real nodes on a virtual network: grow them, look at their view graph."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from membership.scamp.scamp import Scamp
-from tests.memory_network import MemoryNetwork
 
 TOPIC = Topic.parse(".community")
 
@@ -18,7 +18,7 @@ Graph = dict[str, set[str]]
 
 
 def grow(
-    net: MemoryNetwork,
+    net: World,
     size: int,
     *,
     topic: Topic = TOPIC,

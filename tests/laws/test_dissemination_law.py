@@ -19,12 +19,12 @@ import pytest
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Node, Settings
 from camcast.simulation.dealt_table import dealt_tables
+from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.laws.communities import TOPIC, grow
-from tests.memory_network import MemoryNetwork
 
 Z_999 = 3.29  # two-sided 99.9 %
 NO_UPKEEP = 1e9  # seconds: no check falls into the measurement
@@ -75,7 +75,7 @@ def join(topic: Topic, node: Node, now: float) -> None:
     node.join(topic, now)
 
 
-def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
+def uniform(net: World, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
     """Make the communities, super-topics first; the members of the last one are returned.
 
     Everybody's topic table is dealt all others, and N is exact: the model's assumption.
@@ -101,7 +101,7 @@ def uniform(net: MemoryNetwork, sizes: dict[Topic, int], parameters: Parameters)
     return nodes
 
 
-def publish(net: MemoryNetwork, nodes: list[Node], events: int, topic: Topic) -> list[EventId]:
+def publish(net: World, nodes: list[Node], events: int, topic: Topic) -> list[EventId]:
     rng, ids = Random(1), []
     for _ in range(events):
         publisher = rng.choice(nodes)
@@ -110,7 +110,7 @@ def publish(net: MemoryNetwork, nodes: list[Node], events: int, topic: Topic) ->
     return ids
 
 
-def reached(net: MemoryNetwork, ids: list[EventId], topic: Topic) -> list[int]:
+def reached(net: World, ids: list[EventId], topic: Topic) -> list[int]:
     counts = dict.fromkeys(ids, 0)
     for _, delivery in net.delivered:
         if delivery.group == topic.group:
@@ -118,10 +118,10 @@ def reached(net: MemoryNetwork, ids: list[EventId], topic: Topic) -> list[int]:
     return list(counts.values())
 
 
-def assert_once_and_no_parasites(net: MemoryNetwork) -> None:
+def assert_once_and_no_parasites(net: World) -> None:
     got = [(node.me.peer, d.group, d.event.id) for node, d in net.delivered]
     assert len(got) == len(set(got))
-    assert sum(node.counters.parasites for node in net.nodes.values()) == 0
+    assert sum(node.counters.parasites for node in net.alive.values()) == 0
     assert all(node.participation(Topic(())) or d.group != ROOT.group for node, d in net.delivered)
 
 
@@ -141,7 +141,7 @@ def test_reception_is_the_chains(fan_out: int, c: float, events: int) -> None:
     for each target: reached x fan-out, exactly (4.3.1)."""
     parameters = Parameters(c=c)
     assert parameters.fan_out(200) == fan_out
-    net = MemoryNetwork(1)
+    net = World(1)
     nodes = uniform(net, {ROOT: 200}, parameters)
     before = net.records
     counts = reached(net, publish(net, nodes, events, ROOT), ROOT)
@@ -170,7 +170,7 @@ def test_all_are_reached_with_the_papers_probability() -> None:
 def test_scamp_tables_deviate_little() -> None:
     """SCAMP's tables are not uniform (note 2: "can at best be approximated"): at N = 100 and
     fan-out 5 the share reached is within one point of the chain's, at 99.9 %."""
-    net = MemoryNetwork(2)
+    net = World(2)
     nodes = grow(net, 100, topic=ROOT, parameters=Parameters(c=0.3))
     net.run(5.0)
     counts = reached(net, publish(net, nodes, 60, ROOT), ROOT)
@@ -187,7 +187,7 @@ def test_upward_messages(p_sel: float, a: float, z: int) -> None:
 
     One process sends B.Bin(z, a/z) with B ~ Bernoulli(p_sel): the variance follows.
     """
-    net = MemoryNetwork(3)
+    net = World(3)
     parameters = Parameters(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: 40}, parameters)
     events = 150
@@ -201,7 +201,7 @@ def test_upward_messages(p_sel: float, a: float, z: int) -> None:
 
 def test_p_sel_makes_g_links() -> None:
     """3.5: p_sel = g/N: "gt represents the number of processes that try"; 99.9 %."""
-    net = MemoryNetwork(4)
+    net = World(4)
     parameters = Parameters(c=6, g=5, a=3, z=3, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: 50}, parameters)
     publish(net, nodes, 100, TOPIC)
@@ -217,7 +217,7 @@ def test_pit_of_equation_6() -> None:
     The engine is at the exact value at 99.9 % (200 events), and Eq. 6 above it.
     """
     size, p_sel, z, a, p_succ, events = 40, 0.03, 3, 1.0, 0.5, 200
-    net, weather = MemoryNetwork(5), Random(5)
+    net, weather = World(5), Random(5)
     parameters = Parameters(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: size}, parameters)
     below = {node.me.address for node in nodes}
@@ -235,7 +235,7 @@ def test_pit_of_equation_6() -> None:
 
 def missed(*, sponsors: bool) -> int:
     """Count who missed which of 600 events among 50 processes with a fan-out of 6."""
-    net = MemoryNetwork(1)
+    net = World(1)
     options = {"c": 1, "sponsors": sponsors}
     nodes = grow(net, 50, gap=0.05, options=options, parameters=Parameters(c=2))
     net.run(6.0)  # the sponsors are chosen with the heartbeats

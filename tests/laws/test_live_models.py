@@ -29,25 +29,26 @@ from camcast.settings.climate import Climate, Constant
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.settings.setting import SettingError
 from camcast.simulation.weather import Weather
+from camcast.testing.world import World
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.streams import stream
 from membership.hpmcast.law import known_on_average
 from membership.scamp.scamp import ScampOptions
 from tests.laws.test_protocol_laws import InStep
-from tests.protocol_fleet import A, Fleet, X
+from tests.protocol_fleet import A, X, fleet
 
 STUDENT_99 = {4: 4.60, 5: 4.03, 7: 3.50, 9: 3.25, 11: 3.11}  # two-sided, by degrees of freedom
 
 
-def shuffled_fleet(protocol: str, n: int, n_1: int, seed: int, options: dict[str, object]) -> Fleet:
+def shuffled_fleet(protocol: str, n: int, n_1: int, seed: int, options: dict[str, object]) -> World:
     """Return processes of which so many, chosen by chance, are interested in `.a`."""
     topics = [A] * n_1 + [X] * (n - n_1)
     Random(seed).shuffle(topics)
-    return Fleet(protocol, topics, options=options, seed=seed)
+    return fleet(protocol, topics, options=options, seed=seed)
 
 
 def publish_all(
-    group: Fleet, events: int, seconds: float, *, loss: float = 0.0, crash: float = 0.0, seed: int
+    group: World, events: int, seconds: float, *, loss: float = 0.0, crash: float = 0.0, seed: int
 ) -> dict[str, float]:
     """Let events spread in bad weather, one after the other; return the means of what came of them.
 
@@ -55,7 +56,7 @@ def publish_all(
     """
     wanting = [node for node in group.nodes if wants(node)]
     others = [node for node in group.nodes if not wants(node)]
-    calm, rng = group.net.virtual.weather, Random(seed)
+    calm, rng = group.virtual.weather, Random(seed)
     climate = Climate(latency=Constant(0.01), loss=loss)
     found = []
     for event in range(events):
@@ -67,19 +68,19 @@ def publish_all(
         }
         asked = [node for node in wanting if node.me.address not in dead]
         rng_of_event = stream(seed * 1000 + event, "network", "spread")
-        group.net.virtual.weather = Weather(climate, rng_of_event)
+        group.virtual.weather = Weather(climate, rng_of_event)
         if dead:
-            group.net.cut(partial(neither, dead))
-        before, delivered = counted(group, others), len(group.net.delivered)
+            group.cut(partial(neither, dead))
+        before, delivered = counted(group, others), len(group.delivered)
         group.publish(publisher, A, seconds=seconds)
-        have = {who.me.peer for who, _ in group.net.delivered[delivered:]}
+        have = {who.me.peer for who, _ in group.delivered[delivered:]}
         received = sum(node.me.peer in have for node in asked)
         sent, parasites = (
             now - then for now, then in zip(counted(group, others), before, strict=True)
         )
         found.append((received / len(asked), received == len(asked), sent, parasites))
-        group.net.virtual.weather = calm
-        group.net.run(0.1)
+        group.virtual.weather = calm
+        group.run(0.1)
     names = ("reception", "reliability", "messages", "parasites")
     return {
         name: fmean(values) for name, values in zip(names, zip(*found, strict=True), strict=True)
@@ -94,7 +95,7 @@ def wants(node: Node) -> bool:
     return node.participation(A) is not None
 
 
-def counted(group: Fleet, others: Sequence[Node]) -> tuple[int, int]:
+def counted(group: World, others: Sequence[Node]) -> tuple[int, int]:
     """Return copies sent, and copies that came to those who are not interested."""
     return (
         sum(node.counters.event_copies_sent for node in group.nodes),
@@ -102,7 +103,7 @@ def counted(group: Fleet, others: Sequence[Node]) -> tuple[int, int]:
     )
 
 
-def entries(group: Fleet) -> float:
+def entries(group: World) -> float:
     """Return how many others a process knows, holders included if it knows them."""
     known_by = []
     for node in group.nodes:

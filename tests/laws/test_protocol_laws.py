@@ -22,7 +22,7 @@ import pytest
 
 from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
-from camcast.engine.node import Settings
+from camcast.engine.node import Node, Settings
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population.baselines import simulate
@@ -42,10 +42,14 @@ from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from tests.laws.test_dissemination_law import reached_distribution
-from tests.protocol_fleet import A, Fleet, X, join
+from tests.protocol_fleet import A, X, fleet
 
 Z_999 = 3.29  # two-sided 99.9 %
-DELAY_SECONDS = 0.01  # of every copy, also in a `Fleet`
+DELAY_SECONDS = 0.01  # of every copy, also in a `World`
+
+
+def join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
 
 
 class InStep(list[Wake]):
@@ -321,15 +325,15 @@ def test_rfpbcast_out_of_step_is_its_twin_and_reaches_fewer() -> None:
 def test_pmcast_is_the_exact_chain() -> None:
     """n = 24, of whom 12 are interested; T by Equation 9, and only the interested get copies.
     Mean reached at 99.9 %."""
-    group = Fleet("pmcast", (A, X) * 12, options={"fan_out": 2, "constant": 0.0})
+    group = fleet("pmcast", (A, X) * 12, options={"fan_out": 2, "constant": 0.0})
     rounds = whole_rounds(float(pittel_rounds(12, 1.0)))
     for node in group.nodes:
         node.outbox.wakes = InStep(0.1)
     counts = []
     for event in range(EVENTS):
-        group.net.delivered.clear()
+        group.delivered.clear()
         group.publish(group.nodes[2 * (event % 12)], A, seconds=0.1 * rounds + 0.2)
-        counts.append(len(group.net.delivered))
+        counts.append(len(group.delivered))
     assert group.parasites == 0
     law = [0.0, *new_infected_law(23, 11, 2, rounds)]
     assert 1 < moments(law)[0] < 11.9
@@ -411,7 +415,7 @@ def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
     gamma: float,
 ) -> None:
     """Neighbours are who is in a table, or has one in his; event by event."""
-    group = Fleet("percolation", (A, X, X, X) * 10, options={"gamma": gamma})
+    group = fleet("percolation", (A, X, X, X) * 10, options={"gamma": gamma})
     numbers = {node.me.peer: number for number, node in enumerate(group.nodes)}
     for publisher in range(0, 40, 4):
         links = set()
@@ -430,13 +434,13 @@ def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
         before = [
             sum(node.counters.event_copies_sent for node in group.nodes),
             group.parasites,
-            len(group.net.delivered),
+            len(group.delivered),
         ]
         group.publish(group.nodes[publisher], A, seconds=0.3)
         after = [
             sum(node.counters.event_copies_sent for node in group.nodes),
             group.parasites,
-            len(group.net.delivered),
+            len(group.delivered),
         ]
         grown = [now - then for now, then in zip(after, before, strict=True)]
         assert grown == [messages, parasites, subscribers]

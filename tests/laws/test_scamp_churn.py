@@ -15,12 +15,12 @@ import pytest
 
 from camcast.engine.node import Node
 from camcast.simulation.network import Process, VirtualNetwork
+from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Token
 from membership.scamp.scamp import SLACK, ScampOptions
 from membership.scamp.size_estimate import SAMPLE
 from tests.laws.communities import TOPIC, grow, scamp, strongly_connected, view_graph
-from tests.memory_network import MemoryNetwork
 
 DEFAULTS = ScampOptions()
 VERDICT = DEFAULTS.suspect_after + 2.0  # seconds, at a heartbeat a second
@@ -63,7 +63,7 @@ def assert_near_law(nodes: list[Node], tolerance: float) -> None:
     assert strongly_connected(view_graph(nodes))
 
 
-def settled(net: MemoryNetwork, size: int) -> list[Node]:
+def settled(net: World, size: int) -> list[Node]:
     """Grow a community and wait until it is one: 5 s, or with loss three minutes of retries.
 
     Retries back off to 30 s, so those are ten round trips; at 15 % loss each way all ten of a
@@ -81,7 +81,7 @@ def settled(net: MemoryNetwork, size: int) -> list[Node]:
     return nodes
 
 
-def crash(net: MemoryNetwork, nodes: list[Node], share: float, seed: int) -> list[Node]:
+def crash(net: World, nodes: list[Node], share: float, seed: int) -> list[Node]:
     """Kill a random share but never the gateway; return the survivors."""
     dead = Random(seed).sample(nodes[1:], int(share * len(nodes)))
     for node in dead:
@@ -98,7 +98,7 @@ def test_half_of_the_members_leave_politely(loss: float) -> None:
 
     (A copy that was on its walk may be kept for a process that has left meanwhile.)
     """
-    net = MemoryNetwork(1, loss=loss)
+    net = World(1, loss=loss)
     nodes = settled(net, 60)
     leavers = Random(1).sample(nodes[1:], 30)
     for node in leavers:
@@ -116,7 +116,7 @@ def test_half_of_the_members_leave_politely(loss: float) -> None:
 
 
 def test_a_leaver_is_in_no_table_at_the_next_heartbeat() -> None:
-    net = MemoryNetwork(1)
+    net = World(1)
     nodes = settled(net, 40)
     for _ in range(10):
         net.do(nodes.pop(), lambda n, now: n.leave(TOPIC, now))
@@ -125,7 +125,7 @@ def test_a_leaver_is_in_no_table_at_the_next_heartbeat() -> None:
 
 
 def test_leaving_one_by_one_keeps_everybody_linked() -> None:
-    net = MemoryNetwork(2)
+    net = World(2)
     nodes = grow(net, 30)
     while len(nodes) > 2:
         net.do(nodes.pop(), lambda n, now: n.leave(TOPIC, now))
@@ -144,7 +144,7 @@ def test_crash(share: float, loss: float) -> None:
     Static uniform views with c = 2 reach all with 0.9996 and 0.984 at 30 and 50 % (TRUST).
     Young members have short views, so that some may for those seconds reach nobody.
     """
-    net = MemoryNetwork(3, loss=loss)
+    net = World(3, loss=loss)
     nodes = settled(net, 60)
     survivors = crash(net, nodes, share, seed=3)
     assert reached_from(survivors[0], survivors) == len(survivors)
@@ -166,7 +166,7 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts(
     arcs at most about 0.0017 are suspected a period: the bound is twice that share of all
     arc-periods, and the count of forgotten arcs is Poisson, far below it at any confidence.
     """
-    net = MemoryNetwork(4, loss=LOSS)
+    net = World(4, loss=LOSS)
     nodes = settled(net, 60)
     silent = 0
     for node in nodes:
@@ -188,7 +188,7 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts(
 
 @pytest.mark.parametrize("loss", [0.0, LOSS])
 def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
-    net = MemoryNetwork(5, loss=loss)
+    net = World(5, loss=loss)
     nodes = settled(net, 40)
     lonely = nodes[20]
     holders = {contact.address for contact in scamp(lonely).holders()}
@@ -207,7 +207,7 @@ def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
 @pytest.mark.parametrize("loss", [0.0, LOSS])
 def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None:
     """G6; each half meanwhile drops the other and stays one component."""
-    net = MemoryNetwork(6, loss=loss)
+    net = World(6, loss=loss)
     nodes = settled(net, 40)
     halves = nodes[:20], nodes[20:]
     side = {node.me.address: number for number, half in enumerate(halves) for node in half}
@@ -226,7 +226,7 @@ def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None
 
 def test_two_founders_merge_through_a_restarted_gateway() -> None:
     """Founded apart because the only gateway knew nobody; it comes to know both."""
-    net = MemoryNetwork(7)
+    net = World(7)
     gateway = net.add()
     address = gateway.me.address
     second = net.add((address,))
@@ -249,7 +249,7 @@ def test_two_founders_merge_through_a_restarted_gateway() -> None:
 
 def test_gateway_out_of_reach() -> None:
     """Members unaffected; the newcomer names what it asked, and joins when it is back."""
-    net = MemoryNetwork(8)
+    net = World(8)
     gateway = net.add()
     address = gateway.me.address
     nodes = grow(net, 20, gateways=(address,))
@@ -309,7 +309,7 @@ class Pausing(VirtualNetwork):
 def test_a_pause_of_half_a_minute_expels_nobody(timers_first: bool) -> None:
     """The sleeper gives up nobody when it wakes, and is a member again within a lease."""
     pausing = Pausing(9)
-    net = MemoryNetwork(virtual=pausing)
+    net = World(virtual=pausing)
     nodes = grow(net, 30)
     net.run(5.0)
     sleeper = nodes[10]
@@ -342,7 +342,7 @@ def assert_estimates(nodes: list[Node]) -> None:
 
 @pytest.mark.parametrize("loss", [0.0, LOSS])
 def test_size_estimate_of_fifty_is_exact(loss: float) -> None:
-    net = MemoryNetwork(10, loss=loss)
+    net = World(10, loss=loss)
     nodes = grow(net, 50)
     net.run(45.0 if loss else 10.0)  # lost answers of the gateway cost seconds each
     assert_estimates(nodes)
@@ -350,7 +350,7 @@ def test_size_estimate_of_fifty_is_exact(loss: float) -> None:
 
 @pytest.mark.parametrize("seed", [11])
 def test_size_estimate_of_two_hundred(seed: int) -> None:
-    net = MemoryNetwork(seed)
+    net = World(seed)
     nodes = grow(net, 200, gap=0.03)
     net.run(10.0)
     assert_estimates(nodes)
@@ -362,7 +362,7 @@ def test_size_estimates_over_seeds(size: int) -> None:
     """Unbiased at 99.9 %, given the standard error of 1/sqrt(62) of each of the runs."""
     errors = []
     for seed in range(8 if size == 200 else 2):
-        net = MemoryNetwork(100 + seed)
+        net = World(100 + seed)
         nodes = grow(net, size, gap=0.02)
         net.run(15.0)
         assert_estimates(nodes)
@@ -381,7 +381,7 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
     reached within the minute by two seeds in three). And with loss, one component is not
     promised within two probes: after 80 % it took 10, 30, 60 and 100 s with four seeds.
     """
-    net = MemoryNetwork(12, loss=loss)
+    net = World(12, loss=loss)
     nodes = grow(net, 200, gap=0.05)
     net.run(10.0)
     survivors = crash(net, nodes, share, seed=12)
@@ -403,7 +403,7 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
 
 def test_who_leaves_right_after_joining_is_not_kept() -> None:
     """A holder whose KEPT is still on its way when its subscriber leaves is told so then."""
-    net = MemoryNetwork(9)
+    net = World(9)
     nodes = settled(net, 12)
     hasty = net.add((nodes[0].me.address,))
     net.do(hasty, lambda node, now: node.join(TOPIC, now))

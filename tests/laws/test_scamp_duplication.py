@@ -9,9 +9,9 @@ import pytest
 
 from camcast.settings.climate import Climate
 from camcast.simulation.network import VirtualNetwork
+from camcast.testing.world import World
 from membership.scamp.scamp import ScampOptions
 from tests.laws.communities import grow, strongly_connected, view_graph
-from tests.memory_network import MemoryNetwork
 
 C = ScampOptions().c
 
@@ -32,8 +32,8 @@ def test_duplicates_change_neither_views_nor_traffic(size: int, duplication: flo
     joined, at 10 %, and held views of 12.3. What is allowed: a copy more for each duplicate, which
     is answered (an echo to a heartbeat), and a tenth.
     """
-    plain = MemoryNetwork(1)
-    doubled = MemoryNetwork(virtual=VirtualNetwork(1, Climate(duplication=duplication)))
+    plain = World(1)
+    doubled = World(virtual=VirtualNetwork(1, Climate(duplication=duplication)))
     communities = [grow(net, size) for net in (plain, doubled)]
     for seconds in (5.0, 60.0):
         for net, nodes in zip((plain, doubled), communities, strict=True):

@@ -16,6 +16,7 @@ from statistics import mean, stdev
 import pytest
 
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
 from membership.scamp import scamp as scamp_module
@@ -29,7 +30,6 @@ from tests.laws.communities import (
     strongly_connected,
     view_graph,
 )
-from tests.memory_network import MemoryNetwork
 
 Z_999 = 3.29  # two-sided 99.9 %
 
@@ -63,7 +63,7 @@ def tell(contacts: list[Contact], node: Node, now: float) -> None:
 
 def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
     """The join process alone: no heartbeats, no walk to the contact, contacts uniform."""
-    net, rng, nodes = MemoryNetwork(seed), Random(seed), list[Node]()
+    net, rng, nodes = World(seed), Random(seed), list[Node]()
     for _ in range(size):
         # A gateway that never answers: the contact is given by hand instead.
         node = net.add(("tcp://127.0.0.1:65000",), {"c": c, "heartbeat_seconds": 1e6})
@@ -124,7 +124,7 @@ def test_the_recursion_tends_to_the_law() -> None:
 @pytest.mark.parametrize("c", [1, 2])
 def test_fifty(c: int, contacts: int, seed: int) -> None:
     """Through one gateway (indirection must keep it from becoming a hub) and through three."""
-    nodes = grow(MemoryNetwork(seed), 50, gap=0.3, contacts=contacts, options={"c": c})
+    nodes = grow(World(seed), 50, gap=0.3, contacts=contacts, options={"c": c})
     graph = view_graph(nodes)
     assert_lawful(graph, c)
     twins = [scamp_twin.grow(50, c, Random(seed)) for seed in range(20)]
@@ -135,14 +135,14 @@ def test_fifty(c: int, contacts: int, seed: int) -> None:
 
 @pytest.mark.parametrize("c", [1, 2])
 def test_two_hundred_through_one_gateway(c: int) -> None:
-    net = MemoryNetwork(3)
+    net = World(3)
     nodes = grow(net, 200, gap=0.1, options={"c": c})
     net.run(1.0)
     assert_lawful(view_graph(nodes), c)
 
 
 def test_both_ends_know_every_arc() -> None:
-    net = MemoryNetwork(4)
+    net = World(4)
     nodes = grow(net, 50)
     net.run(1.0)
     held = {node.me.address: {c.address for c in scamp(node).holders()} for node in nodes}
@@ -153,7 +153,7 @@ def test_both_ends_know_every_arc() -> None:
 @pytest.mark.parametrize("seed", [1])
 def test_a_burst_of_joins_settles_to_the_law(seed: int) -> None:
     """Whatever the order: a hundred join within a second, through one gateway."""
-    net = MemoryNetwork(seed)
+    net = World(seed)
     nodes = grow(net, 100, gap=0.01)
     net.run(15.0)
     assert all(scamp(node).joined for node in nodes)
@@ -175,7 +175,7 @@ def means_over_leases(seed: int, size: int, c: int, lease: float) -> tuple[list[
     Renewals follow that size. Its own error, 13 % from 64 processes on, is the same in the whole
     community, and moves the views of 200 by 3 %; test_size_estimate holds it.
     """
-    net = MemoryNetwork(seed)
+    net = World(seed)
     nodes = grow(net, size, options={"c": c, "lease_seconds": lease})
     means = []
     for _ in range(12):
@@ -201,7 +201,7 @@ def test_twelve_leases_add_no_arcs() -> None:
 def test_table_of_the_law(size: int, c: int, contacts: int) -> None:
     """The figures of the closing note; three seeds up to 200. Print them with ``-s``."""
     for seed in (1, 2, 3)[: 1 if size == 1000 else 3]:
-        net = MemoryNetwork(seed)
+        net = World(seed)
         nodes = grow(net, size, gap=0.3, contacts=contacts, options={"c": c})
         net.run(1.0)
         graph = view_graph(nodes)

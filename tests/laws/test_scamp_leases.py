@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from camcast.testing.world import World
 from tests.laws.communities import TOPIC, grow
-from tests.memory_network import MemoryNetwork
 
 LEASE = 5.0
 EVENTS_A_SECOND = 5
@@ -17,7 +17,7 @@ EVENTS_A_SECOND = 5
 
 @pytest.mark.parametrize("size", range(2, 13))
 def test_ten_leases_lose_no_event(size: int) -> None:
-    net = MemoryNetwork(size)
+    net = World(size)
     nodes = grow(net, size, options={"lease_seconds": LEASE})
     net.run(2.0)
     published = int(10 * LEASE) * EVENTS_A_SECOND

@@ -24,6 +24,7 @@ from camcast.engine.links import (
     SuperProcesses,
 )
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
@@ -31,7 +32,6 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
-from tests.memory_network import MemoryNetwork
 from tests.transcript import Transcript
 
 A, AB, ABC, ABCD = (Topic.parse(name) for name in (".a", ".a.b", ".a.b.c", ".a.b.c.d"))
@@ -436,15 +436,15 @@ def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
 # -- in a network --------------------------------------------------------------------------
 
 
-def join(network: MemoryNetwork, node: Node, topic: Topic) -> None:
+def join(network: World, node: Node, topic: Topic) -> None:
     network.do(node, lambda n, now: n.join(topic, now))
 
 
 def network_of(
     *topics: Topic, seed: int = 1, parameters: Parameters | None = None
-) -> tuple[MemoryNetwork, list[Node]]:
+) -> tuple[World, list[Node]]:
     """Start a gateway that takes part in nothing, and one process for each of the topics."""
-    network = MemoryNetwork(seed)
+    network = World(seed)
     gateway = network.add()
     nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
     for node, topic in zip(nodes, topics, strict=True):
@@ -462,7 +462,7 @@ def link_of(node: Node, topic: Topic) -> SuperLinks:
 def test_the_nearer_community_replaces_the_farther_when_it_appears() -> None:
     network, [root, low] = network_of(ROOT, AB)
     assert network.run(10, until=lambda: link_of(low, AB).known(ROOT) == [root.me])
-    middle = network.add((next(iter(network.nodes)),))
+    middle = network.add((next(iter(network.alive)),))
     join(network, middle, A)
     assert network.run(20, until=lambda: link_of(low, AB).nearest() == (A, [middle.me]))
     network.run(1.0)
@@ -476,7 +476,7 @@ def test_a_crashed_super_process_is_replaced() -> None:
     assert len(before) == 3
     for node in [node for node in above if node.me in before[:2]]:
         network.kill(node)
-    alive = [node.me for node in network.nodes.values()]
+    alive = [node.me for node in network.alive.values()]
 
     def has_healed() -> bool:
         known = link_of(low, A).nearest()[1]
@@ -487,7 +487,7 @@ def test_a_crashed_super_process_is_replaced() -> None:
 
 def test_the_search_reaches_a_community_that_only_a_neighbours_neighbour_knows() -> None:
     """The first gateway alone is a member of `.a`; searches are passed on until they meet it."""
-    network = MemoryNetwork()
+    network = World()
     first = network.add()
     join(network, first, AB)
     others = []

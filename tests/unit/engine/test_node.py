@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from camcast.engine import links
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import Contact, PeerId
@@ -25,28 +26,27 @@ from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from membership.scamp import messages as said
 from overlays import gateways
-from tests.memory_network import MemoryNetwork
 from tests.transcript import Transcript
 
 A, AB, B, X = (Topic.parse(name) for name in (".a", ".a.b", ".b", ".x.y"))
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
 
 
-def join(network: MemoryNetwork, node: Node, topic: Topic, **more: Any) -> None:
+def join(network: World, node: Node, topic: Topic, **more: Any) -> None:
     network.do(node, lambda n, now: n.join(topic, now, **more))
 
 
-def publish(network: MemoryNetwork, node: Node, topic: Topic, payload: bytes = b"!") -> Any:
+def publish(network: World, node: Node, topic: Topic, payload: bytes = b"!") -> Any:
     return network.do(node, lambda n, now: n.publish(topic, payload, now))
 
 
-def leave(network: MemoryNetwork, node: Node, topic: Topic) -> None:
+def leave(network: World, node: Node, topic: Topic) -> None:
     network.do(node, lambda n, now: n.leave(topic, now))
 
 
-def network_of(*topics: Topic, parameters: Parameters = ALWAYS) -> tuple[MemoryNetwork, list[Node]]:
+def network_of(*topics: Topic, parameters: Parameters = ALWAYS) -> tuple[World, list[Node]]:
     """Start a gateway of no community and a process for each topic, all linked up."""
-    network = MemoryNetwork(1)
+    network = World(1)
     gateway = network.add()
     nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
     for node, topic in zip(nodes, topics, strict=True):
@@ -56,7 +56,7 @@ def network_of(*topics: Topic, parameters: Parameters = ALWAYS) -> tuple[MemoryN
     return network, nodes
 
 
-def deliveries(network: MemoryNetwork, node: Node) -> list[tuple[GroupId, bytes]]:
+def deliveries(network: World, node: Node) -> list[tuple[GroupId, bytes]]:
     return [(d.group, d.event.payload) for who, d in network.delivered if who is node]
 
 
@@ -81,7 +81,7 @@ def test_an_event_climbs_to_the_root_and_reaches_nobody_else() -> None:
     network.run(2.0)
     received = [len(deliveries(network, node)) for node in nodes]
     assert received == [1, 1, 1, 1, 1, 1, 0, 0, 0]
-    assert sum(node.counters.parasites for node in network.nodes.values()) == 0
+    assert sum(node.counters.parasites for node in network.alive.values()) == 0
 
 
 def test_a_process_of_both_communities_passes_an_event_up_itself() -> None:
@@ -107,7 +107,7 @@ def test_a_process_of_a_farther_ancestor_gets_its_own_event_there_too() -> None:
 def test_a_diamond_delivers_once_at_the_common_ancestor() -> None:
     left, right, bottom = (Topic.parse(name) for name in (".left", ".right", ".bottom"))
     network, [top, one, two] = network_of(ROOT, left, right)
-    low = network.add((next(iter(network.nodes)),), parameters=ALWAYS)
+    low = network.add((next(iter(network.alive)),), parameters=ALWAYS)
     join(network, low, bottom, super_topics=(left, right))
     network.run(20.0)
     publish(network, low, bottom)
@@ -123,7 +123,7 @@ def test_leaving_one_super_community_leaves_the_link_to_the_other() -> None:
     left, right, bottom = (Topic.parse(name) for name in (".left", ".right", ".bottom"))
     network, [both] = network_of(left)
     join(network, both, right)
-    low = network.add((next(iter(network.nodes)),), parameters=ALWAYS)
+    low = network.add((next(iter(network.alive)),), parameters=ALWAYS)
     join(network, low, bottom, super_topics=(left, right))
     network.run(20.0)
     participation = low.participation(bottom)
@@ -329,7 +329,7 @@ def captured_frames() -> list[bytes]:
     """Frames of every kind of message, from a network in which much happens."""
     network, nodes = network_of(ROOT, A, A, A, AB, AB)
     transcript = Transcript(network)
-    late = network.add((next(iter(network.nodes)),), parameters=ALWAYS)
+    late = network.add((next(iter(network.alive)),), parameters=ALWAYS)
     join(network, late, A)
     for _ in range(8):
         publish(network, nodes[4], AB)

@@ -13,6 +13,7 @@ from camcast.protocols.hierarchical import Hierarchical, cluster_of
 from camcast.protocols.multicast import Multicast
 from camcast.protocols.percolation import CACHE_MAX, TOPICS_MAX, Percolation, Subscriptions
 from camcast.protocols.rfpbcast import BUFFERED_MAX
+from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId, new_peer_id
@@ -20,7 +21,7 @@ from camcast.vocabulary.outbox import Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
-from tests.protocol_fleet import AB, TOPICS, A, Fleet, X
+from tests.protocol_fleet import AB, TOPICS, A, X, fleet
 
 ME = PeerId(bytes(16))
 
@@ -46,15 +47,15 @@ def protocol_wakes(node: Node) -> list[Wake]:
 # -- percolation: who subscribes to what (003, Algorithm 1) --------------------------------------
 
 
-def cached(group: Fleet, at: int, of: int) -> tuple[Topic, ...] | None:
+def cached(group: World, at: int, of: int) -> tuple[Topic, ...] | None:
     """Return what a process of the fleet believes that another subscribes to."""
     [participation] = group.nodes[at].participations
     cache: dict[PeerId, tuple[Topic, ...]] = participation.dissemination._cache  # type: ignore[attr-defined]  # the cache is what is tested
     return cache.get(group.nodes[of].me.peer)
 
 
-def pair(**options: object) -> Fleet:
-    return Fleet("percolation", (A, X), options={"gamma": 0.0} | options, settle_seconds=3.0)
+def pair(**options: object) -> World:
+    return fleet("percolation", (A, X), options={"gamma": 0.0} | options, settle_seconds=3.0)
 
 
 def test_neighbours_know_what_each_other_subscribes_to() -> None:
@@ -66,14 +67,14 @@ def test_neighbours_know_what_each_other_subscribes_to() -> None:
 def test_a_change_is_told_within_a_tick() -> None:
     group = pair(tick_seconds=0.5, ticks_of_a_refresh=10**6)
     changing = group.nodes[1]
-    group.net.do(changing, lambda node, now: node.join(A, now))
-    group.net.run(0.6)
+    group.do(changing, lambda node, now: node.join(A, now))
+    group.run(0.6)
     assert cached(group, 0, of=1) == (X, A)
     group.leave(changing, X)
-    group.net.run(0.6)
+    group.run(0.6)
     assert cached(group, 0, of=1) == (A,)
     group.publish(group.nodes[0], A)
-    assert group.delivered(changing) == Counter([(A, b"!")])
+    assert group.delivered_to(changing) == Counter([(A, b"!")])
 
 
 def test_a_lost_message_is_made_good_by_the_next_refresh() -> None:
@@ -81,19 +82,19 @@ def test_a_lost_message_is_made_good_by_the_next_refresh() -> None:
     at most, and never without a refresh."""
     for ticks, known in ((8, (X, A)), (10**6, (X,))):
         group = pair(tick_seconds=0.5, ticks_of_a_refresh=ticks)
-        group.net.cut(lambda source, target: False)
-        group.net.do(group.nodes[1], lambda node, now: node.join(A, now))
-        group.net.run(0.6)
-        group.net.heal()
+        group.cut(lambda source, target: False)
+        group.do(group.nodes[1], lambda node, now: node.join(A, now))
+        group.run(0.6)
+        group.heal()
         assert cached(group, 0, of=1) == (X,)
-        group.net.run(4.1)
+        group.run(4.1)
         assert cached(group, 0, of=1) == known
 
 
 def test_who_is_a_neighbour_no_more_is_forgotten() -> None:
     group = pair()
     group.leave(group.nodes[1], X)
-    group.net.run(1.0)
+    group.run(1.0)
     assert cached(group, 0, of=1) is None
 
 
@@ -104,8 +105,8 @@ def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
     [participation] = node.participations
     cache = participation.dissemination._cache  # type: ignore[attr-defined]  # is what is tested
     for number in range(CACHE_MAX + 10):
-        node.receive(subscriptions(stranger(number), ".a"), group.net.now)
-    node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(1000))), group.net.now)
+        node.receive(subscriptions(stranger(number), ".a"), group.now)
+    node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(1000))), group.now)
     assert len(cache) == CACHE_MAX
     assert len(cache[stranger(5)]) == TOPICS_MAX
 
@@ -113,23 +114,23 @@ def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
 def test_a_wrong_topic_leaves_what_was_known() -> None:
     group = pair()
     node, other = group.nodes
-    node.receive(subscriptions(other.me.peer, ".a", "no topic"), group.net.now)
+    node.receive(subscriptions(other.me.peer, ".a", "no topic"), group.now)
     assert node.counters.malformed == 1
     assert cached(group, 0, of=1) == (X,)
 
 
 def test_an_event_is_not_sent_back() -> None:
     """Two neighbours that both subscribe: one copy, none back (Algorithm 2, line 7)."""
-    group = Fleet("percolation", (A, A), options={"gamma": 1.0}, settle_seconds=3.0)
+    group = fleet("percolation", (A, A), options={"gamma": 1.0}, settle_seconds=3.0)
     group.publish(group.nodes[0], A)
     assert [node.counters.event_copies_sent for node in group.nodes] == [1, 0]
 
 
 def test_an_event_that_has_come_as_far_as_its_ttl_is_kept() -> None:
-    group = Fleet("percolation", (A, A), options={"gamma": 1.0, "ttl": 3}, settle_seconds=3.0)
+    group = fleet("percolation", (A, A), options={"gamma": 1.0, "ttl": 3}, settle_seconds=3.0)
     node = group.nodes[0]
     for hops, copies in ((2, 1), (3, 1), (wire.HOPS_MAX, 1)):
-        node.receive(event(hops, hops=hops), group.net.now)
+        node.receive(event(hops, hops=hops), group.now)
         assert node.counters.event_copies_sent == copies
 
 
@@ -137,7 +138,7 @@ def test_an_event_that_has_come_as_far_as_its_ttl_is_kept() -> None:
 
 
 def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
-    group = Fleet("rfpbcast", (A,) * 4, settle_seconds=5.0)
+    group = fleet("rfpbcast", (A,) * 4, settle_seconds=5.0)
     tokens = Counter[str]()
     wakes = [node.wake for node in group.nodes]
     for node, wake in zip(group.nodes, wakes, strict=True):
@@ -150,7 +151,7 @@ def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
     group.publish(group.nodes[0], A, seconds=5.0)
     assert tokens["PROTOCOL"] > 4
     spent = tokens["PROTOCOL"]
-    group.net.run(30.0)
+    group.run(30.0)
     assert tokens["PROTOCOL"] == spent
     for node in group.nodes:
         [participation] = node.participations
@@ -160,32 +161,32 @@ def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
 
 
 def test_events_share_one_timer() -> None:
-    group = Fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
+    group = fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
     node = group.nodes[0]
     for number in range(10):
-        node.receive(event(number), group.net.now)
+        node.receive(event(number), group.now)
     assert len(protocol_wakes(node)) == 1
-    node.wake(node.outbox.wakes.pop().token, group.net.now + 0.1)
+    node.wake(node.outbox.wakes.pop().token, group.now + 0.1)
     assert len(protocol_wakes(node)) == 1
 
 
 def test_an_event_of_its_last_round_is_not_gossiped() -> None:
     """ceil(ln 2 (1/4 + 1/ln 5) + 8) = 9 rounds among two: of hops 8 once more, of 9 no more."""
     for hops, copies in ((8, 1), (9, 0), (wire.HOPS_MAX, 0)):
-        group = Fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
+        group = fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
         node = group.nodes[0]
-        node.receive(event(1, hops=hops), group.net.now)
+        node.receive(event(1, hops=hops), group.now)
         while wakes := protocol_wakes(node):
             node.outbox.wakes.clear()
-            node.wake(wakes[0].token, group.net.now)
+            node.wake(wakes[0].token, group.now)
         assert node.counters.event_copies_sent == copies
 
 
 def test_the_oldest_event_leaves_a_full_buffer() -> None:
-    group = Fleet("rfpbcast", (A,), settle_seconds=1.0)
+    group = fleet("rfpbcast", (A,), settle_seconds=1.0)
     [node] = group.nodes
     for number in range(BUFFERED_MAX + 3):
-        node.receive(event(number), group.net.now)
+        node.receive(event(number), group.now)
     [participation] = node.participations
     buffered = list(vars(participation.dissemination)["_gossips"])
     assert len(buffered) == BUFFERED_MAX
@@ -215,7 +216,7 @@ def test_a_process_is_in_its_cluster_whatever_it_wants() -> None:
 def test_copies_to_other_clusters_go_to_others_at_random() -> None:
     """With a fan-out of 1 between clusters, 60 events of one process go to more than half of the
     k others in its table: C(k, k/2) / 2^60 < 10^-12 that uniform draws do not."""
-    group = Fleet("hierarchical", (A,) * 30, parameters=Parameters(c=-2.0))
+    group = fleet("hierarchical", (A,) * 30, parameters=Parameters(c=-2.0))
     sender = group.nodes[0]
     mine = cluster_of(sender.me.peer, 3)
     chosen = set[str]()
@@ -229,7 +230,7 @@ def test_copies_to_other_clusters_go_to_others_at_random() -> None:
         if is_event and source == sender.me.address and cluster_of(everybody[target], 3) != mine:
             chosen.add(target)
 
-    group.net.virtual.on_send = note
+    group.virtual.on_send = note
     for _ in range(60):
         group.publish(sender, A, seconds=0.2)
     assert len(chosen) > len(others) / 2

@@ -23,6 +23,7 @@ from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.network import address_of
 from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
 from camcast.simulation.virtual_asyncio.loop import VirtualLoop
+from camcast.simulation.virtual_asyncio.watch import DeadlockError
 from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
@@ -83,7 +84,21 @@ class Town:
 
     @property
     def now(self) -> float:
+        """The virtual time in seconds."""
         return self.loop.time()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to come: no task, no timer, no datagram under way."""
+        try:
+            self.loop.run_until_complete(self.loop.create_future())
+        except DeadlockError:
+            return not asyncio.all_tasks(self.loop)
+        return False
+
+    def sockets(self, person: Person) -> int:
+        """Return how many sockets a process has open."""
+        return len(self.datagrams.bound(person.number))
 
     # -- who is there --------------------------------------------------------------------------
 
@@ -143,9 +158,11 @@ class Town:
         self.run(settle)
 
     def withdraw(self, person: Person, topic: Topic = TOPIC) -> None:
+        """Let a process be found as a member no more."""
         self._do(person, lambda discovery, now: discovery.withdraw(topic, now))
 
     def start_seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> None:
+        """Let a process seek, without waiting for the answer."""
         self._do(person, lambda discovery, now: discovery.seek(topic, wanted, now))
 
     def seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> Finding:
@@ -174,9 +191,11 @@ class Town:
         return answers
 
     def wake(self, person: Person, *name: Any) -> None:
+        """Let a timer of a process go off, whether it was set or not."""
         self._do(person, lambda discovery, now: discovery.wake(name, now))
 
     def run(self, seconds: float) -> None:
+        """Let virtual time pass."""
         self.loop.run_until_complete(asyncio.sleep(seconds))
 
     # -- what a driver does --------------------------------------------------------------------

@@ -1,0 +1,14 @@
+"""Worlds and contracts for the tests of plugs: ours, and a third party's (docs/plugs.md).
+
+`World` runs real nodes, and `Town` discoveries without nodes, both on virtual time.
+`MembershipContract`, `DiscoveryContract` and `ProtocolContract` hold what every plug promises: a
+test class inherits one of them and names its plug. Nothing here needs pytest.
+"""
+
+from camcast.testing.discovery_contract import DiscoveryContract
+from camcast.testing.membership_contract import MembershipContract
+from camcast.testing.protocol_contract import ProtocolContract
+from camcast.testing.town import Town
+from camcast.testing.world import World
+
+__all__ = ["DiscoveryContract", "MembershipContract", "ProtocolContract", "Town", "World"]

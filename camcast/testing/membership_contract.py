@@ -1,0 +1,215 @@
+"""What every membership promises, in worlds of it: a test class inherits `MembershipContract`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import ClassVar, Final
+
+from camcast.doors.membership import Membership
+from camcast.doors.plugs import find_backend
+from camcast.engine.node import Node
+from camcast.testing.garbage import GARBAGE, malformed
+from camcast.testing.world import World
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import ROOT
+from camcast.vocabulary.trace import ListSink
+from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, decode_control, encode_control
+
+SIZES: Final = (1, 2, 10, 100, 1000, 10**6)
+STRANGER: Final = Contact(PeerId(b"s" * 16), "tcp://10.9.9.9:1")
+
+
+def membership_of(node: Node) -> Membership:
+    """Return a node's membership of the only group that it is in."""
+    (participation,) = node.participations
+    return participation.membership
+
+
+class MembershipContract:
+    """What every membership promises.
+
+    A test class inherits it and names its plug: ``membership = "full-view"``.
+    """
+
+    membership: str
+    """The name of the entry point in ``camcast.membership``."""
+    options: ClassVar[Mapping[str, object]] = {}
+    seconds: ClassVar[float] = 20.0
+    """In which the backend puts right what happened to ten members."""
+    merge_seconds: ClassVar[float] = 150.0
+    """In which two foundings of a community become one."""
+
+    def world(self, sink: ListSink | None = None) -> World:
+        """Return a new world of nodes with this membership."""
+        return World(sink=sink, membership=self.membership, options=self.options)
+
+    def grown(self, size: int = 10, sink: ListSink | None = None) -> World:
+        """Return a world of members who joined one after the other."""
+        world = self.world(sink)
+        while len(world.nodes) < size:
+            world.join(ROOT, gap=0.2)
+        world.run(5.0)
+        return world
+
+    # -- joining -------------------------------------------------------------------------------
+
+    def test_the_first_one_founds_the_community(self) -> None:
+        world = self.world()
+        founder = membership_of(world.join(ROOT, gap=1.0))
+        assert founder.joined
+        assert len(founder.peers()) == 0
+        assert founder.size() == 1.0
+
+    def test_through_contacts_one_joins(self) -> None:
+        world = self.grown()
+        memberships = [membership_of(node) for node in world.nodes]
+        assert all(membership.joined for membership in memberships)
+        assert all(len(membership.peers()) >= 1 for membership in memberships)
+        known = {contact for membership in memberships for contact in membership.peers()}
+        assert known == {node.me for node in world.nodes}
+
+    def test_dead_contacts_do_not_prevent_it(self) -> None:
+        """Nobody asks again for a membership: it asks the next contact, and then seeks itself."""
+        world = self.grown(3)
+        for number in range(3):
+            nobody = Contact(PeerId(bytes([number]) * 16), f"tcp://10.8.0.{number + 1}:1")
+            world.census.enter(ROOT, nobody)
+        newcomer = membership_of(world.join(ROOT))
+        world.run(self.seconds)
+        assert newcomer.joined
+        assert {node.me for node in world.nodes} & set(newcomer.peers())
+
+    def test_two_foundings_become_one(self) -> None:
+        """A founder hears of no others by itself: to seek again is the membership's affair."""
+        world = self.world()
+        founders = [world.join(ROOT)]
+        world.census.strike(ROOT, founders[0].me)
+        founders.append(world.join(ROOT, gap=0.0))
+        assert [len(membership_of(node).peers()) for node in founders] == [0, 0]
+        world.census.enter(ROOT, founders[0].me)
+        world.run(self.merge_seconds)
+        assert [len(membership_of(node).peers()) for node in founders] == [1, 1]
+
+    # -- what others read ----------------------------------------------------------------------
+
+    def test_the_table_is_one_object_without_the_process_itself(self) -> None:
+        world = self.world()
+        founder = membership_of(world.join(ROOT))
+        table = founder.peers()
+        for _ in range(5):
+            world.join(ROOT, gap=1.0)
+        assert founder.peers() is table
+        assert len(table) >= 1
+        for node in world.nodes:
+            assert node.me.peer not in membership_of(node).peers()
+
+    def test_the_trace_hears_of_every_peer_learned_and_forgotten(self) -> None:
+        """So the table was made with the context's `watch`: measures of views are read off it."""
+        sink = ListSink()
+        world = self.grown(6, sink)
+        world.kill(world.nodes[2])
+        world.run(self.seconds)
+        for node in world.alive.values():
+            traced: dict[str, None] = {}
+            for record in sink.records:
+                if record.node == node.me.peer.hex() and record.kind in ("learn", "forget"):
+                    traced.pop(record.peer, None)
+                    if record.kind == "learn":
+                        traced[record.peer] = None
+            assert sorted(traced) == sorted(c.peer.hex() for c in membership_of(node).peers())
+
+    def test_size_is_at_least_one_and_counts_a_few(self) -> None:
+        assert membership_of(self.world().join(ROOT)).size() >= 1.0
+        assert all(5 <= membership_of(node).size() <= 15 for node in self.grown(10).nodes)
+
+    def test_the_expected_view_is_sane(self) -> None:
+        backend = find_backend(self.membership)
+        law = partial(backend.expected_view, backend.parse_options(self.options))
+        views = [law(float(size)) for size in SIZES]
+        assert views[0] == 0.0
+        assert views == sorted(views)
+        assert all(view <= size - 1 for view, size in zip(views, SIZES, strict=True))
+
+    # -- members who go ------------------------------------------------------------------------
+
+    def test_who_leaves_is_dropped_by_the_others(self) -> None:
+        world = self.grown()
+        world.leave(world.nodes[4], ROOT)
+        self._assert_dropped(world, world.nodes[4])
+
+    def test_who_crashes_is_dropped_by_the_others(self) -> None:
+        world = self.grown()
+        world.kill(world.nodes[4])
+        self._assert_dropped(world, world.nodes[4])
+
+    def _assert_dropped(self, world: World, gone: Node) -> None:
+        world.run(self.seconds)
+        tables = [membership_of(node).peers() for node in world.nodes if node is not gone]
+        assert all(len(table) for table in tables)
+        assert not any(gone.me.peer in table for table in tables)
+
+    def test_an_early_or_repeated_leave_is_harmless(self) -> None:
+        world = self.grown(3)
+        leaver = membership_of(world.join(ROOT, gap=0.0))
+        leaver.leave(world.now)
+        leaver.leave(world.now)
+
+    # -- inputs of any kind --------------------------------------------------------------------
+
+    def test_an_unknown_timer_is_harmless(self) -> None:
+        world = self.grown()
+        membership = membership_of(world.nodes[0])
+        before = list(membership.peers())
+        for name in (("nonesuch", 1), ()):
+            membership.wake(name, world.now)
+        assert list(membership.peers()) == before
+
+    def test_garbage_is_malformed(self) -> None:
+        decoder = membership_of(self.world().join(ROOT)).decoder
+        assert all(malformed(decoder, garbage) for garbage in GARBAGE)
+
+    def test_truncated_and_flipped_messages_never_raise(self) -> None:
+        """Every message of a few joins, cut at every place and with every byte flipped."""
+        world, bodies = self._recorded()
+        target = world.nodes[0]
+        for body in bodies:
+            for variant in variants(body):
+                self._receive(target, variant, world.now)
+        assert len(membership_of(target).peers()) <= 100
+
+    def test_what_comes_after_leaving_is_harmless(self) -> None:
+        """Others do not know yet, so their messages still come; timers do not."""
+        world, bodies = self._recorded()
+        leaver = world.nodes[1]
+        world.leave(leaver, ROOT)
+        for body in bodies:
+            self._receive(leaver, body, world.now)
+        assert leaver.counters.malformed == 0
+
+    def _recorded(self) -> tuple[World, list[bytes]]:
+        """Return a world of three, and the bodies of all the messages that it took so far."""
+        world, bodies = self.world(), dict[bytes, None]()
+
+        def note(_source: str, _target: str, record: bytes) -> None:
+            if record[4] == Kind.MEMBERSHIP:
+                bodies[decode_control(record, 0, len(record)).body] = None
+
+        world.virtual.on_send = note
+        for _ in range(3):
+            world.join(ROOT, gap=1.5)
+        return world, list(bodies)
+
+    def _receive(self, target: Node, body: bytes, now: float) -> None:
+        """Let a stranger's message arrive, and drop what the target wishes then."""
+        head = control_head(Kind.MEMBERSHIP, ROOT.group, STRANGER.peer, STRANGER.address)
+        target.receive(FRAME_HEADER + encode_control(head, body), now)
+        target.outbox.sends.clear()
+        target.outbox.wakes.clear()
+
+
+def variants(body: bytes) -> Iterator[bytes]:
+    """Yield bytes cut at every place, and with every byte flipped."""
+    for at in range(len(body)):
+        yield body[:at]
+        yield body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]

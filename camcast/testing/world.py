@@ -1,0 +1,223 @@
+"""A world: real nodes in the virtual network, with handles for what tests do to them.
+
+Nodes come in two ways. `join` starts one with the settings of the world, whose plugs are named
+when the world is made; a census tells it of the others. `add` starts one that goes by configured
+gateways instead, as live nodes do, with the discovery of its backend.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from camcast.doors.plugs import find_backend, find_discovery, find_protocol, membership_for
+from camcast.engine.node import Node, Settings
+from camcast.interests.interest import Interest
+from camcast.settings.climate import Climate
+from camcast.simulation.census import Census
+from camcast.simulation.network import Process, VirtualNetwork, address_of
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.trace import Sink
+
+T = TypeVar("T")
+
+
+@frozen(eq=False)
+class Unreachable:
+    """A cut between addresses: lost is what may not pass from one to the other."""
+
+    reachable: Callable[[str, str], bool]
+    loss: float = 1.0
+
+    def severs(self, source: int, target: int) -> bool:
+        """Say whether nothing passes from one host to another."""
+        return not self.reachable(address_of(source), address_of(target))
+
+
+class World:
+    """Real nodes in a `VirtualNetwork`, whose messages take 0.01 s and may be lost.
+
+    `topics` are all that exist, for protocols that must know them. A `virtual` network is used as
+    it is; `seed`, `sink` and `loss` are for one that the world makes.
+    """
+
+    def __init__(
+        self,
+        seed: int = 1,
+        sink: Sink | None = None,
+        loss: float = 0.0,
+        virtual: VirtualNetwork | None = None,
+        *,
+        membership: str = "scamp",
+        options: Mapping[str, object] | None = None,
+        protocol: str = "camcast",
+        protocol_options: Mapping[str, object] | None = None,
+        parameters: Parameters | None = None,
+        topics: Iterable[Topic] = (),
+    ) -> None:
+        self.virtual = virtual or VirtualNetwork(seed, Climate(loss=loss), sink)
+        self.virtual.on_delivery = self._on_delivery
+        self.census = Census(stream(seed, "churn", "census"))
+        self.nodes: list[Node] = []
+        """Every node that was started, in that order."""
+        self.delivered: list[tuple[Node, Deliver]] = []
+        self._processes: dict[Node, Process] = {}
+        self._settings_of: dict[Node, Settings] = {}
+        chosen = find_protocol(protocol, protocol_options)
+        backend, backend_options = membership_for(chosen, membership, options)
+        self.settings = Settings(
+            backend=backend,
+            discovery=self.census.discovery,
+            options=backend_options,
+            parameters=parameters or Parameters(),
+            protocol=chosen,
+            topics=tuple(topics),
+        )
+
+    # -- what there is -------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """The virtual time in seconds."""
+        return self.virtual.now
+
+    @property
+    def alive(self) -> dict[str, Node]:
+        """Who is alive, by address."""
+        return {address: process.node for address, process in self.virtual.processes.items()}
+
+    @property
+    def records(self) -> int:
+        """How many copies of records were sent."""
+        return self.virtual.messages
+
+    @property
+    def parasites(self) -> int:
+        """How many first copies came to nodes that they do not interest."""
+        return sum(node.counters.parasites for node in self.nodes)
+
+    def delivered_to(self, node: Node) -> Counter[tuple[Topic, bytes]]:
+        """Return how often a node was given which payload for which of the world's topics."""
+        names = {topic.group: topic for topic in self.settings.topics}
+        return Counter(
+            (names[delivery.group], delivery.event.payload)
+            for receiver, delivery in self.delivered
+            if receiver is node
+        )
+
+    # -- nodes that come and go ----------------------------------------------------------------
+
+    def join(
+        self, *topics: Topic, where: str = "", peer: PeerId | None = None, gap: float = 0.1
+    ) -> Node:
+        """Start a node that joins these topics, and let `gap` seconds pass.
+
+        `where` is what it wants of their attributes, "" all; `peer` its identity, None a new one.
+        """
+        node = self.start(self.settings, peer=peer)
+        wanted = Interest.parse(where) if where else None
+        for topic in topics:
+            self.do(node, partial(_join, topic, wanted))
+        self.run(gap)
+        return node
+
+    def add(
+        self,
+        gateways: tuple[str, ...] = (),
+        options: dict[str, Any] | None = None,
+        parameters: Parameters | None = None,
+        backend: str = "scamp",
+    ) -> Node:
+        """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic."""
+        plug = find_backend(backend)
+        settings = Settings(
+            backend=plug,
+            discovery=find_discovery(plug.discovery),
+            options=plug.parse_options(options or {}),
+            gateways={ROOT: gateways},
+            parameters=parameters or Parameters(),
+        )
+        return self.start(settings)
+
+    def start(
+        self, settings: Settings, number: int | None = None, peer: PeerId | None = None
+    ) -> Node:
+        """Start a node with settings of its own, at the next address or that of a number."""
+        process = self.virtual.start(settings, number=number, peer=peer)
+        self._processes[process.node], self._settings_of[process.node] = process, settings
+        self.nodes.append(process.node)
+        return process.node
+
+    def restart(self, killed: Node) -> Node:
+        """Start a node without memory or identity at the address of one that was killed."""
+        return self.start(self._settings_of[killed], self._processes[killed].number)
+
+    def leave(self, node: Node, topic: Topic) -> None:
+        """Let a node leave a topic politely; it stays alive."""
+        self.do(node, lambda node, now: node.leave(topic, now))
+
+    def kill(self, node: Node) -> None:
+        """Crash a node: nothing of it happens any more, and the census forgets it."""
+        for participation in node.participations:
+            self.census.strike(participation.topic, node.me)
+        self.virtual.crash(self._processes[node])
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def do(self, node: Node, act: Callable[[Node, float], T]) -> T:
+        """Give a node a command, and carry out what it then wishes."""
+        return self.virtual.do(self._processes[node], act)
+
+    def publish(
+        self, node: Node, topic: Topic, payload: bytes = b"!", seconds: float = 3.0
+    ) -> None:
+        """Publish an event, and let so much time pass."""
+        self.do(node, lambda node, now: node.publish(topic, payload, now))
+        self.run(seconds)
+
+    def inject(self, target: str, frame: bytes) -> None:
+        """Let bytes arrive at an address."""
+        self.virtual.inject(target, frame)
+
+    def cut(self, reachable: Callable[[str, str], bool]) -> None:
+        """From now on only what is `reachable(source, target)` is reached, by address."""
+        self.virtual.weather.cuts[:] = [Unreachable(reachable)]
+
+    def heal(self) -> None:
+        """Let everybody reach everybody again."""
+        self.virtual.weather.cuts.clear()
+
+    def run(self, seconds: float, until: Callable[[], bool] | None = None) -> bool:
+        """Let virtual time pass, or stop as soon as `until` holds; says whether it holds."""
+        if until is None:
+            self.virtual.run(seconds)
+            return True
+        queue = self.virtual.queue
+        end = queue.now + seconds
+        while not until():
+            following = queue.next_time()
+            if following is None or following > end:
+                queue.run_until(end)
+                return until()
+            queue.step()
+        return True
+
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        self.delivered.append((process.node, delivery))
+
+
+def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
+    node.join(topic, now, where=where)
+
+
+def name_of(address: str) -> str:
+    """Name the first 254 processes of a network n1, n2… in the order of their start."""
+    return "n" + address.rpartition(":")[0].rpartition(".")[2]
