@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 # The rooms where clocks, files, sockets and users are.
 EDGES = (
     "__main__", "blocking", "cli", "community", "experiment", "live", "pipeline", "report",
-    "reproduction", "runs", "scenarios", "subscription", "sweeps", "workloads",
+    "reproduction", "runs", "scenarios", "subscription", "sweeps", "testing",
+    "workloads",
 )  # fmt: skip
 # Kademlia is asyncio inside, and runs on asyncio on virtual time.
 ASYNCIO = ("camcast/simulation/virtual_asyncio", "overlays/kademlia")
