@@ -10,7 +10,6 @@ from typing import Any
 
 import attrs
 
-from camcast.pipeline.ingest.trace_parquet import ParquetSink
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import Summary
 from camcast.scenarios.virtual import Crashes, Links, Partition, VirtualScenario
@@ -59,11 +58,19 @@ STORMY = VirtualScenario(
 )
 
 
+def sink_of(trace: Path, rows_max: int | None = None) -> Any:
+    if trace.suffix == ".jsonl":
+        return JsonLinesSink(trace)
+    from camcast.pipeline.ingest.trace_parquet import ParquetSink  # of an extra
+
+    return ParquetSink(trace) if rows_max is None else ParquetSink(trace, rows_max)
+
+
 def simulate(path: Path, scenario: VirtualScenario = STORMY, form: str = "jsonl") -> Summary:
     folder = OutputFolder(path)
     folder.write_scenario(scenario, "virtual")
     trace = folder.trace(0, form)
-    with ParquetSink(trace) if form == "parquet" else JsonLinesSink(trace) as sink:
+    with sink_of(trace) as sink:
         outcome = run_scenario(scenario, sink)
     folder.write_summary(outcome.as_json())
     return outcome.summary
@@ -97,7 +104,7 @@ def write_run(
     (path / "scenario.json").write_text(json.dumps(content))
     for number in range(2):
         trace = path / f"trace-{number}.{form}"
-        with ParquetSink(trace, 50) if form == "parquet" else JsonLinesSink(trace) as sink:
+        with sink_of(trace, 50) as sink:
             for record in records:
                 if int(record.node, 16) % 2 == number:
                     sink.write(record)

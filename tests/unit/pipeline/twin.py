@@ -1,5 +1,7 @@
-"""What the pipeline computes, computed again: without Spark, from the definitions in
-docs/traces.md, as simply as can be. It shares nothing with the pipeline but the traces."""
+"""The measures of a run, computed as simply as can be from the definitions in docs/traces.md.
+
+The twin shares nothing but the traces with the pipeline and with `camcast.runs.summary`, and is the
+oracle of both."""
 
 from __future__ import annotations
 
@@ -10,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import pyarrow.parquet as pq
 
 Record = dict[str, Any]
 Values = dict[tuple[str, str], float | None]
@@ -32,6 +32,8 @@ def read_records(folder: Path) -> list[Record]:
     for path in folder.glob("trace-*.jsonl"):
         records += [DEFAULTS | json.loads(line) for line in path.read_text().splitlines()]
     for path in folder.glob("trace-*.parquet"):
+        import pyarrow.parquet as pq  # of an extra, which JSON lines do not need
+
         records += pq.read_table(path).to_pylist()
     return sorted(records, key=lambda r: (r["when"], r["sequence"], r["kind"]))
 

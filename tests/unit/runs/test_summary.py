@@ -1,17 +1,29 @@
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import msgspec
 import pytest
 
+from camcast.experiment.run import run_experiment
+from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import CommunitySummary, Summary, summarise, views_over_time
 from camcast.runs.trace_reading import Reading, read_traces
-from camcast.scenarios.live import Scenario
+from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import TraceKind, TraceRecord
+from tests.unit.pipeline.run_folders import simulate
+from tests.unit.pipeline.twin import Twin
 
 LOW = Topic.parse(".low")
+LIVE = Scenario(
+    communities=chain([6, 4, 3]),
+    workload=Workload(topic=Topic.parse(".t1.t2"), events=20, rate=20),
+    parameters=Parameters(c=1, p_sel=1.0),
+)
 SCENARIO = Scenario(
     communities={ROOT: 2, LOW: 3}, workload=Workload(topic=LOW), parameters=Parameters(p_sel=1)
 )
@@ -69,6 +81,20 @@ class Story:
         return summarise(self.read(tmp_path, torn), SCENARIO)
 
 
+def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
+    """Compare all measures that the twin has, of the communities and of the whole run."""
+    twin = Twin(folder).values
+    compared = 0
+    for community in summary.communities:
+        for name, value in attrs.asdict(community).items():
+            if (community.topic, name) in twin:
+                assert value == twin[community.topic, name], (community.topic, name)
+                compared += 1
+    for name in ("events", "deliveries", "lost", "parasites"):
+        assert getattr(summary, name) == twin["", name], name
+    assert compared == 13 * len(summary.communities)
+
+
 def _of(summary: Summary, topic: str) -> CommunitySummary:
     return next(community for community in summary.communities if community.topic == topic)
 
@@ -81,78 +107,36 @@ def _complete(story: Story, event: str = "e1", when: float = 10.0) -> None:
     story.receive(when + 0.004, event, "r2", hops=4, community=".")
 
 
-def test_a_complete_event(tmp_path: Path) -> None:
-    story = Story()
-    _complete(story)
-    story.add(10.0, "upward", "a", event="e1", peer="r1")
-    story.end()
-    summary = story.summary(tmp_path)
-    low, root = _of(summary, ".low"), _of(summary, ".")
-    assert [c.topic for c in summary.communities] == [".", ".low"]
-    assert (low.processes, root.processes) == (3, 2)
-    assert (low.reception, low.reliability, low.efficiency) == (1, 1, 1)
-    assert (root.reception, root.reliability) == (1, 1)
-    assert low.hops_mean == 1.5  # 1 and 2; the publisher's own 0 does not count
-    assert root.hops_mean == 3
-    assert low.latency_ms_p50 == pytest.approx(1)
-    assert low.latency_ms_p99 == pytest.approx(3)
-    assert (low.upward_messages, root.upward_messages) == (1, 0)
-    assert (summary.events, summary.deliveries, summary.lost) == (1, 4, 0)
-    assert summary.parasites == 0
-    assert low.predicted == 1.0
-
-
-def test_lost_copies_lower_reception_and_reliability(tmp_path: Path) -> None:
-    story = Story()
+def lost(story: Story) -> None:
     _complete(story)
     story.publish(20, "e2")
     story.receive(20.001, "e2", "b")  # c and the root miss it
     story.end()
-    summary = story.summary(tmp_path)
-    low, root = _of(summary, ".low"), _of(summary, ".")
-    assert low.reception == 3 / 4
-    assert low.reliability == 1 / 2
-    assert root.reception == 1 / 2
-    assert (low.lost, root.lost, summary.lost) == (1, 2, 3)
-    assert summary.worst_reception == 1 / 2
 
 
-def test_duplicates_lower_efficiency(tmp_path: Path) -> None:
-    story = Story()
+def duplicated(story: Story) -> None:
     _complete(story)
+    story.add(10.0, "upward", "a", event="e1", peer="r1")
     for _ in range(6):
         story.add(11, "duplicate", "b", event="e1", hops=3)
     story.end()
-    low = _of(story.summary(tmp_path), ".low")
-    assert low.duplicates == 6
-    assert low.efficiency == 2 / 8
 
 
-def test_parasites_count_where_they_arrive(tmp_path: Path) -> None:
-    story = Story()
+def parasites(story: Story) -> None:
     _complete(story)
     story.add(11, "parasite", "b", "0123456789abcdef", "e1", topic=".other")
     story.add(12, "deliver", "c", ".low", "e9", topic=".other")  # a node that does not notice
     story.end()
-    summary = story.summary(tmp_path)
-    assert _of(summary, ".low").parasites == 2
-    assert _of(summary, ".").parasites == 0
-    assert summary.parasites == 2
 
 
-def test_newcomers_are_not_expected_to_have_old_events(tmp_path: Path) -> None:
-    story = Story()
+def newcomer(story: Story) -> None:
     _complete(story)
-    story.add(50, "join", "d")
+    story.add(50, "join", "d")  # is not expected to have the old event
     story.end()
     story.add(100, "leave", "d")
-    low = _of(story.summary(tmp_path), ".low")
-    assert low.processes == 4
-    assert low.reception == 1
 
 
-def test_the_killed_are_not_expected_and_torn_lines_are_counted(tmp_path: Path) -> None:
-    story = Story()
+def killed(story: Story) -> None:
     story.publish(10, "e1")
     story.receive(10.001, "e1", "b")
     story.receive(10.001, "e1", "r1", community=".")
@@ -165,10 +149,39 @@ def test_the_killed_are_not_expected_and_torn_lines_are_counted(tmp_path: Path) 
         story.add(100, "leave", node, ".")
     for node in ("a", "b"):
         story.add(100, "leave", node)
+
+
+@pytest.mark.parametrize("tell", [lost, duplicated, parasites, newcomer, killed, Story.end])
+def test_the_summary_says_what_the_twin_says(tmp_path: Path, tell: Callable[[Story], None]) -> None:
+    story = Story()
+    tell(story)
+    said = {"scenario": {"communities": {".": 2, ".low": 3}}, "versions": {"trace": 2}}
+    (tmp_path / "scenario.json").write_bytes(msgspec.json.encode(said))
+    as_the_twin_has_it(story.summary(tmp_path), tmp_path)
+
+
+def test_the_summary_of_a_stormy_run_is_the_twin_s(tmp_path: Path) -> None:
+    """It counts inside the nodes, and knows a process that came back from its former life."""
+    as_the_twin_has_it(simulate(tmp_path / "stormy"), tmp_path / "stormy")
+
+
+def test_the_summary_of_a_live_run_is_the_twin_s(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "live")
+    outcome = asyncio.run(run_experiment(LIVE, folder, lambda _: None))
+    as_the_twin_has_it(outcome.summary, folder.path)
+
+
+def test_what_the_twin_does_not_have(tmp_path: Path) -> None:
+    """The model's reception, the worst of all, the crashed, their entries, and torn lines."""
+    story = Story()
+    lost(story)
+    summary = story.summary(tmp_path)
+    assert [c.topic for c in summary.communities] == [".", ".low"]
+    assert _of(summary, ".low").predicted == 1.0
+    assert summary.worst_reception == 1 / 2
+    story = Story()
+    killed(story)
     summary = story.summary(tmp_path, torn=b'{"when":1,"sequ')
-    low = _of(summary, ".low")
-    assert low.processes == 2
-    assert low.reception == 1
     assert (summary.crashed, summary.dead_entries, summary.lines_torn) == (1, 1, 1)
 
 
@@ -186,14 +199,6 @@ def test_views_are_those_before_the_first_leave(tmp_path: Path) -> None:
     assert low.view_law == 2  # 3 ln 3 = 3.3, at most N - 1
     at = views_over_time(reading, SCENARIO, {"early": 2.5})["early"]
     assert next(row for row in at if row["topic"] == ".low")["view_mean"] == 1
-
-
-def test_nothing_published_measures_nothing(tmp_path: Path) -> None:
-    story = Story()
-    story.end()
-    low = _of(story.summary(tmp_path), ".low")
-    assert low.reception is low.reliability is low.efficiency is low.hops_mean is None
-    assert low.latency_ms_p50 is low.predicted is None
 
 
 def test_a_broken_line_within_is_named(tmp_path: Path) -> None:

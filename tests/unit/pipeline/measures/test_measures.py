@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from camcast.experiment.run import run_experiment
-from camcast.runs.folder import OutputFolder
-from camcast.runs.summary import Summary
-from camcast.scenarios.live import Scenario, chain
-from camcast.scenarios.workload import Workload
-from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import TraceRecord
 from tests.unit.pipeline.run_folders import TOPICS, Tale, odd_records, simulate_two, write_run
 from tests.unit.pipeline.twin import Twin
@@ -29,27 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ODD = 24  # chosen: runs of some 100 records; each of ten mutations of a definition shows in some
-LIVE = Scenario(
-    communities=chain([6, 4, 3]),
-    workload=Workload(topic=Topic.parse(".t1.t2"), events=20, rate=20),
-    parameters=Parameters(c=1, p_sel=1.0),
-)
 Values = dict[tuple[str, str, str], float | None]
-SAME = (
-    *("processes", "view_mean", "reception", "reliability", "efficiency", "hops_mean"),
-    *("latency_ms_p50", "latency_ms_p99", "upward_messages", "duplicates", "parasites"),
-    *("deliveries", "lost"),
-)
-"""What the summary of a run has as well, under the same name."""
 
 
 class Measured:
     """All runs of this module, measured at once: Spark's overhead is the cost here."""
 
     def __init__(self, spark: SparkSession, path: Path) -> None:
-        self.summaries = dict(zip(("stormy", "columns"), simulate_two(path), strict=True))
-        live = OutputFolder(path / "live")
-        self.summaries["live"] = asyncio.run(run_experiment(LIVE, live, lambda _: None)).summary
+        simulate_two(path)
         for seed in range(ODD):
             form = "parquet" if seed % 3 == 0 else "jsonl"
             write_run(path / f"odd{seed}", odd_records(seed), form=form)
@@ -118,19 +97,6 @@ def test_the_odd_runs_have_something_to_measure(measured: Measured) -> None:
             if which == metric and run.startswith("odd")
         }
         assert len(values - {None}) > 1, metric
-
-
-@pytest.mark.parametrize("run", ["stormy", "columns", "live"])
-def test_the_summary_of_the_run_says_the_same(measured: Measured, run: str) -> None:
-    """It counts inside the nodes, and knows a process that came back from its former life."""
-    summary: Summary = measured.summaries[run]
-    for community in summary.communities:
-        for metric in SAME:
-            value = getattr(community, metric)
-            assert measured.values[run, community.topic, metric] == value, (community.topic, metric)
-    for metric in ("events", "deliveries", "lost", "parasites"):
-        assert measured.values[run, "", metric] == getattr(summary, metric), metric
-    assert measured.values[run, "", "unhealed"] is not None
 
 
 def test_the_weather_shows(measured: Measured) -> None:
