@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+from camcast.live.signals import calling_at_signals
 
 _T = TypeVar("_T")
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_signalled(work: Coroutine[Any, Any, _T]) -> _T | None:
@@ -19,24 +19,22 @@ def run_until_signalled(work: Coroutine[Any, Any, _T]) -> _T | None:
     """
 
     async def supervise() -> _T | None:
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(work)
+        task = asyncio.get_running_loop().create_task(work)
         signalled = False
 
         def stop() -> None:
             nonlocal signalled
             signalled = True
-            for number in _SIGNALS:  # back to what the system does by itself
-                loop.remove_signal_handler(number)
+            handlers.close()  # back to what the system does by itself
             task.cancel()
 
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, stop)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if signalled:
-                return None
-            raise
+        with ExitStack() as handlers:
+            handlers.enter_context(calling_at_signals(stop))
+            try:
+                return await task
+            except asyncio.CancelledError:
+                if signalled:
+                    return None
+                raise
 
     return asyncio.run(supervise())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +22,7 @@ from camcast.experiment import worker_messages as messages
 from camcast.experiment.progress import Progress
 from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
 from camcast.experiment.workers import ExperimentError, Interrupted, WorkerHandle, Workers, total
+from camcast.live.signals import calling_at_signals
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import Summary, as_json, summarise, views_over_time
 from camcast.runs.trace_reading import read_traces
@@ -87,14 +87,8 @@ async def run_experiment(
     events = due(plan)
     folder.write_scenario(scenario, "live")
     run = _Run(plan, events, folder, show)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, run.workers.interrupt)
-    try:
+    with calling_at_signals(run.workers.interrupt):
         return await run.carry_out()
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 @define(eq=False)

@@ -270,6 +270,18 @@ def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:
         assert asks.end(signal.SIGTERM) == (0, "")
 
 
+def test_in_the_background_ctrl_c_is_for_others(gateway: str) -> None:
+    """nohup, and & in a script, start a program with SIGINT ignored, and it stays so."""
+    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    arguments = ("subscribe", ".background", "--gateway", gateway, "--json", *QUICK)
+    with Running(*arguments, **ignoring) as running:
+        running.read()
+        running.process.send_signal(signal.SIGINT)
+        assert camcast("publish", ".background", "x", "--gateway", gateway)[0] == 0
+        assert running.read()["payload"] == "x"
+        assert running.end(signal.SIGTERM)[0] == 0
+
+
 # -- what is wrong -----------------------------------------------------------------------------
 
 

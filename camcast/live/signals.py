@@ -1,0 +1,28 @@
+"""The signals that end a process politely."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Have the running loop call `stop` at SIGTERM and at SIGINT, within the block.
+
+    A SIGINT that is ignored stays ignored: so a shell starts what runs in the background, such as
+    after ``nohup`` or with ``&`` in a script, and Ctrl-C is for what runs in the foreground.
+    """
+    loop = asyncio.get_running_loop()
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        numbers.append(signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
