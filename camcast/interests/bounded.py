@@ -1,9 +1,9 @@
-"""Interests that processes tell each other: bounded, and so is what reading and uniting costs.
+"""Interests that travel: their size is bounded, and so is the cost of reading and uniting them.
 
-A process tells others what it wants, and what those want for whom it stands (002, 4.2.2, "Regroup
-patterns"). Such an interest travels as its text. One that is too large is *weakened*: it becomes
-the topics of its terms, and if these are too many, their super-topics. What is weaker covers the
-precise interest (002, 6.1.1), so nobody misses an event for it.
+A process sends its peers what it wants itself, and what the processes want that it stands for
+(002, 4.2.2, "Regroup patterns"). Such an interest travels as its text. An interest that is too
+large is *weakened*: it becomes the topics of its terms or, if these are too many, their
+super-topics. The weaker interest covers the precise one (002, 6.1.1), so nobody misses an event.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ COMPARING_MAX: Final = 16  # chosen: terms with comparisons; pairs of them are w
 BYTES_MAX: Final = 2048  # chosen: names of newsgroups; the worst of many took 3 ms to read
 UNITED_MAX: Final = 128  # chosen: terms united at a time; the worst of many took 0.12 s
 _OR: Final = len(" or ")
-_CUT_AT: Final = 4 * TERMS_MAX  # chosen: topics of many are cut by so many, however many there are
+_CUT_AT: Final = 4 * TERMS_MAX  # chosen: topics gathered before they are cut; bounds the work
 
 _Path: TypeAlias = tuple[str, ...]
 """The levels of a topic."""
 
 
-# chosen: texts. With what was read of them 75 MB at most (measured: 74 kB for 64 lists of numbers),
-# and 1 MB if each is a topic; a bound, because peers feed this table.
+# chosen: 1,024 texts, which take 75 MB with their terms at the worst (measured: 74 kB for 64 lists
+# of numbers), and 1 MB if each is one topic. A bound, because peers feed this table.
 @lru_cache(maxsize=1024)
 def read_interest(text: str) -> Interest:
-    """Read an interest that somebody sent; raises `InterestError`, also for one too large.
+    """Read an interest that a peer sent; raises `InterestError`, also for one that is too large.
 
-    Its terms are taken for condensed, as everybody tells them. To see whether they are would take
-    ten times as long as to read them, and nothing depends on it: a union condenses them anew.
+    The terms are not condensed again. Peers send condensed terms; to check that would take ten
+    times as long as to read them, and nothing depends on it, because a union condenses its terms.
     """
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         message = f"an interest that travels has at most {BYTES_MAX:,} bytes"
@@ -51,10 +51,7 @@ def read_interest(text: str) -> Interest:
 
 
 def union_of(interests: Iterable[Interest]) -> Interest:
-    """Return what any of them matches, without redundancies; weakened if it is too large to travel.
-
-    There is at least one interest.
-    """
+    """Return the union of one or more interests, condensed; weakened if too large to travel."""
     first, *others = dict.fromkeys(interests)
     terms = [term for one in (first, *others) for term in one.terms]
     if len(terms) <= UNITED_MAX and _comparing(terms) <= 2 * COMPARING_MAX:
@@ -79,7 +76,7 @@ def _by_topic(topics: Iterable[Topic]) -> Interest:
     paths = dict.fromkeys(topic.levels for topic in topics)
     for path in sorted(paths, key=len):
         kept[path[:depth]] = None
-        if len(kept) > _CUT_AT:  # what comes includes none of these, so there will be no fewer
+        if len(kept) > _CUT_AT:  # later paths are longer, so they include none of these
             while len(cut := _cut(kept, depth)) > TERMS_MAX:
                 depth -= 1
             kept = dict.fromkeys(cut)
@@ -89,9 +86,9 @@ def _by_topic(topics: Iterable[Topic]) -> Interest:
 
 
 def _cut(paths: Iterable[_Path], depth: int) -> Sequence[_Path]:
-    """Return paths cut to a depth, in order, without those that another includes."""
+    """Return the paths cut to `depth` levels, in order, without those that another includes."""
     kept: list[_Path] = []
-    for path in sorted(paths):  # one comes right before those that it includes
+    for path in sorted(paths):  # a path comes right before those that it includes
         short = path[:depth]
         if not kept or short[: len(kept[-1])] != kept[-1]:
             kept.append(short)

@@ -10,8 +10,8 @@
                 |  NAME "in" "(" NUMBER { "," NUMBER } ")"
                 |  NAME "in" "(" TEXT { "," TEXT } ")"
 
-A TOPIC is written as everywhere, a NAME like a name in Python, a TEXT as in JSON, and a NUMBER
-too, but that it may begin with zeros. There is no "not": docs/interests.md says why.
+A TOPIC is written as everywhere, a NAME like a name in Python, and a TEXT as in JSON; so is a
+NUMBER, except that it may begin with zeros. There is no "not": docs/interests.md says why.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class InterestError(ValueError):
-    """A text is no interest; `column` is where, from 1 on, and the message points there."""
+    """A text is not an interest; `column` (from 1) is where it fails; the message points there."""
 
     def __init__(self, text: str, column: int, message: str) -> None:
         super().__init__(text, column, message)
         self.text, self.column, self.message = text, column, message
 
     def __str__(self) -> str:
-        # The line of the text that the column is in, cut to what a terminal is wide.
+        # Show the line that holds the column, cut to the width of a terminal.
         begin = self.text.rfind("\n", 0, self.column - 1) + 1
         line, at = self.text[begin:].split("\n", 1)[0], self.column - 1 - begin
         if len(line) > _SHOWN:
@@ -70,7 +70,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     at: int
-    """Where it begins, from 0 on."""
+    """The index of its first character in the text."""
 
     def __str__(self) -> str:
         if self.kind == "end":
@@ -79,9 +79,9 @@ class _Token(NamedTuple):
 
 
 def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
-    """Read an interest as the terms that it is the disjunction of; raises `InterestError`.
+    """Read an interest as its terms, of which it is the disjunction; raises `InterestError`.
 
-    `multiplied_max`: how many of them parentheses may be multiplied out to.
+    Parentheses may be multiplied out to at most `multiplied_max` terms.
     """
     if len(text) > TEXT_MAX:
         raise InterestError(text, TEXT_MAX + 1, f"an interest has at most {TEXT_MAX:,} characters")

@@ -6,12 +6,14 @@
     >>> quakes.matches(Topic.parse(".earthquake.nepal.gorkha"), {"mag": 7.8})
     True
 
-A topic covers its subtopics. A comparison holds only if the event has the attribute, and as a
-number or a text, whichever it is compared with; also ``!=``. docs/interests.md has the grammar.
+A topic covers its subtopics. A comparison, ``!=`` included, holds only if the event has the
+attribute, with a value of the kind that it is compared with: a number, or a text.
+docs/interests.md has the grammar.
 
-An interest is kept as a disjunction of terms of which none is covered by the others, in a fixed
-order: so it is written, and `union` condenses. Two interests may mean the same and not be equal,
-like ``x == 1 or x == 2`` and ``x in (1, 2)``; they cover each other.
+An interest is a disjunction of terms in a fixed order, of which none is covered by the others:
+`union` condenses terms to this form, and the text of an interest has it. Two interests may match
+the same events and not be equal, like ``x == 1 or x == 2`` and ``x in (1, 2)``; then they cover
+each other.
 """
 
 from __future__ import annotations
@@ -31,20 +33,21 @@ __all__ = ["Interest", "InterestError", "attributes_of"]
 
 
 TOGETHER_MAX: Final = 1024
-"""chosen: pieces looked at for all terms of an interest, in some 20 ms, as others tell theirs."""
+"""chosen: pieces looked at to condense an interest, in some 20 ms; bounded, as peers send them."""
 
 
 class Condensed(tuple[Term, ...]):
-    """Terms of which none is covered by the others, in order: an `Interest` takes them as such."""
+    """Terms in order, none covered by the others: an `Interest` does not condense them again."""
 
     __slots__ = ()
 
 
 def _condensed(terms: Iterable[Term]) -> Condensed:
-    """Return terms that match the same, of which none is covered by the others, in order.
+    """Return terms that match the same events, in order, of which none is covered by the others.
 
-    A term that another one covers goes first, so that of ``x > 0`` and its two halves the whole
-    remains. That several cover one together is found out as far as `TOGETHER_MAX` allows.
+    Terms that a single other term covers are removed first, so that of ``x > 0`` and its two
+    halves the whole remains. Whether several terms cover one together is decided as far as
+    `TOGETHER_MAX` allows.
     """
     if isinstance(terms, Condensed):
         return terms
@@ -53,7 +56,7 @@ def _condensed(terms: Iterable[Term]) -> Condensed:
         term for term in kept if not any(other is not term and term.within(other) for other in kept)
     ]
     changed = True
-    while changed:  # with fewer others, what took too many pieces may be found out
+    while changed:  # with fewer terms left, fewer pieces may decide it
         changed = False
         for term in reversed(kept):
             others = [other for other in kept if other is not term]
@@ -62,9 +65,9 @@ def _condensed(terms: Iterable[Term]) -> Condensed:
     return Condensed(kept)
 
 
-@frozen(cache_hash=True)  # which many lines of a table are told apart by
+@frozen(cache_hash=True)  # interests are keys of dictionaries
 class Interest:
-    """A set of events: those that one of the terms matches. There is at least one term."""
+    """A set of events: those that one of its terms matches. There is at least one term."""
 
     terms: Condensed = field(converter=_condensed, validator=attrs.validators.min_len(1))
 
@@ -78,14 +81,14 @@ class Interest:
         return any(term.matches(topic, attributes) for term in self.terms)
 
     def covers(self, other: Interest) -> bool:
-        """Say whether every event that the other matches matches this one, too.
+        """Say whether this interest matches every event that `other` matches.
 
         A yes is always right. A no is wrong in two cases only; see `Term.covered_by`.
         """
         return all(term.covered_by(self.terms) for term in other.terms)
 
     def union(self, *others: Interest) -> Interest:
-        """Return the interest in what any of them matches, without what is covered."""
+        """Return the interest that matches what any of these matches, condensed."""
         return Interest([*self.terms, *(term for other in others for term in other.terms)])
 
     def __str__(self) -> str:
@@ -95,7 +98,8 @@ class Interest:
 def attributes_of(value: object) -> Mapping[str, object]:
     """Return the attributes of an event's value, for `Interest.matches`.
 
-    The fields of an attrs instance; the entries of a JSON object in UTF-8; else none.
+    They are the fields of an attrs instance, or the entries of a JSON object in UTF-8; any other
+    value has none.
     """
     if isinstance(value, bytes):
         try:

@@ -1,4 +1,4 @@
-"""One way of being interested: a topic, and what comparisons leave to attributes."""
+"""Terms: a topic and comparisons of attributes, all of which an event must meet."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from camcast.interests.values import ANYTHING, DIGITS_MAX, Values
 from camcast.vocabulary.topics import ROOT, Topic
 
 PIECES_MAX: Final = 4096
-"""chosen: so many pieces of a term are looked at, for some 50 ms, before it counts as not
-covered; ten other terms of three attributes leave at most a hundred."""
+"""chosen: after so many pieces of a term, which take some 50 ms, the term counts as not covered;
+ten other terms of three attributes leave at most a hundred pieces."""
 
 NAME: Final = r"[^\W\d]\w*"
 """An attribute's name, as a regular expression: like one in Python."""
 WORDS: Final = ("and", "or", "in", "not")
-"""What is no name, as the grammar has another use for it."""
+"""Words that cannot name an attribute, because the grammar uses them."""
 _NAME: Final = re.compile(NAME)
 
 Draft: TypeAlias = tuple[Topic, Mapping[str, Values]]
@@ -27,7 +27,7 @@ _Box = dict[str, Values]
 
 
 def _checked(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
-    """Return what is wanted, by name and in order; raises `ValueError`."""
+    """Return the wanted values by attribute, in order; raises `ValueError` as `Term` says."""
     for name, values in wanted.items():
         if not _NAME.fullmatch(name) or name in WORDS:
             raise ValueError(
@@ -46,13 +46,13 @@ def _checked(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
 class Term:
     """A conjunction: a topic, which covers its subtopics, and comparisons of attributes.
 
-    Raises `ValueError`, which names the attribute, for one that could not be read back: its name
-    is none in the grammar, or no comparison leaves such values.
+    Raises `ValueError`, which names the attribute, for a term that could not be read back from
+    its text: the grammar does not have that name, or no comparison leaves those values.
     """
 
     topic: Topic = ROOT
     wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_checked)
-    """The values that an attribute may have, by its name; others may have any, or be missing."""
+    """The values that each attribute may have; attributes not named may have any, or be missing."""
 
     def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
         """Say whether an event of this topic with these attributes is of interest."""
@@ -75,12 +75,12 @@ class Term:
     def covered_by(self, others: Iterable[Term], pieces_max: int = PIECES_MAX) -> bool:
         """Say whether each event that this term matches is matched by one of the others.
 
-        Never wrongly yes. Wrongly no where the numbers left over have no float or integer among
-        them, and where it would take more than `pieces_max` pieces to tell.
+        A yes is always right. A no is wrong where the numbers left over contain no float or
+        integer, and where the answer would take more than `pieces_max` pieces.
 
-        An event of the very topic of this term can be matched only by terms whose topic includes
-        it, which then match those of its subtopics as well. So only these count, and what is
-        left is a question of attributes: whether boxes cover a box.
+        Only terms whose topic includes the topic of this term can match an event of that very
+        topic, and they match events of its subtopics as well. So only these terms count, and the
+        question that remains is one of attributes: whether boxes cover a box.
         """
         pieces: list[_Box] = [dict(self.wanted)]
         looked_at = 0

@@ -1,9 +1,9 @@
-"""The values that comparisons leave to one attribute: numbers, texts, and whatever else.
+"""Sets of values that comparisons leave to an attribute: numbers, texts, and everything else.
 
-A set of numbers is a sorted tuple of *cuts*, at which it begins and ends by turns. A cut is just
-before a number or just after it, so that ends may belong to the set or not: [3, 5) is
-((3, before), (5, before)), and the single number 3 is ((3, before), (3, after)). Numbers are
-taken for dense, and ±∞ for numbers. A set of texts is a list of them, or all but those listed.
+A set of numbers is a sorted tuple of *cuts*, at which the set begins and ends by turns. A cut lies
+just before a number or just after it, which says whether that number belongs to the set: [3, 5)
+is ((3, before), (5, before)), and the single number 3 is ((3, before), (3, after)). Numbers are
+taken to be dense, and ±∞ to be numbers. A set of texts is a list, or all texts but those listed.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Values:
     numbers: tuple[Cut, ...] = ()
     texts: tuple[str, ...] = ()
     but: bool = False
-    """Whether the texts are all but those in `texts`."""
+    """Whether the set has all texts but those in `texts`."""
     rest: bool = False
-    """Whether everything else is there: no attribute, null, true, a list, NaN..."""
+    """Whether everything else is in the set: a missing attribute, null, true, a list, NaN..."""
 
     def has(self, value: object) -> bool:
         """Say whether a value is in the set; None stands for a missing attribute too."""
@@ -47,7 +47,7 @@ class Values:
             return (value in self.texts) != self.but
         if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
             return _inside(self.numbers, (value, False))
-        return self.rest  # NaN, which is not equal to itself, as well
+        return self.rest  # also for NaN, which is not equal to itself
 
     @property
     def empty(self) -> bool:
@@ -93,7 +93,7 @@ class Values:
         return self.both(Values(cuts, other.texts, not other.but, not other.rest))
 
     def comparisons(self, name: str) -> list[str]:
-        """Write a `writable` set as comparisons of an attribute, which hold together."""
+        """Write a `writable` set as comparisons of an attribute, all of which hold."""
         if self.but:
             return [f"{name} != {literal_text(text)}" for text in self.texts]
         listed: list[Literal] = [*self.texts, *_points(self.numbers)]
@@ -112,7 +112,7 @@ ANYTHING: Final = Values(numbers=_ALL_NUMBERS, but=True, rest=True)
 
 
 def compared(operator: str, literal: Literal) -> Values:
-    """Return the values that compare so with a literal; texts know == and != only."""
+    """Return the values whose comparison with a literal holds; for texts == and != only."""
     if isinstance(literal, str):
         return Values(texts=(literal,), but=operator == "!=")
     (first, last), before, after = _ALL_NUMBERS, (literal, False), (literal, True)
@@ -136,7 +136,7 @@ def listed(literals: Sequence[Literal]) -> Values:
 
 
 def plain(number: Number) -> Number:
-    """Return the one form of a number that is written in several ways: 5, 5.0 and 0.5e1."""
+    """Return the canonical form of a number, which 5, 5.0 and 0.5e1 share."""
     if isinstance(number, float):
         return int(number) if abs(number) < _EXACT_MAX and number.is_integer() else number
     if abs(number) < _EXACT_MAX:
@@ -153,7 +153,7 @@ def literal_text(literal: Literal) -> str:
 
 
 def _is_number(number: object) -> bool:
-    """Say whether the grammar has a number."""
+    """Say whether the grammar can write this number."""
     return (
         isinstance(number, int | float)
         and not isinstance(number, bool)
@@ -163,7 +163,7 @@ def _is_number(number: object) -> bool:
 
 
 def _is_text(text: object) -> bool:
-    """Say whether the grammar has a text: it has no half of a surrogate pair."""
+    """Say whether the grammar can write this text; half a surrogate pair it cannot."""
     if not isinstance(text, str):
         return False
     try:
@@ -180,7 +180,8 @@ def _rising(values: Sequence[Any]) -> bool:
 def _common(one: tuple[Cut, ...], other: tuple[Cut, ...]) -> tuple[Cut, ...]:
     """Return the cuts of the numbers that are in both sets.
 
-    Interval by interval of the one with fewer, so that a point less costs no look at all cuts.
+    The loop goes through the intervals of the smaller set, so that taking one point out of a
+    large set does not look at all its cuts.
     """
     few, many = sorted((one, other), key=len)
     cuts: list[Cut] = []
@@ -195,11 +196,11 @@ def _common(one: tuple[Cut, ...], other: tuple[Cut, ...]) -> tuple[Cut, ...]:
 
 
 def _inside(cuts: tuple[Cut, ...], place: Cut) -> bool:
-    """Say whether what comes right behind a place is in the set."""
+    """Say whether the point right after a cut is in the set."""
     return bool(bisect_right(cuts, place) % 2)
 
 
 def _points(cuts: tuple[Cut, ...]) -> list[Number]:
-    """Return the numbers of a set that has single ones only, else none."""
+    """Return the numbers of a set of single numbers; of any other set, an empty list."""
     pairs = list(zip(cuts[::2], cuts[1::2], strict=True))
     return [low for (low, _), _ in pairs] if all(b[0] == e[0] for b, e in pairs) else []

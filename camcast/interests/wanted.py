@@ -1,4 +1,4 @@
-"""What a process wants through one group: topics, and of each perhaps some events only."""
+"""What a process wants through one group: topics, and of each all or some of the events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from camcast.vocabulary.topics import Topic
 
 
 class ProcessInterest:
-    """The topics that a process has subscribed to, and what it wants of each; changes live.
+    """The topics that a process has subscribed to, and what it wants of each; it may change.
 
-    In CAMCAST a group is a community, and its own topic alone is subscribed to through it.
+    In CAMCAST a group is a community, and a process subscribes through it to its topic alone.
     """
 
     def __init__(self, topic: Topic, where: Interest | None = None) -> None:
@@ -28,13 +28,13 @@ class ProcessInterest:
 
     @property
     def whole(self) -> Interest:
-        """All that is wanted, as it is told to others: weakened if it is large, never too little.
+        """The union of all that is wanted, as peers are sent it: weakened if it is too large.
 
-        The same object until something else is wanted.
+        The same object is returned until what is wanted changes.
         """
         if self._whole is None:
             wanted = [one for topic, where in self._where.items() for one in _of(topic, where)]
-            # What can match nothing in any of its communities is no interest: then the topics.
+            # If nothing of its topics can match, the topics themselves are wanted.
             self._whole = union_of(wanted or [Interest([Term(one)]) for one in self._topics])
         return self._whole
 
@@ -48,14 +48,14 @@ class ProcessInterest:
         self._whole = None
 
     def drop(self, topic: Topic) -> None:
-        """Want nothing of a topic any more; another one is left."""
+        """Want nothing of a topic any more; at least one other topic must be left."""
         self._topics.remove(topic)
         del self._where[topic]
         self._whole = None
 
 
 def _of(topic: Topic, where: Interest | None) -> list[Interest]:
-    """Return what matches `where` in the community of a topic, as interests of a term each."""
+    """Return the events of a topic that match `where`, as interests of one term each."""
     if where is None:
         return [Interest([Term(topic)])]
     inside = (Term(topic).both(term) for term in where.terms)

@@ -1,4 +1,4 @@
-"""Connections: how many strangers may have to the inputs of one event loop, and who is refused."""
+"""The limit on the connections that peers may have to the inputs of one event loop."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from contextlib import suppress
 class Connections:
     """The connections that were accepted, by descriptor; those beyond `most` are cut off.
 
-    ZeroMQ accepts whatever comes, and offers nothing to refuse it. It tells of every descriptor
-    that it accepted or gave up, and one that is shut down behind its back looks to it as if the
-    peer had gone.
+    ZeroMQ accepts every connection and has no means to refuse one. It reports each descriptor
+    that it accepts or closes, and takes one that is shut down from outside for a peer that left.
     """
 
     def __init__(self, most: int) -> None:
@@ -26,7 +25,7 @@ class Connections:
         if descriptor in self._inputs or len(self) < self.most:
             self._inputs[descriptor] = address
             return True
-        # By now it may be another's: only what is a connection to this very port is shut down.
+        # The descriptor may be in other use by now: only a connection to this port is shut down.
         port = int(address.rpartition(":")[2])
         with suppress(OSError):
             borrowed = socket.socket(fileno=descriptor)
@@ -38,7 +37,7 @@ class Connections:
         return False
 
     def gone(self, descriptor: int) -> None:
-        """Forget a connection; of one that was refused nothing is known."""
+        """Forget a connection; nothing happens if it was refused."""
         self._inputs.pop(descriptor, None)
 
     def closed(self, address: str) -> None:

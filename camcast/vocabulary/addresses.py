@@ -27,13 +27,13 @@ _SHAPE = re.compile(r"tcp://(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<
 _PORT = re.compile(r"0|[1-9][0-9]{0,4}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"  # [RFC 1123, 2.1] 1 to 63 characters
 _HOST_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-# Resolvers read 127.1, 2130706433 and 0x7f.1 as IPv4 addresses, behind the back of
-# `is_loopback`. As in [WHATWG URL, 3.5], a last label that looks like a number is one.
+# Resolvers read 127.1, 2130706433 and 0x7f.1 as IPv4 addresses, which `is_loopback` would take
+# for names. As in [WHATWG URL, 3.5], a last label that looks like a number is one.
 _NUMBER_LAST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
 class AddressError(ValueError):
-    """A text is no address; the message says what is wrong and how to write it."""
+    """A text is not an address; the message says what is wrong and how to write one."""
 
 
 class _Address(NamedTuple):
@@ -48,7 +48,7 @@ def check_address(text: str, *, bind: bool = False) -> str:
     """Return the canonical form of the address `text`.
 
     Host names and IPv6 digits become lower case, IPv6 addresses are compressed, and an IPv4
-    address in IPv6's clothes (``[::ffff:127.0.0.1]``) becomes the IPv4 address.
+    address mapped into IPv6 (``[::ffff:127.0.0.1]``) becomes the IPv4 address.
     Port 0, "any free port", passes only with `bind`. Raises `AddressError`.
     """
     address = _parse(text)
@@ -77,7 +77,7 @@ def is_wildcard(address: str) -> bool:
 
 
 def is_numeric(address: str) -> bool:
-    """Say whether the host of `address` is an IP address, no name; raises `AddressError`."""
+    """Say whether the host of `address` is an IP address, not a name; raises `AddressError`."""
     return _parse(address).is_numeric
 
 

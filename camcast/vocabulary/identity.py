@@ -45,13 +45,13 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
 
 
 # chosen: 16,384 contacts, some 6 MB: as many as `check_address` remembers. A bound, because
-# peers feed this table. To make a contact anew costs five times what this look-up does.
+# peers feed this table. Making a contact takes five times as long as this look-up.
 @lru_cache(maxsize=16_384)
 def known_contact(peer: PeerId, address: str) -> Contact:
-    """Return the contact of a process that was perhaps heard from before; raises `ValueError`."""
+    """Return the `Contact` of these two, kept from earlier calls; raises `ValueError`."""
     return Contact(peer, address)
 
 
 def new_peer_id(random_bytes: Callable[[int], bytes]) -> PeerId:
-    """Draw an identity; `random_bytes(n)` is the operating system's live, seeded in a test."""
+    """Draw an identity; `random_bytes` is `os.urandom` when live, and seeded in tests."""
     return PeerId(random_bytes(PEER_ID_BYTES))

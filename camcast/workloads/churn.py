@@ -53,7 +53,7 @@ class Session(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A node joins, or else departs; nobody says goodbye in a trace, so that is a crash."""
+    """A node joins or departs; a trace does not know polite leaves, so a departure is a crash."""
 
     at_seconds: float
     """Seconds since the start of the window."""
@@ -91,8 +91,8 @@ def _check_order(_instance: object, _attribute: object, sessions: tuple[Session,
 class ChurnTrace:
     """Sessions in the order of their beginning, then of their end, then of the names.
 
-    The sessions of one node do not overlap, and every session is longer than nothing; the
-    loaders see to it.
+    The sessions of one node do not overlap, and no session has the length 0; the loaders check
+    both.
     """
 
     sessions: tuple[Session, ...] = field(validator=_check_order, repr=False)
@@ -112,8 +112,8 @@ class ChurnTrace:
         """Cut out the time from `start_seconds` of the trace until `duration_seconds` later.
 
         With `nodes_max`, at most so many of the nodes that are up at some time of the window
-        take part, each with all it does: a sample in which each is as likely as another,
-        drawn by `random`. The first ones of the file would not do: they were up longest.
+        take part, each with all its sessions: a uniform sample, drawn by `random`. The first
+        nodes of the file would not be one, because they were up longest.
 
         Raises `ValueError` when the window is not inside the trace, or is empty, and when
         `nodes_max` is negative or comes without `random`.
@@ -170,8 +170,8 @@ def load_tor_churn(path: Path) -> ChurnTrace:
     days has none after minute 59,231, which is 41.1 days, while changes are 157 minutes apart
     at most before that, so that the rest was not observed.
 
-    Raises `WorkloadError` when the file, a row or a field is not so, a node goes down not
-    after it came up, or sessions of a node overlap.
+    Raises `WorkloadError` when the file, a row or a field is not like that, when a node goes
+    down no later than it came up, and when sessions of a node overlap.
     """
     found = []
     for row in read_rows(path, TOR_COLUMNS):
@@ -195,10 +195,10 @@ def load_tor_churn(path: Path) -> ChurnTrace:
 def load_avt_churn(path: Path) -> ChurnTrace:
     """Read an availability trace of Godfrey's repository; the module says what AVT is.
 
-    A time of going down is read as the moment from which the node is down. (Of the readers
-    named above one adds a second, taking it as the last second up; the traces were probed
-    every some minutes, so neither matters.) Both accept a session that ends as it begins:
-    nobody is up in it, so it is left out, and a warning counts them. The trace begins with
+    A time of going down is read as the moment from which the node is down. (One of the readers
+    named above takes it as the last second up, and adds a second; the traces were probed every
+    few minutes, so this does not matter.) Both readers accept a session that ends as it begins:
+    nobody is up in it, so it is left out, and a warning counts such sessions. The trace begins with
     the first time in the file and ends with the last. A node may have no session.
 
     Raises `WorkloadError` when a line is not ``NODE SESSIONS UP DOWN …`` with as many pairs
@@ -288,7 +288,7 @@ def _avt_node(path: Path, line: int, content: str) -> tuple[str, list[float]]:
 
 
 def _trace(path: Path, found: Iterable[tuple[Session, int, str]]) -> ChurnTrace:
-    """Sort what was found; `found` has the line and the column of each beginning as well."""
+    """Sort and check the sessions, which come with the line and the column of their beginning."""
     found = sorted(found)
     of_node: defaultdict[str, list[tuple[Session, int, str]]] = defaultdict(list)
     for entry in found:

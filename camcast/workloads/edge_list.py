@@ -1,8 +1,8 @@
 """Edge lists: who is linked to whom in a real overlay, one link a line.
 
-The format is that of SNAP (``FromNodeId ToNodeId``). Of the two samples in its manner that this
-was made for, the 6,301 Gnutella peers of 8 August 2002 (Ripeanu, Foster, Iamnitchi 2002) have
-directed links, and the 6,474 autonomous systems of 2 January 2000 each link twice.
+The format is that of SNAP (``FromNodeId ToNodeId``). The reader was made for two samples: the
+6,301 Gnutella peers of 8 August 2002 (Ripeanu, Foster, Iamnitchi 2002), whose links are directed,
+and the 6,474 autonomous systems of 2 January 2000, whose file has each link twice.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _ID_MAX: Final = 2**63 - 1  # chosen: an id fits in 64 bits everywhere
 def load_edges(path: Path) -> list[tuple[int, int]]:
     """Read the links of an overlay as pairs of nodes, in the order of the file.
 
-    Nodes are renumbered from 0 in the order of their ids, which may have gaps. A link is as the
-    file has it: directed ones, repeated ones and ones from a node to itself are for the reader
-    to interpret. Lines that begin with ``#`` and empty lines are skipped.
+    Nodes are renumbered from 0 in the order of their ids, which may have gaps. Links are returned
+    as they are in the file; what directions, repetitions and loops mean is up to the caller.
+    Lines that begin with ``#`` and empty lines are skipped.
 
     Raises `WorkloadError`, with the line, for a row that is not two ids, whole numbers from 0
     on, with spaces or a tab between them; and for a file without links.

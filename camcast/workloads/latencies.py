@@ -51,14 +51,14 @@ def load_latencies(path: Path) -> LatencyMatrix:
     One way is taken to be half of the round trip, which is all that pings can tell. Row i
     has the times measured by host i; a matrix need not be symmetric, and each direction
     keeps its own half. (The 490 PlanetLab hosts: symmetric, 0.1 to 2984.1 ms, nothing missing
-    and nothing 0 but the diagonal.) The diagonal is what two nodes on one host have between
-    them, 0 or more.
+    and nothing 0 but the diagonal.) The diagonal is the round trip between two nodes on one
+    host, 0 or more.
 
-    A missing value must not be there, as nothing that could be put in its place was measured:
-    leave out the host, row and column. So a 0 between two hosts is refused, too, because no
-    round trip takes no time and other matrices use it for one that failed.
+    A missing value is refused, because nothing that could take its place was measured: leave out
+    the host, row and column. A 0 between two hosts is refused as well: no round trip takes no
+    time, and other matrices write 0 for a measurement that failed.
 
-    Raises `WorkloadError` when the file, a row or a value is not so.
+    Raises `WorkloadError` when the file, a row or a value is not like that.
     """
     lines = read_lines(path, "a square matrix of round-trip times in ms")
     size = len(lines)

@@ -1,4 +1,4 @@
-"""A text file as a whole, and the lines of one that is no table with a header."""
+"""Text files: the whole text, or the lines of a file that has no header."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[
         raise ValueError(f"payload_bytes_max is {payload_bytes_max}; give 0 or more bytes")
     try:
         found = path.stat()
-    except OSError:  # said by whoever reads it
+    except OSError:  # reading the file says what is wrong
         return list(_posts(path, payload_bytes_max, 0, 0))
     return list(_posts(path, payload_bytes_max, found.st_mtime_ns, found.st_size))
 
