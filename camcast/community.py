@@ -184,10 +184,10 @@ class CommunityManager:
                 on_deliver=self._deliver,
                 on_change=self._changed,
             )
-            await self._runner.open()
+            self._runner.open()
         except BaseException:
             if self._runner is not None:
-                await self._runner.close()
+                self._runner.close()
                 self._runner = None
             if self._given_pipes is None:
                 pipes.close()
@@ -217,7 +217,7 @@ class CommunityManager:
         finally:
             runner, self._runner = self._runner, None
             try:
-                await runner.close()
+                runner.close()
             finally:
                 if self._given_pipes is None:
                     self._pipes.close()

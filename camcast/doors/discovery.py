@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Protocol
 
 from attrs import frozen
 
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.outbox import ControlOutlet, Finding
+from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId, Topic
 
 
@@ -33,31 +34,31 @@ class DiscoveryContext:
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
     """Configured first contacts, by topic; a topic's serve its subtopics too."""
-    answer: Callable[[Finding], None]
-    """Takes an answer at any time, from a discovery with a transport of its own; the others
-    answer through the outlet."""
     remember: Path | None = None
     """A file that keeps contacts from one run to the next; None: nothing is kept."""
     port_required: bool = False
-    """Whether somebody chose the port of `me`, and may have told others: a discovery with a
-    transport of its own then listens at the port of that number, or does not `open`."""
+    """Whether the port of `me` was chosen explicitly, so that other processes may be configured
+    with it: a discovery that uses datagrams must then listen at the port of that number."""
 
 
 class Discovery(ABC):
     """How strangers are found; one instance a process. Answers go to `outlet.found`.
 
-    A discovery that speaks through the node's own pipes sets `decoder` and overrides
-    `receive`. One that has a transport of its own needs neither; it overrides `open` and
-    `close`, and gives its answers to `DiscoveryContext.answer`.
+    A discovery that speaks through the node's own pipes sets `decoder` and overrides `receive`.
+    One that speaks UDP overrides `open`, `close` and `receive_datagram`.
     """
 
     decoder: ClassVar[Decoder[Any] | None] = None
 
-    async def open(self) -> None:  # noqa: B027  # most have nothing to open
-        """Begin to listen, before anything is announced or sought. Raises `OSError`."""
+    def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
+        """Begin to listen; called once, before any other input.
 
-    async def close(self) -> None:  # noqa: B027  # likewise
-        """End: no task, timer or socket of it is left behind."""
+        `datagrams` is the process's UDP. Raises `OSError` if an endpoint that is needed cannot
+        be had; the discovery may then be closed, or opened again.
+        """
+
+    def close(self, now: float) -> None:  # noqa: B027  # likewise
+        """Close every endpoint, and answer nothing any more; closing twice is harmless."""
 
     @property
     def state(self) -> str:
@@ -79,6 +80,11 @@ class Discovery(ABC):
     @abstractmethod
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer that was asked for through the outlet."""
+
+    def receive_datagram(  # noqa: B027  # likewise
+        self, port: int, source: Endpoint, data: bytes, now: float
+    ) -> None:
+        """Take a datagram that has arrived at the endpoint at `port`, of whatever content."""
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """Take a message from another process's discovery."""

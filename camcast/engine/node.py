@@ -24,7 +24,7 @@ for as long as the community is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -32,6 +32,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.membership import Backend
@@ -120,9 +121,6 @@ class Node:
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
         self._intake = Intake(outbox, groups, recorder, self._strangers, self._take_control)
-        self.on_finding: Callable[[Finding], None] | None = None
-        """Set by the driver: takes the answers of a discovery that has a transport of its own.
-        They come at any time; the driver gives each to `contacts_found`, like every input."""
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -132,7 +130,6 @@ class Node:
                 gateways=settings.gateways,
                 remember=settings.remember,
                 port_required=settings.port_required,
-                answer=self._answer,
             )
         )
 
@@ -269,8 +266,19 @@ class Node:
         self._settle(now)
         self.recorder.record_control(now, due=True)
 
+    def open(self, datagrams: DatagramPort, now: float) -> None:
+        """Let the discovery listen, before any other input. Raises `OSError`."""
+        self.discovery.open(datagrams, now)
+        self._settle(now)
+
+    def receive_datagram(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
+        """Take a datagram that has arrived at one of the discovery's endpoints."""
+        self.discovery.receive_datagram(port, source, data, now)
+        if self.outbox.findings:
+            self._settle(now)
+
     def contacts_found(self, finding: Finding, now: float) -> None:
-        """Take an answer that the discovery gave outside of a step; see `on_finding`."""
+        """Take contacts as if the discovery had found them; for drivers that deal the tables."""
         self._found(finding, now)
         self._settle(now)
 
@@ -354,10 +362,6 @@ class Node:
             for other in self.participations:
                 for link in other.links:
                     link.contacts_found(topic, contacts, now)
-
-    def _answer(self, finding: Finding) -> None:
-        if self.on_finding is not None:
-            self.on_finding(finding)
 
     def _settle(self, now: float) -> None:
         """Carry the wishes that are for the node itself: seeks, findings, who has joined."""

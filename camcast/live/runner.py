@@ -9,13 +9,15 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
+from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
 from camcast.live.pipes import AddressInUse, BindError, InputPipe, OutputPipes
+from camcast.live.udp import UdpPort
 from camcast.vocabulary.events import Event, Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id
-from camcast.vocabulary.outbox import Finding, Token
+from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, Trace
@@ -50,7 +52,7 @@ class Runner:
         me = Contact(new_peer_id(os.urandom), advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
         self.node = Node(me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace)
-        self.node.on_finding = self._found
+        self._datagrams = UdpPort(self._receive_datagram)
 
     def join(
         self,
@@ -79,25 +81,25 @@ class Runner:
         self._drain()
         return receipt
 
-    async def open(self) -> None:
-        """Open what the discovery has of its own; raises `AddressInUse` or another `BindError`."""
+    def open(self) -> None:
+        """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
         try:
-            await self.node.discovery.open()
+            self.node.open(self._datagrams, self._loop.time())
         except OSError as error:
             reason = error.strerror or str(error)
             kind = AddressInUse if error.errno == errno.EADDRINUSE else BindError
             raise kind(error.errno, f"the overlay cannot listen: {reason}") from error
+        self._drain()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
         self.input.close()
-        await self.node.discovery.close()
+        self.node.discovery.close(self._loop.time())
 
-    def _found(self, finding: Finding) -> None:
-        if not self._closed:
-            self.node.contacts_found(finding, self._loop.time())
-            self._drain()
+    def _receive_datagram(self, port: int, source: Endpoint, data: bytes) -> None:
+        self.node.receive_datagram(port, source, data, self._loop.time())
+        self._drain()
 
     def _receive(self, frame: bytes) -> None:
         self.node.receive(frame, self._loop.time())

@@ -8,8 +8,8 @@ leaves for an address crosses the weather as one frame (`camcast.simulation.fram
 lost, held back or duplicated as one; a wake comes back when its time has come; deliveries are
 counted and handed to whoever watches.
 
-A process that *crashes* does nothing any more, and what is under way to it is lost, also when
-it starts again before that arrives. It may start again at the same address: with its old
+A process that *crashes* does nothing any more, and frames under way to it are lost, even if it
+starts again before they arrive. It may start again at the same address: with its old
 identity (its disk survived) or a new one; either way its memory is gone. Timers of a former
 life find that it is over.
 
@@ -22,36 +22,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from ipaddress import IPv4Address
 from typing import Final, TypeVar
 from zlib import crc32
 
+from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node, Settings
 from camcast.settings.climate import Climate
+from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
-from camcast.vocabulary.outbox import Deliver, Finding, Token
+from camcast.vocabulary.outbox import Deliver, Token
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.trace import Sink, Trace
 
 T = TypeVar("T")
 
-_FIRST_HOST: Final = int(IPv4Address("10.0.0.1"))
 _PORT: Final = 7000
-PROCESSES_MAX: Final = (1 << 24) - 2  # the hosts of 10/8
 
 
 def address_of(number: int) -> str:
     """Return the address of the process of this number: every process is a host of its own."""
-    return f"tcp://{IPv4Address(_FIRST_HOST + number)}:{_PORT}"
+    return f"tcp://{ip_of(number)}:{_PORT}"
 
 
 class Process:
     """One simulated process, in one of its lives."""
 
-    __slots__ = ("alive", "life", "me", "node", "number")
+    __slots__ = ("alive", "datagrams", "life", "me", "node", "number")
+
+    datagrams: HostPort
 
     def __init__(self, number: int, life: int, me: Contact, node: Node) -> None:
         self.number = number
@@ -74,6 +75,8 @@ class VirtualNetwork:
     def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
         self.queue = EventQueue()
         self.weather = Weather(climate or Climate(), stream(seed, "network"))
+        self.datagrams = DatagramNetwork(self.queue, self.weather)
+        """What discoveries send over UDP."""
         self.protocol = stream(seed, "protocol")
         """The random stream of all nodes."""
         self.processes: dict[str, Process] = {}
@@ -118,11 +121,13 @@ class VirtualNetwork:
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
         # Epochs rise with every start, as the start times of live processes do.
-        process = Process(
-            number, self._lives, me, Node(me, settings, self.protocol, self._lives, trace)
+        node = Node(me, settings, self.protocol, self._lives, trace)
+        process = Process(number, self._lives, me, node)
+        process.datagrams = HostPort(
+            self.datagrams, number, partial(self._receive_datagram, process)
         )
-        process.node.on_finding = partial(self._found, process)
         self.processes[address] = process
+        self.do(process, lambda node, now: node.open(process.datagrams, now))
         return process
 
     def crash(self, process: Process) -> None:
@@ -130,6 +135,7 @@ class VirtualNetwork:
         assert process.alive, f"process {process.number} is dead"
         process.alive = False
         del self.processes[process.me.address]
+        process.datagrams.crash()
         process.node.recorder.record_control(self.now)
         process.node.recorder.record("crash", self.now, None)
 
@@ -178,11 +184,9 @@ class VirtualNetwork:
         for address, frame, _ in frames:
             self._arrive(address, frame, lives)
 
-    def _found(self, process: Process, finding: Finding) -> None:
-        """Take an answer of a discovery with a transport of its own."""
-        if process.alive:
-            process.node.contacts_found(finding, self.queue.now)
-            self._drain(process)
+    def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
+        process.node.receive_datagram(port, source, data, self.queue.now)
+        self._drain(process)
 
     def _wake(self, process: Process, token: Token) -> None:
         if process.alive:

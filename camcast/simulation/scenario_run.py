@@ -26,8 +26,6 @@ from camcast.simulation.census import Census
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.invariants import Invariants
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
-from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
@@ -126,10 +124,6 @@ class _Run:
         self._deliveries = hashlib.sha256()
         self._publishers: dict[tuple[str, Topic], Process] = {}
         self._unpublished = 0
-        self._loop: VirtualLoop | None = None
-        if scenario.discovery == "kademlia":  # asyncio inside
-            datagrams = DatagramNetwork(self._network.queue, self._network.weather)
-            self._loop = VirtualLoop(datagrams)
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
         self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = 0
@@ -169,7 +163,6 @@ class _Run:
             topics=tuple(scenario.communities),
         )
         gateway = self._network.start(settings)
-        self._open(gateway)
         return attrs.evolve(settings, gateways={ROOT: (gateway.me.address,)})
 
     # -- the course of a run -------------------------------------------------------------------
@@ -192,12 +185,7 @@ class _Run:
             if on_progress is not None:
                 on_progress(network.now, end)
         self._invariants.check_symmetry()
-        outcome = self._outcome()
-        if self._loop is not None:
-            for process in list(network):  # whose timers would re-arm for ever
-                self._loop.close_host(process.number)
-            self._loop.close()  # raises what failed in a task
-        return outcome
+        return self._outcome()
 
     def _first_joins(self) -> Iterator[Callable[[], object]]:
         """Yield who joins at first, in order."""
@@ -253,18 +241,10 @@ class _Run:
         self._keys[process.me.peer] = _key(process)
         self._hosts[_key(process)] = process.number
         self._joining[process.life] = topic
-        self._open(process, topic)
+        self._network.do(process, partial(_join, topic, self._where_of(process)))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # and it stays in the directory
         return process
-
-    def _open(self, process: Process, topic: Topic | None = None) -> None:
-        """Let a process that has started join its community, and its discovery open."""
-        if topic is not None:
-            self._network.do(process, partial(_join, topic, self._where_of(process)))
-        if self._loop is not None:
-            with self._loop.host(process.number):
-                self._loop.create_task(process.node.discovery.open())
 
     def _where_of(self, process: Process) -> Interest | None:
         """Return what a process wants of attributes; hosts take the constraints in turn."""
@@ -283,8 +263,6 @@ class _Run:
         if (member := self._reading.members.get(key)) is not None:
             self._reading.members[key] = attrs.evolve(member, crashed=self._network.now)
         self._network.crash(process)
-        if self._loop is not None:
-            self._loop.close_host(process.number)
 
     def _crash_share(self, crashes: Crashes) -> None:
         living = [
@@ -433,8 +411,8 @@ class _Run:
         latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
-        if self._loop is not None:
-            state.update(repr(self._loop.datagrams.checksum).encode())
+        if network.datagrams.sent:
+            state.update(repr(network.datagrams.checksum).encode())
         return VirtualOutcome(
             summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
             digest=state.hexdigest(),

@@ -1,13 +1,11 @@
 """A town of processes with nothing but a discovery, for any discovery, on virtual time.
 
-Every process is a host of its own on a virtual loop: a discovery with a transport of its own
-finds simulated sockets there, and one that speaks through the node's pipes has its messages
-carried as the node's driver would. Both cross the same weather.
+Every process is a host of its own. The town does for its discovery what a driver and a node do:
+it carries messages and datagrams through the same weather, and gives timers back when they are due.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, Self
@@ -19,11 +17,9 @@ from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactor
 from camcast.doors.plugs import find_discovery
 from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
+from camcast.simulation.datagrams import DatagramNetwork, HostPort
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.network import address_of
-from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
-from camcast.simulation.virtual_asyncio.loop import VirtualLoop
-from camcast.simulation.virtual_asyncio.watch import DeadlockError
 from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
@@ -35,9 +31,9 @@ CENSUS = "census"  # the verified fake: no entry point, since it is for simulati
 TOPIC = Topic.parse(".contract")
 GATEWAY = address_of(0)
 DEAD = (address_of(65_000), address_of(65_001))
+OPEN_SECONDS = 3.0  # in which a discovery has looked for the others, if there are any
 SEEK_SECONDS = JOIN_SECONDS - 1.0
 # in which a seek is answered, whatever the answer: who joins is told by then that nobody is there
-RUN_SECONDS_MAX = 10_000.0
 
 
 @frozen(eq=False)
@@ -48,6 +44,7 @@ class Person:
     me: Contact
     discovery: Discovery
     outbox: Outbox
+    datagrams: HostPort
     findings: list[tuple[float, Finding]] = field(factory=list)
     """Its answers, and when they came."""
 
@@ -55,13 +52,13 @@ class Person:
 class Town:
     """The processes; the first is the gateway, or bootstrap node, of all.
 
-    A context manager: at its end everybody closes, and whatever task is left is an error.
+    A context manager: at its end everybody closes, and no endpoint may be left open.
     """
 
     def __init__(self, name: str, seed: int = 1, climate: Climate | None = None) -> None:
+        self.queue = EventQueue()
         weather = Weather(climate or Climate(), stream(seed, "network"))
-        self.datagrams = DatagramNetwork(EventQueue(), weather)
-        self.loop = VirtualLoop(self.datagrams, run_seconds_max=RUN_SECONDS_MAX)
+        self.datagrams = DatagramNetwork(self.queue, weather)
         self.people: dict[str, Person] = {}
         self._rng = Random(seed)
         self._census = Census(Random(seed)) if name == CENSUS else None
@@ -73,32 +70,18 @@ class Town:
         self.gateway = self.add()
 
     def __enter__(self) -> Self:
-        self.loop.__enter__()
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if error is None:
             for person in list(self.people.values()):
                 self.close(person)
-        self.loop.__exit__(kind, error, traceback)
+            assert not self.datagrams.endpoints
 
     @property
     def now(self) -> float:
         """The virtual time in seconds."""
-        return self.loop.time()
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is to come: no task, no timer, no datagram under way."""
-        try:
-            self.loop.run_until_complete(self.loop.create_future())
-        except DeadlockError:
-            return not asyncio.all_tasks(self.loop)
-        return False
-
-    def sockets(self, person: Person) -> int:
-        """Return how many sockets a process has open."""
-        return len(self.datagrams.bound(person.number))
+        return self.queue.now
 
     # -- who is there --------------------------------------------------------------------------
 
@@ -114,35 +97,38 @@ class Town:
             self._added += 1
         me = Contact(new_peer_id(self._rng.randbytes), address_of(number))
         outbox = Outbox()
-        findings: list[tuple[float, Finding]] = []
         context = DiscoveryContext(
             me=me,
             rng=self._rng,
             outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8))),
             known=lambda _group, _wanted: [],
             gateways={ROOT: gateways},
-            answer=lambda finding: findings.append((self.now, finding)),
         )
         assert me.address not in self.people
-        person = Person(number, me, self._plug(context), outbox, findings)
+        datagrams = HostPort(
+            self.datagrams,
+            number,
+            lambda port, source, data: self._do(
+                person,
+                lambda discovery, now: discovery.receive_datagram(port, source, data, now),
+            ),
+        )
+        person = Person(number, me, self._plug(context), outbox, datagrams)
         self.people[me.address] = person
         if opened:
-            with self.loop.host(number):
-                opening = self.loop.create_task(person.discovery.open())
-            self.loop.run_until_complete(opening)
+            self._do(person, lambda discovery, now: discovery.open(datagrams, now))
+            self.run(OPEN_SECONDS)
         return person
 
     def close(self, person: Person) -> None:
         """End a process politely."""
+        self._do(person, lambda discovery, now: discovery.close(now))
         del self.people[person.me.address]
-        with self.loop.host(person.number):
-            closing = self.loop.create_task(person.discovery.close())
-        self.loop.run_until_complete(closing)
 
     def crash(self, person: Person) -> None:
         """Let a process die without a word; the census is told, as it is in simulations."""
         del self.people[person.me.address]
-        self.loop.close_host(person.number)
+        person.datagrams.crash()
         if self._census is not None:
             for topic, announced in self._announced:
                 if announced is person:
@@ -196,21 +182,12 @@ class Town:
 
     def run(self, seconds: float) -> None:
         """Let virtual time pass."""
-        self.loop.run_until_complete(asyncio.sleep(seconds))
+        self.queue.run_until(self.now + seconds)
 
     # -- what a driver does --------------------------------------------------------------------
 
     def _do(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
-        """Give a process a command on its host, with the loop running, as the node does."""
-
-        async def acting() -> None:
-            self._step(person, act)
-
-        with self.loop.host(person.number):
-            task = self.loop.create_task(acting())
-        self.loop.run_until_complete(task)
-
-    def _step(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
+        """Give a process an input, if it lives, and carry out what it then wishes."""
         if self.people.get(person.me.address) is not person:
             return
         act(person.discovery, self.now)
@@ -219,7 +196,7 @@ class Town:
             for address in addresses:
                 self._send(person, address, record)
         for delay_seconds, token in outbox.wakes:
-            self._wake_later(person, delay_seconds, token.name)
+            self.queue.after(delay_seconds, self.wake, person, *token.name)
         person.findings.extend((self.now, finding) for finding in outbox.findings)
         outbox.sends.clear()
         outbox.wakes.clear()
@@ -229,19 +206,11 @@ class Town:
         target = self.people.get(address)
         if target is not None:
             for delay in self.datagrams.weather.delays(source.number, target.number):
-                with self.loop.host(target.number):
-                    self.loop.call_later(delay, self._arrive, target, record)
+                self.queue.after(delay, self._arrive, target, record)
 
     def _arrive(self, target: Person, record: bytes) -> None:
         _, group, sender, address, body = decode_control(record, 0, len(record))
         assert target.discovery.decoder is not None
         message = target.discovery.decoder.decode(body)
         source = Contact(sender, address)
-        self._step(target, lambda discovery, now: discovery.receive(source, group, message, now))
-
-    def _wake_later(self, person: Person, seconds: float, name: tuple[Any, ...]) -> None:
-        def wake() -> None:
-            self._step(person, lambda discovery, now: discovery.wake(name, now))
-
-        with self.loop.host(person.number):
-            self.loop.call_later(seconds, wake)
+        self._do(target, lambda discovery, now: discovery.receive(source, group, message, now))

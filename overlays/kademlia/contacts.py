@@ -1,14 +1,14 @@
-"""Asking nodes of a community for their contact, until there are as many as wanted.
+"""Asking members of a community for their contacts, until there are as many as wanted.
 
-As many are asked at a time as are still wanted; for one that is slow, another one in addition, so
-that the dead and the unlucky delay nobody. Only who answers by itself, with a contact and with
-a topic whose hash is the group, is a contact: the question is the proof of life, too.
+At any time as many calls are under way as contacts are wanted; a slow call does not count among
+them, so that a dead member or a lost datagram delays nobody. Only an answer from the member itself,
+with a contact and with a topic whose hash is the group, gives a contact. It also proves that the
+member is alive.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -18,54 +18,65 @@ from overlays.kademlia.table import Neighbour
 
 
 class ContactRound:
-    """Asks members for their contact until there are as many as wanted."""
+    """Asks members in turn; `done(now)` is called when enough have answered or none are left."""
 
     def __init__(
-        self, protocol: Protocol, group: GroupId, wanted: int, members: Sequence[Neighbour]
+        self,
+        protocol: Protocol,
+        group: GroupId,
+        wanted: int,
+        members: Sequence[Neighbour],
+        done: Callable[[float], None],
     ) -> None:
-        self.done: asyncio.Future[None] = protocol.loop.create_future()
         self._protocol = protocol
         self._group = group
         self._wanted = wanted
         self._members = iter(members)
+        self._done = done
+        self._over = False
         self._calls: dict[bytes, Call] = {}
         self._by_peer: dict[PeerId, Contact] = {}
-        for _ in range(wanted):
-            self._ask_next()
-        self._end_if_over()
+
+    def start(self, now: float) -> None:
+        """Ask the first members; a round without members is over at once."""
+        for _ in range(self._wanted):
+            self._ask_next(now)
+        self._end_if_over(now)
 
     @property
     def contacts(self) -> Iterable[Contact]:
-        """Who has answered, in that order."""
+        """The contacts of the members that have answered, in the order of the answers."""
         return self._by_peer.values()
 
-    def cancel(self) -> None:
-        """End it now."""
+    def cancel(self, now: float) -> None:
+        """End the round."""
+        if self._over:
+            return
+        self._over = True
         for call in self._calls.values():
             call.cancel()
-        self._calls.clear()
-        if not self.done.done():
-            self.done.set_result(None)
+        self._done(now)
 
-    def _ask_next(self) -> None:
+    def _ask_next(self, now: float) -> None:
         node = next(self._members, None)
         if node is not None:
             self._calls[node.id] = self._protocol.request(
                 node,
                 "contact",
                 self._group,
-                done=lambda answer: self._on_done(node, answer),
+                done=lambda answer, now: self._on_done(node, answer, now),
                 slow=self._ask_next,
+                now=now,
             )
 
-    def _on_done(self, node: Neighbour, answer: Any) -> None:
+    def _on_done(self, node: Neighbour, answer: Any, now: float) -> None:
         del self._calls[node.id]
         contact = None if answer is None else self._contact(node, answer)
         if contact is None:
-            self._ask_next()
+            self._ask_next(now)
         else:
             self._by_peer[contact.peer] = contact
-        self._end_if_over()
+        self._end_if_over(now)
 
     def _contact(
         self, node: Neighbour, answer: tuple[bytes, Contact | None, str]
@@ -81,6 +92,6 @@ class ContactRound:
             self._protocol.counters.refused += 1
         return None
 
-    def _end_if_over(self) -> None:
+    def _end_if_over(self, now: float) -> None:
         if len(self._by_peer) >= self._wanted or not self._calls:
-            self.cancel()
+            self.cancel(now)

@@ -1,32 +1,31 @@
-"""Look-ups: the crawl towards a point, and what is concluded from several of them.
+"""Crawls towards points of the DHT, and what the points' nearest say of a community.
 
 Theory of operation
 -------------------
-A *crawl* asks nodes near a point for nodes nearer to it, some at a time. A call that has to be
-sent again is *slow*: it goes on, but no longer holds a place, so that the dead and the unlucky
-delay nobody (upstream's crawlers wait for the slowest of each round). A node counts when it has
-answered by itself, or when two nodes that answered have named it; one liar is therefore asked
-about, not believed. When the nearest `QUORUM` have answered and all of the k nearest count or are
-slow, the crawl is over.
+A *crawl* asks nodes near a point for nodes nearer to the point, some at a time. A call that must be
+sent again is *slow*: it goes on, but no longer occupies one of the places, so that a dead node or
+a lost datagram delays nobody (upstream's crawlers wait for the slowest call of each round). A node
+*counts* when it has answered, or when two nodes that answered have named it; a node that only one
+liar names is asked, not believed. A crawl is over when the nearest `QUORUM` have answered and each
+of the k nearest counts or is slow.
 
-*Members.* A community is a subtree of 2^96 identifiers. XOR distances from a point to uniform
-identifiers are uniform, so the k nearest lie within d_k of it with k - 1 in front of the last:
-N_t is about (k-1) 2^96 / d_k, averaged over the points [PROTOCOLS 3]. With fewer than k found
-the whole subtree is known, and the count is exact.
+*Size.* A community is a subtree of 2^96 identifiers. XOR distances from a point to uniform
+identifiers are uniform, so the k nearest lie within d_k of the point, k - 1 of them before the
+last: N_t is about (k-1) 2^96 / d_k, averaged over the points [PROTOCOLS 3]. If fewer than k are
+found, the whole subtree is known and the count is exact.
 
-*A near-uniform choice.* The nearest to a random point is not uniform: a member with empty space
-around it is nearest to more points. So the subtree is cut into 2^D equal cells of 6 to 12 members
-on average, of which a crawl knows the one that holds its point completely. The points are spread
-over different cells, each cell being as likely as any other, and the members of these cells are
-shuffled together. If the points cover all cells, as they do up to N_t = 96, the choice is uniform
-and the size exact. Beyond, a member of a full cell competes with more than one of an empty cell:
-chances differ by 2 to 5 % (standard deviation; measured), by 9 % where the estimate wavers
-between two D (N_t = 200).
+*Uniform choice.* The node nearest to a random point is not a uniform choice: a member with empty
+space around it is nearest to more points. The subtree is therefore cut into 2^D equal cells of 6
+to 12 members on average, and a crawl knows every member of the cell that holds its point. The
+points are spread over different cells, each cell being equally likely, and the members of these
+cells are shuffled together. If the points cover all cells, as they do up to N_t = 96, the choice
+is uniform and the size exact. Beyond, a member of a full cell competes with more members than one
+of an empty cell: probabilities differ by 2 to 5 % (standard deviation; measured), and by 9 % where
+the estimate wavers between two D (N_t = 200).
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Container, Iterable, Sequence
 from heapq import nsmallest
 from math import ceil, log2
@@ -35,21 +34,22 @@ from typing import Any, Final
 
 from attrs import define, frozen
 
+from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId
 from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Protocol
-from overlays.kademlia.table import NEIGHBOURS, Address, Neighbour, usable
+from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
 
 PARALLEL: Final = 3  # [kademlia 2.2.3] alpha: calls under way that are not slow
 QUORUM: Final = 4
-# chosen: of the nearest that must have answered, besides those that only one node has named. With
-# 8, a find takes 30 % more calls and 0.2 to 0.3 s more; sizes are as good (measured, 100 nodes).
+# chosen: how many of the nearest must have answered, besides those that one node alone has named.
+# With 8, a find takes 30 % more calls and 0.2 to 0.3 s more for the same sizes (100 nodes).
 VOUCHERS: Final = 2  # chosen: one liar is not enough; honest neighbourhoods overlap in dozens
-ASKED_MAX: Final = 64  # chosen: three times the k nearest; bounds what a liar can make us do
+ASKED_MAX: Final = 64  # chosen: three times the k nearest; bounds the calls that a liar can cause
 POINTS_MAX: Final = 8
 # chosen: a power of two, so that points spread evenly; 8 cells of 10 members
-POINTS_SHARE: Final = 2  # chosen: members wanted a point, a fifth of a cell; see `points_for`
+POINTS_SHARE: Final = 2  # chosen: members wanted of each point, a fifth of a cell
 CELL_MEMBERS_MAX: Final = 12
-# chosen: on average; then 1 % of the cells have more than the k = 20 that a crawl finds (Poisson)
+# chosen: on average; 1 % of the cells then have more than the k = 20 that a crawl finds (Poisson)
 SUBTREE: Final = 1 << 8 * (NODE_ID_BYTES - GROUP_ID_BYTES)  # identifiers of a community
 
 
@@ -57,7 +57,7 @@ SUBTREE: Final = 1 << 8 * (NODE_ID_BYTES - GROUP_ID_BYTES)  # identifiers of a c
 class _Candidate:
     node: Neighbour
     distance: int
-    vouchers: list[Address]
+    vouchers: list[Endpoint]
     call: Call | None = None
     slow: bool = False
     answered: bool = False
@@ -68,7 +68,7 @@ class _Candidate:
 
 
 class Crawl:
-    """A look-up towards a point; `done` when it is over, also if it is cancelled."""
+    """A look-up towards a point; `done(now)` is called when it is over, also if it is cancelled."""
 
     def __init__(
         self,
@@ -76,10 +76,11 @@ class Crawl:
         target: bytes,
         starts: Iterable[Neighbour],
         own: Container[bytes],
-        on_answer: Callable[[Crawl], None] = lambda _: None,
+        done: Callable[[float], None],
+        on_answer: Callable[[Crawl, float], None] | None = None,
     ) -> None:
-        """`own` are the identifiers of this process; `on_answer` is called after every answer."""
-        self.done: asyncio.Future[None] = protocol.loop.create_future()
+        """`own` holds the identifiers of this process; `on_answer` is called after each answer."""
+        self.over = False
         self.asked = 0
         self.answers = 0
         self.failures = 0
@@ -87,35 +88,41 @@ class Crawl:
         self._target = target
         self._target_number = int.from_bytes(target)
         self._own = own
+        self._done = done
         self._on_answer = on_answer
         self._pool: dict[bytes, _Candidate] = {}
         self._failed: dict[bytes, None] = {}
         for node in starts:
             self._add(node, None)
-        self._advance()
+
+    def start(self, now: float) -> None:
+        """Ask the first nodes; a crawl that has none is over at once."""
+        self._advance(now)
 
     def nearest(self) -> list[Neighbour]:
-        """Return the k nearest that count."""
+        """Return the k nearest nodes that count."""
         return [c.node for c in self._sorted() if c.counts][:NEIGHBOURS]
 
     def seen(self) -> Iterable[Neighbour]:
-        """Return everybody who counts, in no special order."""
+        """Return every node that counts, in no special order."""
         return [c.node for c in self._pool.values() if c.counts]
 
-    def cancel(self) -> None:
-        """End it now."""
+    def cancel(self, now: float) -> None:
+        """End the crawl."""
+        if self.over:
+            return
+        self.over = True
         for candidate in self._pool.values():
             if candidate.call is not None:
                 candidate.call.cancel()
                 candidate.call = None
-        if not self.done.done():
-            self.done.set_result(None)
+        self._done(now)
 
     def _sorted(self) -> list[_Candidate]:
-        # A liar may name many that do not count; they must not crowd out those who do.
+        # A liar may name many nodes that do not count, which must not crowd out those that do.
         return nsmallest(3 * NEIGHBOURS, self._pool.values(), key=lambda c: c.distance)
 
-    def _add(self, node: Neighbour, voucher: Address | None) -> None:
+    def _add(self, node: Neighbour, voucher: Endpoint | None) -> None:
         if node.id in self._own or node.id in self._failed:
             return
         candidate = self._pool.get(node.id)
@@ -129,14 +136,14 @@ class Crawl:
                 candidate.node = node
                 candidate.vouchers.append(voucher)
 
-    def _advance(self) -> None:
-        """Ask whom it takes, and end if nobody is left to ask."""
-        if self.done.done():
+    def _advance(self, now: float) -> None:
+        """Ask the nearest unasked nodes, or end the crawl if none need be asked."""
+        if self.over:
             return
         if self.asked >= ASKED_MAX:
             waits = any(c.call is not None and not c.slow for c in self._pool.values())
             if not waits:
-                self.cancel()
+                self.cancel(now)
             return
         under_way = sum(c.call is not None and not c.slow for c in self._pool.values())
         settled = waiting = answered = 0
@@ -155,26 +162,27 @@ class Crawl:
                 over = False
                 if under_way < PARALLEL and self.asked < ASKED_MAX:
                     under_way += 1
-                    self._ask(candidate)
-        # A few answers are not waited beyond, but the only ones are.
+                    self._ask(candidate, now)
+        # Slow calls are waited for only if fewer nodes have answered than are slow, or none has.
         if over and (not waiting or answered >= min(QUORUM, max(1, waiting))):
-            self.cancel()
+            self.cancel(now)
 
-    def _ask(self, candidate: _Candidate) -> None:
-        def slow() -> None:
+    def _ask(self, candidate: _Candidate, now: float) -> None:
+        def slow(now: float) -> None:
             candidate.slow = True
-            self._advance()
+            self._advance(now)
 
         self.asked += 1
         candidate.call = self._protocol.request(
             candidate.node,
             "find_node",
             self._target,
-            done=lambda answer: self._on_done(candidate, answer),
+            done=lambda answer, now: self._on_done(candidate, answer, now),
             slow=slow,
+            now=now,
         )
 
-    def _on_done(self, candidate: _Candidate, answer: Any) -> None:
+    def _on_done(self, candidate: _Candidate, answer: Any, now: float) -> None:
         candidate.call = None
         candidate.slow = False
         self.failures += answer is None
@@ -193,20 +201,21 @@ class Crawl:
                     self._add(Neighbour(node_id, ip, port), candidate.node.address)
                 else:
                     self._protocol.counters.refused += 1
-            self._on_answer(self)
-        self._advance()
+            if self._on_answer is not None:
+                self._on_answer(self, now)
+        self._advance(now)
 
 
 def points_for(wanted: int) -> int:
-    """Return how many points to look for, for so many members: a power of two.
+    """Return how many points to crawl to for so many members: a power of two.
 
-    A table wants ln N + c members, and all points; a few contacts cost half of that or less.
+    A table of ln N + c members needs all points; a few contacts need half of them or fewer.
     """
     return min(POINTS_MAX, 1 << max(0, ceil(wanted / POINTS_SHARE) - 1).bit_length())
 
 
 def points(group: GroupId, number: int, rng: Random) -> list[bytes]:
-    """Return random points of a subtree, evenly spread; `number` is a power of two."""
+    """Return random points of a subtree, one in each of `number` equal parts, a power of two."""
     stratum = SUBTREE // number
     strata = rng.sample(range(number), number)
     return [
@@ -216,16 +225,16 @@ def points(group: GroupId, number: int, rng: Random) -> list[bytes]:
 
 
 def is_member(node_id: bytes, group: GroupId) -> bool:
-    """Say whether an identifier is in a community's subtree."""
+    """Return whether an identifier is in a community's subtree."""
     return node_id[:GROUP_ID_BYTES] == group
 
 
 @frozen
 class Survey:
-    """What the look-ups say of a community."""
+    """What several crawls say of a community."""
 
     members: list[Neighbour]
-    """In random order, near-uniform from the front; those only fit to fill up come last."""
+    """In random order and near-uniform from the front; members outside the cells come last."""
     size: float
     """N_t."""
 
@@ -236,7 +245,7 @@ def survey(
     me: bytes | None,
     rng: Random,
 ) -> Survey:
-    """Conclude from points and the nearest that were found; `me` is one's own member."""
+    """Estimate a community from points and their nearest; `me` is this process's own member."""
     nodes: dict[int, Neighbour | None] = {} if me is None else {_place(me): None}
     for _, nearest in found:
         nodes.update(
@@ -270,7 +279,7 @@ def survey(
 
 
 def _place(node_id: bytes) -> int:
-    """Return where in its subtree an identifier is."""
+    """Return the position of an identifier in its subtree."""
     return int.from_bytes(node_id[GROUP_ID_BYTES:])
 
 

@@ -1,56 +1,60 @@
-"""First contact through a Kademlia DHT: no gateway of a community, a few addresses for all.
+"""First contact through a Kademlia DHT: a few addresses for all communities, and no gateways.
 
-A process announces itself by joining the DHT once for each of its communities, and finds others
-by looking into their subtrees (`overlays.kademlia.overlay` has the theory). This file puts that
-behind the core's door: the engine's wishes become coroutines on the running loop, and their
-results findings that the driver gives to the node.
+A process announces itself by joining the DHT once for each of its communities, and finds members
+of others by crawls in their subtrees (`overlays.kademlia.overlay` has the theory). This module
+puts the overlay behind the core's door.
 
-The gateways of the configuration are bootstrap addresses of the whole network, whatever topic
-they are listed under. A process listens on the UDP port of the number that its input pipe has as
-a TCP port, so that one address serves both. If that is in use, a process whose port somebody chose
-does not start, since others may be configured with it; any other takes a free one.
+The gateways of the configuration serve as bootstrap addresses of the whole DHT, whatever topic
+they are listed under. A process listens on the UDP port with the number of its input pipe's TCP
+port, so that one address serves both. If that port is in use, a process whose port was chosen
+explicitly does not start, since other processes may be configured with it; any other process takes
+a free port.
 
-What is sought in a community that was announced waits for the announcement, and a look-up that
-began before it and found nobody is repeated: two founders that start together find each other,
-since both can be found before they look.
+A seek in a community that this process has announced waits until the nearest nodes know the
+announcement, and a look-up that began before the announcement and found nobody is repeated. Two
+founders that start at the same time thus find each other: each can be found before it looks.
 """
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
-from collections.abc import Callable, Coroutine
-from contextvars import copy_context
+from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from attrs import define
 
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import GroupId, Topic
-from overlays.kademlia.overlay import Found, KademliaOverlay, OverlayError
-from overlays.kademlia.table import Address, usable
+from overlays.kademlia.overlay import Found, KademliaOverlay
+from overlays.kademlia.table import usable
 
 log = logging.getLogger(__name__)
 
 LOOKS_MAX: Final = 3
-# chosen: how often nobody may be found, while calls fail, before it is believed: who believes it
-# founds the community once more. The dead are no longer asked the second time.
+# chosen: how often nobody may be found while calls fail before the community counts as empty, and
+# is founded once more. The second look-up no longer asks the dead.
 
 
-def endpoint(address: str) -> Address:
+def endpoint(address: str) -> Endpoint:
     """Return (host, port) of an address like ``tcp://127.0.0.1:7000``."""
     host, _, port = address.removeprefix("tcp://").rpartition(":")
     return host, int(port)
 
 
 @define
-class _Search:
-    """A look-up under way; who asks for the same meanwhile gets its answer, for the most wanted."""
+class _Seek:
+    """A seek under way; further seeks in the same community only raise `wanted`."""
 
+    topic: Topic
     wanted: int
+    looks: int = 0
+    asked: int = 0
+    """How many members the present look-up is for."""
+    announcement: int | None = None
+    """The announcement of this process that the present look-up waited for."""
 
 
 class KademliaDiscovery(Discovery):
@@ -58,32 +62,27 @@ class KademliaDiscovery(Discovery):
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
-        host, port = endpoint(context.me.address)
-        self._overlay = self._overlay_at(host, port)
-        self._announced: dict[GroupId, asyncio.Task[None]] = {}
-        self._changes: dict[GroupId, asyncio.Task[None]] = {}
-        """The latest announcement or withdrawal, until it is over."""
-        self._searches: dict[GroupId, _Search] = {}
-        self._tasks: dict[asyncio.Task[None], None] = {}
-        self._early: list[Callable[[], None]] = []
-        """What was wished for before this was open."""
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._owner = copy_context()
-        """In which the tasks run, also when a driver that is not the loop makes a step: a virtual
-        loop knows by it whose they are."""
+        self._overlay = self._overlay_at(endpoint(context.me.address)[0])
+        self._announced: dict[GroupId, int] = {}
+        """The number of the latest announcement, by community, until it is withdrawn."""
+        self._announcements = 0
+        self._seeks: dict[GroupId, _Seek] = {}
+        self._early: list[Callable[[float], None]] | None = []
+        """What was asked for before the overlay had looked for the DHT; None since then."""
 
-    def _overlay_at(self, host: str, port: int) -> KademliaOverlay:
+    def _overlay_at(self, host: str) -> KademliaOverlay:
         return KademliaOverlay(
             rng=self._context.rng,
+            wake=self._context.outlet.wake,
             host=host,
-            port=port,
+            port=endpoint(self._context.me.address)[1],
             port_required=self._context.port_required,
             memory=self._context.remember,
         )
 
     # -- life ----------------------------------------------------------------------------------
 
-    async def open(self) -> None:
+    def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
         listed = [a for addresses in self._context.gateways.values() for a in addresses]
         bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
@@ -95,126 +94,91 @@ class KademliaDiscovery(Discovery):
                 f"the overlay speaks IPv4 only; listen at an IPv4 address, not {own[0]}",
             )
         try:
-            await self._overlay.open(others)
+            self._overlay.open(datagrams, others, self._opened, now)
         except OSError as error:
             if error.errno != errno.EADDRNOTAVAIL:
                 raise
-            # What is advertised is not an address of this machine (NAT, a container).
-            self._overlay = self._overlay_at("0.0.0.0", own[1])
-            await self._overlay.open(others)
-        self._loop, self._owner = asyncio.get_running_loop(), copy_context()
-        for wish in self._early:
-            wish()
-        self._early.clear()
+            # The address announced is not one of this machine (NAT, a container).
+            self._overlay = self._overlay_at("0.0.0.0")
+            self._overlay.open(datagrams, others, self._opened, now)
 
-    async def close(self) -> None:
+    def _opened(self, now: float) -> None:
+        early, self._early = self._early or [], None
+        for wish in early:
+            wish(now)
+
+    def close(self, now: float) -> None:
         """See `Discovery`."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._overlay.close()
+        self._early = []
+        self._overlay.close(now)
 
     @property
     def state(self) -> str:
         """See `Discovery`."""
         return self._overlay.state
 
-    # -- wishes --------------------------------------------------------------------------------
+    # -- inputs --------------------------------------------------------------------------------
+
+    def receive_datagram(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
+        """See `Discovery`."""
+        self._overlay.receive(port, source, data, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Discovery`."""
+        self._overlay.wake(name, now)
 
     def announce(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        if self._loop is None:
-            self._early.append(partial(self.announce, topic, now))
+        if self._early is not None:
+            self._early.append(partial(self.announce, topic))
         elif topic.group not in self._announced:
-            before = self._changes.get(topic.group)
-            self._announced[topic.group] = self._change(topic, self._announce(topic, before))
+            self._announcements += 1
+            self._announced[topic.group] = self._announcements
+            try:
+                self._overlay.join(topic.group, self._context.me, topic.name, now)
+            except OSError as error:
+                log.warning("this process cannot be found as a member of %s: %s", topic, error)
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        if self._loop is None:
-            self._early.append(partial(self.withdraw, topic, now))
+        if self._early is not None:
+            self._early.append(partial(self.withdraw, topic))
         elif self._announced.pop(topic.group, None) is not None:
-            before = self._changes.get(topic.group)
-            self._change(topic, self._withdraw(topic, before))
-
-    def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """See `Discovery`; one look-up at a time for a community."""
-        if self._loop is None:
-            self._early.append(partial(self.seek, topic, wanted, now))
-            return
-        search = self._searches.get(topic.group)
-        if search is not None:
-            search.wanted = max(search.wanted, wanted)
-            return
-        search = self._searches[topic.group] = _Search(wanted)
-        self._start(self._seek(topic, search))
-
-    def wake(self, name: tuple[Any, ...], now: float) -> None:
-        """See `Discovery`; its timers are the loop's."""
-
-    # -- work ----------------------------------------------------------------------------------
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        assert self._loop is not None, "a discovery is opened before it is used"
-        task = self._loop.create_task(work, context=self._owner.copy())
-        self._tasks[task] = None
-        task.add_done_callback(self._tasks.pop)
-        return task
-
-    def _change(self, topic: Topic, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start an announcement or withdrawal, which goes on after the one before."""
-        task = self._changes[topic.group] = self._start(work)
-
-        def forget(_: asyncio.Task[None]) -> None:
-            if self._changes.get(topic.group) is task:
-                del self._changes[topic.group]
-
-        task.add_done_callback(forget)
-        return task
-
-    async def _announce(self, topic: Topic, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])
-        if topic.group in self._announced:  # else it was withdrawn meanwhile
             try:
-                await self._overlay.join(topic.group, self._context.me, topic.name)
-            except (OSError, OverlayError) as error:
-                log.warning("this process cannot be found as a member of %s: %s", topic, error)
-
-    async def _withdraw(self, topic: Topic, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])
-        if topic.group not in self._announced:  # else it was announced again meanwhile
-            try:
-                await self._overlay.leave(topic.group)
-            except (OSError, OverlayError) as error:
+                self._overlay.leave(topic.group, now)
+            except OSError as error:
                 log.warning("this process may still be found as a member of %s: %s", topic, error)
 
-    async def _seek(self, topic: Topic, search: _Search) -> None:
-        try:
-            found = await self._find(topic, search)
-        except OverlayError as error:
-            log.debug("nothing sought in %s: %s", topic, error)
-            return
-        finally:
-            self._searches.pop(topic.group, None)
-        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
-        self._context.answer(Finding(topic, found.contacts, unreachable, found.size))
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """See `Discovery`; one look-up at a time for each community."""
+        if self._early is not None:
+            self._early.append(partial(self.seek, topic, wanted))
+        elif (seek := self._seeks.get(topic.group)) is not None:
+            seek.wanted = max(seek.wanted, wanted)
+        else:
+            seek = self._seeks[topic.group] = _Seek(topic, wanted)
+            self._look(seek, now)
 
-    async def _find(self, topic: Topic, search: _Search) -> Found:
-        """Look until the answer is one for everybody who has asked by then."""
-        looks = 0
-        while True:
-            announced, wanted = self._announced.get(topic.group), search.wanted
-            if announced is not None:
-                await asyncio.wait([announced])
-            found = await self._overlay.find(topic.group, wanted)
-            looks += 1
-            if found.unreachable:
-                return found
-            if found.doubtful and looks < LOOKS_MAX:
-                continue
-            changed = self._announced.get(topic.group) not in (None, announced)
-            more = search.wanted > wanted and len(found.contacts) == wanted
-            if not (changed and not found.contacts) and not more:
-                return found
+    # -- looking -------------------------------------------------------------------------------
+
+    def _look(self, seek: _Seek, now: float) -> None:
+        seek.announcement, seek.asked = self._announced.get(seek.topic.group), seek.wanted
+
+        def joined(now: float) -> None:
+            self._overlay.find(seek.topic.group, seek.asked, partial(self._found, seek), now)
+
+        self._overlay.when_joined(seek.topic.group, joined, now)
+
+    def _found(self, seek: _Seek, found: Found, now: float) -> None:
+        """Answer, or look again if the answer is not one for each seek until now."""
+        seek.looks += 1
+        doubtful = found.doubtful and seek.looks < LOOKS_MAX
+        announcement = self._announced.get(seek.topic.group)
+        announced = announcement not in (None, seek.announcement) and not found.contacts
+        more = seek.wanted > seek.asked == len(found.contacts)
+        if not found.unreachable and (doubtful or announced or more):
+            self._look(seek, now)
+            return
+        del self._seeks[seek.topic.group]
+        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
+        self._context.outlet.found(seek.topic, found.contacts, unreachable, found.size)

@@ -2,36 +2,37 @@
 
 Theory of operation
 -------------------
-A process has one identifier, with an endpoint and a routing table, for each community it is in:
-``group ‖ 12 random bytes``, so that a community is a subtree, and its members are found by
-looking for points in it [PROTOCOLS 3]. No records are stored, so none go stale. A process in
-no community has one random identifier (a bootstrap node has no other). It is given up when the
-first community is joined, unless its port was asked for: others may have been told of that port.
+A process has one identifier, with an endpoint and a routing table of its own, for each community
+that it is in: ``group ‖ 12 random bytes``. A community is thus a subtree of the DHT, and its
+members are found by crawls to points in the subtree [PROTOCOLS 3]. No records are stored, so none
+go stale. A process in no community has one random identifier, as a bootstrap node has. It gives
+that identifier up when it joins its first community, unless its port was asked for: other
+processes may be configured with that port.
 
-*Finding* a group: one crawl towards a random point of its subtree; if that sees k members or
-more, some more at once (`points_for`). Members are drawn from what they found (`kademlia_crawl`)
-and asked for their contact, as many at a time as are still wanted; for each that is slow, another.
-Who answers with a contact, and a topic whose hash is the group, is alive and is a contact.
+*Finding* a group takes one crawl to a random point of the subtree and, if that finds k members or
+more, further crawls at the same time (`points_for`). Members are drawn from what the crawls found
+(`overlays.kademlia.crawl`) and asked for their contacts (`overlays.kademlia.contacts`).
 
-*Upkeep.* Every identifier looks for itself and for a random point, pings those whom it doubts
-or has not heard of for longest, and asks the bootstrap nodes and remembered contacts now and
-then: at first every two seconds, later every minute; again every few while nobody answers.
-Two halves of a partition find each other through the bootstrap nodes.
+*Upkeep.* Each identifier regularly crawls to itself and to a random point, pings the neighbours
+that are doubtful or have been silent for longest, and now and then pings the bootstrap nodes and
+remembered endpoints. The interval is two seconds at first and doubles to a minute; while nobody
+answers it is at most a quarter of that. Two halves of a partition find each other again through
+the bootstrap nodes.
 
-*State*: ``alone`` until somebody has answered for the first time; ``connected``; ``degraded``
-when several calls in a row that were made after the last answer have failed.
+*State*: ``alone`` until a node has answered for the first time; ``connected``; ``degraded`` when
+several calls in a row, all made after the last answer, have failed.
 
-No task is ever started: everything happens in the caller's coroutine, or in callbacks of the
-loop that `close` cancels. Randomness comes from `rng`, time from the running loop; so on the
-virtual loop a run is reproducible. Live, give a `SystemRandom`: call ids are not to be guessed.
+The overlay is a synchronous state machine: commands, datagrams and timers are inputs that come
+with the time `now`, and results are told to callbacks. Live, `rng` must be a `SystemRandom`: an
+attacker must not be able to predict the ids of calls.
 """
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from heapq import nsmallest
 from pathlib import Path
 from random import Random
@@ -39,14 +40,14 @@ from typing import Any, Final, Literal
 
 from attrs import define, field, frozen
 
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
-from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Protocol
+from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Done, Protocol, Shared
 from overlays.kademlia.remembered import REMEMBERED_MAX, recall, remember
-from overlays.kademlia.table import NEIGHBOURS, Address, Counters, Limits, Neighbour, usable
-from overlays.kademlia.timeouts import Patience
+from overlays.kademlia.table import NEIGHBOURS, Limits, Neighbour, usable
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +59,16 @@ UPKEEP_SECONDS_MAX: Final = (
 UPKEEP_PINGS: Final = 20  # chosen: 100 neighbours are seen in 5 minutes; 33 bytes/s
 REBOOTSTRAP_ROUNDS: Final = 5  # chosen: 5 minutes until two halves of a partition meet
 SILENCE_CALLS: Final = 3  # chosen: calls that fail together by bad luck at 20 % loss: 1 in 9,600
-REMEMBERED_ASKED: Final = 16  # chosen: remembered contacts that are asked at a time
+REMEMBERED_ASKED: Final = 16  # chosen: remembered endpoints pinged at a time
 CRAWL_STARTS: Final = NEIGHBOURS
 
 State = Literal["alone", "connected", "degraded"]
+Then = Callable[[float], None]
+"""Goes on at the time given."""
 
 
 class OverlayError(RuntimeError):
-    """The overlay is used before `open`, after `close`, or twice; the message says which."""
+    """The overlay is used before `open`, after `close`, or opened twice; the message says which."""
 
 
 @frozen
@@ -73,100 +76,122 @@ class Found:
     """The answer to `KademliaOverlay.find`."""
 
     contacts: tuple[Contact, ...]
-    """Members that have just answered, this process not among them; near-uniformly chosen."""
+    """Members that have just answered, never this process; a near-uniform choice."""
     size: float | None
     """N_t, this process included if it is a member; None if nobody answered."""
     unreachable: tuple[str, ...] = ()
-    """The addresses that were asked, if nobody answered."""
+    """The endpoints that were asked, if nobody answered."""
     doubtful: bool = False
-    """No contacts, though there may be members: calls on the way to them, or to them, failed."""
+    """Whether there may be members despite no contacts: calls failed, or the time was up."""
     crawls: int = 0
     asked: int = 0
-    """Calls that were made for it."""
+    """Calls that this process made meanwhile."""
     seconds: float = 0.0
 
 
-@frozen
+@define(eq=False)
 class _Identity:
-    """One identifier, and what keeps it in the DHT."""
+    """One identifier of this process, and what keeps it in the DHT."""
 
-    protocol: Protocol
     group: GroupId | None
-    timer: list[asyncio.TimerHandle] = field(factory=list)
+    address: Endpoint
+    protocol: Protocol
     crawls: dict[Crawl, None] = field(factory=dict)
+    upkeep: int | None = None
+    """The number of the timer that is the next upkeep; None until the nearest nodes know it."""
+    waiting: list[Then] = field(factory=list)
+    """Told when the nearest nodes know the identifier, or when it is given up."""
+
+
+@define(eq=False)
+class _Search:
+    """A `find` under way."""
+
+    number: int
+    group: GroupId
+    wanted: int
+    identity: _Identity
+    """The identifier that asks."""
+    targets: list[bytes]
+    done: Callable[[Found, float], None]
+    began: float
+    calls_before: int
+    started: bool = False
+    """Whether the crawl had a node to begin with."""
+    again: bool = False
+    """Whether this is the second attempt, after asking the bootstrap nodes."""
+    crawls: list[Crawl] = field(factory=list)
+    addresses: dict[Endpoint, None] = field(factory=dict)
+    """The endpoints that the search began with."""
+    survey: Survey | None = None
+    round: ContactRound | None = None
+    over: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether any node has answered."""
+        return any(crawl.answers for crawl in self.crawls)
 
 
 class KademliaOverlay:
     """One process in the DHT; see the module's theory of operation.
 
-    `host` is numeric IPv4; `port` 0 takes any free one. Of a port in use a free one takes the
-    place, unless `port_required`. `remembered` are contacts of earlier runs, and `memory` is
-    the file that keeps them. `limits` bound what strangers of one network may have.
+    `wake(delay, *name)` asks the driver for a later `KademliaOverlay.wake(name, now)`.
+    `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
+    its place unless `port_required`. `remembered` are endpoints of earlier runs, and `memory` is
+    the file that keeps them. `limits` bounds the neighbours of one subnet.
     """
 
     def __init__(
         self,
         *,
         rng: Random,
+        wake: Callable[..., None],
         host: str = "127.0.0.1",
         port: int = 0,
         port_required: bool = False,
-        remembered: Sequence[Address] = (),
+        remembered: Sequence[Endpoint] = (),
         memory: Path | None = None,
         limits: Limits | None = None,
         upkeep_seconds: tuple[float, float] = (UPKEEP_SECONDS_MIN, UPKEEP_SECONDS_MAX),
         find_seconds_max: float = FIND_SECONDS_MAX,
     ) -> None:
-        self.counters = Counters()
+        self._shared = Shared(
+            rng=rng,
+            limits=limits or Limits(),
+            heard=self._on_heard,
+            connected=lambda: self.state == "connected",
+        )
+        self.counters = self._shared.counters
         self._rng = rng
+        self._set_timer = wake
         self._host = host
         self._port = port
         self._port_required = port_required
         self._memory = memory
-        self._limits = limits or Limits()
-        self._patience = Patience()
         self._upkeep_seconds = upkeep_seconds
         self._find_seconds_max = find_seconds_max
         self._remembered = dict.fromkeys(filter(usable, remembered))
-        self._bootstrap: tuple[Address, ...] = ()
-        self._identities: dict[GroupId | None, _Identity] = {}
-        self._own: dict[bytes, Neighbour] = {}
-        self._finds = 0
-        self._written_at: float | None = None
-        self._searches: dict[asyncio.Future[None], None] = {}
+        self._datagrams: DatagramPort | None = None
+        """The process's UDP; None unless the overlay is open."""
         self._status: Literal["new", "open", "closed"] = "new"
+        self._bootstrap: tuple[Endpoint, ...] = ()
+        self._identities: dict[GroupId | None, _Identity] = {}
+        self._by_port: dict[int, _Identity] = {}
+        self._searches: dict[int, _Search] = {}
+        self._timers = 0
+        """How many upkeeps and searches have been numbered."""
+        self._written_at: float | None = None
         self._heard_at: float | None = None
         self._silence = 0
         self._interval = upkeep_seconds[0]
 
-    # -- being there ---------------------------------------------------------------------------
-
-    async def open(self, bootstrap: Sequence[Address]) -> None:
-        """Bind the first endpoint, and look for the DHT; who cannot find it goes on trying.
-
-        Raises `OSError` if no endpoint can be bound, `OverlayError` for a second time.
-        """
-        if self._status != "new":
-            raise OverlayError(f"an overlay is opened once; this one is {self._status}")
-        for address in bootstrap:
-            if not usable(address):
-                raise ValueError(f"bootstrap address {address} is not an IPv4 address and a port")
-        self._status = "open"
-        self._bootstrap = tuple(bootstrap)
-        if self._memory is not None:
-            self._remembered.update(dict.fromkeys(recall(self._memory)))
-        identity = await self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
-        if identity is not None:
-            await self._enter(identity)
+    # -- what it knows -------------------------------------------------------------------------
 
     @property
-    def addresses(self) -> tuple[Address, ...]:
-        """Where this process's endpoints are, the first one first."""
-        found = []
-        for identity in self._identities.values():
-            ip, port = identity.protocol.transport.get_extra_info("sockname")[:2]
-            found.append((ip, port))
-        return tuple(found)
+    def addresses(self) -> tuple[Endpoint, ...]:
+        """The endpoints of this process, the oldest first."""
+        return tuple(identity.address for identity in self._identities.values())
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
@@ -181,84 +206,130 @@ class KademliaOverlay:
         return "degraded" if self._silence >= SILENCE_CALLS else "connected"
 
     @property
-    def remembered(self) -> tuple[Address, ...]:
-        """Who has answered, latest first; for the next run."""
+    def remembered(self) -> tuple[Endpoint, ...]:
+        """The endpoints that have answered, latest first; for the next run."""
         return tuple(reversed(self._remembered))
 
     @property
     def neighbours(self) -> dict[GroupId | None, tuple[Neighbour, ...]]:
-        """Who is in the routing tables, by the community of the identifier; for measurements."""
+        """The neighbours in the routing tables, by the community of the identifier."""
         return {
             group: tuple(identity.protocol.router.neighbours())
             for group, identity in self._identities.items()
         }
 
-    async def join(self, topic_group: GroupId, contact: Contact, topic_name: str) -> None:
-        """Become findable as a member of a community, under the contact given."""
+    # -- inputs --------------------------------------------------------------------------------
+
+    def receive(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
+        """Take a datagram that has arrived at one of the ports of this process."""
+        identity = self._by_port.get(port)
+        if identity is not None:
+            identity.protocol.receive(source, data, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer; one that nothing waits for any more does nothing."""
+        match name:
+            case ("find", int() as number):
+                search = self._searches.get(number)
+                if search is not None:
+                    log.debug("the search for %s took too long", search.group.hex())
+                    self._end(search, now, cut_short=True)
+            case ("upkeep", int() as port, number):
+                identity = self._by_port.get(port)
+                if identity is not None and identity.upkeep == number:
+                    self._upkeep(identity, now)
+            case (int() as port, *rest):
+                identity = self._by_port.get(port)
+                if identity is not None:
+                    identity.protocol.wake(tuple(rest), now)
+
+    # -- being in the DHT ----------------------------------------------------------------------
+
+    def open(
+        self, datagrams: DatagramPort, bootstrap: Sequence[Endpoint], then: Then, now: float
+    ) -> None:
+        """Listen at the first endpoint and look for the DHT; `then` is called after one attempt.
+
+        A process that cannot find the DHT goes on trying. Raises `OSError` if no endpoint can be
+        had, `OverlayError` if the overlay has been opened before.
+        """
+        if self._status != "new":
+            raise OverlayError(f"an overlay is opened once; this one is {self._status}")
+        for address in bootstrap:
+            if not usable(address):
+                raise ValueError(f"bootstrap address {address} is not an IPv4 address and a port")
+        self._datagrams = datagrams
+        identity = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
+        self._status = "open"
+        self._bootstrap = tuple(bootstrap)
+        if self._memory is not None:
+            self._remembered.update(dict.fromkeys(recall(self._memory)))
+        self._enter(identity, then, now)
+
+    def join(self, group: GroupId, contact: Contact, topic_name: str, now: float) -> None:
+        """Become findable as a member of a community, under the contact given.
+
+        Joining again changes the contact. Raises `OSError` if no endpoint can be had.
+        """
         self._check_open()
-        if Topic.parse(topic_name).group != topic_group:
-            raise ValueError(f"the group {topic_group.hex()} is not that of topic {topic_name!r}")
+        if Topic.parse(topic_name).group != group:
+            raise ValueError(f"the group {group.hex()} is not that of topic {topic_name!r}")
         if contact.peer == UNKNOWN_PEER:
             raise ValueError("a contact without a peer id cannot be announced")
-        present = self._identities.get(topic_group)
-        if present is not None:
-            present.protocol.contact = contact
-            return
-        suffix = self._rng.randbytes(NODE_ID_BYTES - GROUP_ID_BYTES)
-        identity = await self._bind(topic_group, topic_group + suffix, 0)
-        if identity is None:  # Joined twice at the same time.
-            return
+        identity = self._identities.get(group)
+        if identity is None:
+            suffix = self._rng.randbytes(NODE_ID_BYTES - GROUP_ID_BYTES)
+            identity = self._bind(group, group + suffix, 0)
+            identity.protocol.topic = topic_name
+            self._enter(identity, self._retire_spare, now)
         identity.protocol.contact = contact
-        identity.protocol.topic = topic_name
-        await self._enter(identity)
-        await self._retire_spare()
 
-    async def leave(self, group: GroupId) -> None:
-        """Stop being findable as a member, and tell the neighbours."""
+    def when_joined(self, group: GroupId, then: Then, now: float) -> None:
+        """Call `then` when the nearest nodes know this process as a member of a community.
+
+        At once if they do, or if the process is no member; also if it leaves before they do.
+        """
+        identity = self._identities.get(group)
+        if identity is None or identity.upkeep is not None:
+            then(now)
+        else:
+            identity.waiting.append(then)
+
+    def leave(self, group: GroupId, now: float) -> None:
+        """Stop being findable as a member, and tell the neighbours.
+
+        Raises `OSError` if no endpoint can be had for the process as a member of no community.
+        """
         self._check_open()
         if group not in self._identities:
             return
-        if len(self._identities) == 1:  # Somebody must go on listening.
-            spare = await self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
-            if spare is not None:
-                await self._enter(spare)
-        await self._retire(group)
+        if len(self._identities) == 1:  # One endpoint must go on listening.
+            spare = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
+            self._enter(spare, self._retire_spare, now)
+        self._retire(group, now)
 
-    async def close(self) -> None:
-        """Leave everything; no task, future or timer of this overlay is left."""
-        if self._status != "open":
-            self._status = "closed"
+    def close(self, now: float) -> None:
+        """Leave everything; searches under way end without an answer."""
+        was, self._status = self._status, "closed"
+        if was != "open":
             return
-        self._status = "closed"
-        for search in list(self._searches):
-            if not search.done():
-                search.set_result(None)
+        for search in self._searches.values():
+            search.over = True
+        self._searches.clear()
+        for identity in self._identities.values():
+            identity.waiting.clear()
         for group in list(self._identities):
-            await self._retire(group)
-        self._write(final=True)
+            self._retire(group, now)
+        self._write(now, final=True)
 
     def _check_open(self) -> None:
         if self._status != "open":
             raise OverlayError(f"the overlay is {self._status}, not open")
 
-    async def _bind(self, group: GroupId | None, node_id: bytes, port: int) -> _Identity | None:
-        """Open an endpoint; return None if another one for this group came first."""
-        loop = asyncio.get_running_loop()
-
-        def protocol() -> Protocol:
-            return Protocol(
-                node_id,
-                self._rng,
-                self.counters,
-                self._limits,
-                self._own,
-                self._patience,
-                self._on_heard,
-                lambda: self.state == "connected",
-            )
-
+    def _bind(self, group: GroupId | None, node_id: bytes, port: int) -> _Identity:
+        assert self._datagrams is not None
         try:
-            _, made = await loop.create_datagram_endpoint(protocol, local_addr=(self._host, port))
+            address = self._datagrams.open(self._host, port)
         except OSError as error:
             if port and self._port_required and error.errno == errno.EADDRINUSE:
                 raise OSError(
@@ -269,154 +340,174 @@ class KademliaOverlay:
             if not port or self._port_required:
                 raise
             log.warning("UDP port %d of %s: %s; taking a free one", port, self._host, error)
-            _, made = await loop.create_datagram_endpoint(protocol, local_addr=(self._host, 0))
-        identity = _Identity(made, group)
-        if self._status != "open" or group in self._identities:
-            made.close()
-            await asyncio.shield(made.closed)
-            self._check_open()
-            return None
-        self._identities[group] = identity
-        self._own[node_id] = Neighbour(node_id, *made.transport.get_extra_info("sockname")[:2])
+            address = self._datagrams.open(self._host, 0)
+        send = partial(self._datagrams.send, address[1])
+        wake = partial(self._wake_protocol, address[1])
+        identity = _Identity(group, address, Protocol(node_id, self._shared, send, wake))
+        self._identities[group] = self._by_port[address[1]] = identity
+        self._shared.own[node_id] = Neighbour(node_id, *address)
         return identity
 
-    async def _retire(self, group: GroupId | None) -> None:
-        identity = self._identities.pop(group, None)
-        if identity is None:
-            return
-        del self._own[identity.protocol.node_id]
-        for timer in identity.timer:
-            timer.cancel()
+    def _wake_protocol(self, port: int, delay_seconds: float, *name: Hashable) -> None:
+        self._set_timer(delay_seconds, port, *name)
+
+    def _retire(self, group: GroupId | None, now: float) -> None:
+        """Give an identifier up; what waits for it, and what it searches, ends."""
+        assert self._datagrams is not None
+        identity = self._identities.pop(group)
+        port = identity.address[1]
+        del self._by_port[port], self._shared.own[identity.protocol.node_id]
+        for search in [s for s in self._searches.values() if s.identity is identity]:
+            self._end(search, now, cut_short=True)
         for crawl in list(identity.crawls):
-            crawl.cancel()
-        for node in identity.protocol.router.find_neighbors(identity.protocol.router.node):
-            identity.protocol.send_bye(node)
+            crawl.cancel(now)
         identity.protocol.close()
-        # Shielded: a caller who is cancelled here must not undo what the endpoint has to tell.
-        await asyncio.shield(identity.protocol.closed)
+        self._datagrams.close(port)
+        self._tell_waiting(identity, now)
 
-    async def _retire_spare(self) -> None:
-        """Give up the identifier of no community, if nobody needs it."""
-        if len(self._identities) > 1 and self._port == 0 and not self._finds:
-            await self._retire(None)
+    def _retire_spare(self, now: float) -> None:
+        """Give up the identifier of no community, if nothing needs it."""
+        spare = self._identities.get(None)
+        needed = self._port != 0 or len(self._identities) == 1 or bool(self._searches)
+        if spare is not None and not needed and not spare.waiting:
+            self._retire(None, now)
 
-    async def _enter(self, identity: _Identity) -> None:
-        """Make an identifier known to those who are nearest to it."""
-        try:
-            await self._introduce(identity)
-        except BaseException:  # Also CancelledError: nobody would know that it is half joined.
-            if self._identities.get(identity.group) is identity:
-                await self._retire(identity.group)
-            raise
+    def _enter(self, identity: _Identity, then: Then, now: float) -> None:
+        """Make an identifier known to the nodes nearest to it."""
+        identity.waiting.append(then)
+        if self._starts(identity.protocol.node_id):
+            self._introduce(identity, now)
+        else:
+            self._rebootstrap(identity.protocol, partial(self._introduce, identity), now)
 
-    async def _introduce(self, identity: _Identity) -> None:
-        protocol = identity.protocol
-        starts = self._starts(protocol.node_id)
-        if not starts:
-            await self._rebootstrap(protocol)
-            starts = self._starts(protocol.node_id)
-        crawl = self._crawl(identity, protocol.node_id, starts)
-        await self._wait(crawl.done)
-        # The nearest that had no cause to be asked do not know us yet.
-        for node in crawl.nearest():
-            protocol.check(node)
-        self._interval = self._upkeep_seconds[0]
-        self._schedule(identity)
+    def _introduce(self, identity: _Identity, now: float) -> None:
+        node_id = identity.protocol.node_id
+
+        def introduced(now: float) -> None:
+            if not self._has(identity):
+                return
+            # The nearest nodes that the crawl did not ask do not know this one yet.
+            for node in crawl.nearest():
+                identity.protocol.check(node, now)
+            self._interval = self._upkeep_seconds[0]
+            self._schedule(identity)
+            self._tell_waiting(identity, now)
+
+        crawl = self._crawl(identity, node_id, self._starts(node_id), introduced)
+        crawl.start(now)
+
+    def _has(self, identity: _Identity) -> bool:
+        return self._identities.get(identity.group) is identity
+
+    def _tell_waiting(self, identity: _Identity, now: float) -> None:
+        waiting, identity.waiting = identity.waiting, []
+        for then in waiting:
+            then(now)
 
     # -- finding -------------------------------------------------------------------------------
 
-    async def find(self, group: GroupId, wanted: int) -> Found:
-        """Look for members of a community, as many as `wanted`; never takes long."""
-        self._check_open()
-        loop = asyncio.get_running_loop()
-        began, calls = loop.time(), self.counters.calls
-        search = _Search(group, wanted)
-        self._finds += 1
-        late = False
-        try:
-            async with asyncio.timeout(self._find_seconds_max):
-                await self._search(search)
-        except TimeoutError:
-            late = True
-            log.debug("the search for %s took too long", group.hex())
-        finally:
-            self._finds -= 1
-            for crawl in search.crawls:
-                crawl.cancel()
-            if search.round is not None:
-                search.round.cancel()
-        if search.survey is None:  # cut short
-            self._conclude(search)
-        assert search.survey is not None
-        silent = bool(search.addresses) and not search.reached
-        contacts = () if search.round is None else tuple(search.round.contacts)[:wanted]
-        failed = late or bool(search.survey.members) or any(c.failures for c in search.crawls)
-        await self._retire_spare()
-        return Found(
-            contacts=contacts,
-            doubtful=failed and not contacts,
-            size=None if silent else search.survey.size,
-            unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
-            crawls=len(search.crawls),
-            asked=self.counters.calls - calls,
-            seconds=loop.time() - began,
-        )
+    def find(
+        self, group: GroupId, wanted: int, done: Callable[[Found, float], None], now: float
+    ) -> None:
+        """Look for up to `wanted` members of a community; `done(found, now)` gets the answer.
 
-    def _conclude(self, search: _Search) -> None:
+        It takes `find_seconds_max` at most, and comes at once if no other node is known.
+        """
+        self._check_open()
+        identity = self._identities.get(group) or next(iter(self._identities.values()))
+        targets = points(group, points_for(wanted), self._rng)
+        self._timers += 1
+        search = _Search(
+            self._timers, group, wanted, identity, targets, done, now, self.counters.calls
+        )
+        self._searches[search.number] = search
+        self._set_timer(self._find_seconds_max, "find", search.number)
+        if self._starts(targets[0]):
+            self._begin(search, now)
+        else:
+            self._ask_bootstrap(search, now)
+
+    def _ask_bootstrap(self, search: _Search, now: float) -> None:
+        asked = self._rebootstrap(search.identity.protocol, partial(self._begin, search), now)
+        search.addresses.update(dict.fromkeys(asked))
+
+    def _begin(self, search: _Search, now: float) -> None:
+        """Crawl to the first point; once that finds many members, to the other points too."""
+        if search.over:
+            return
+        identity, target = search.identity, search.targets[0]
+
+        def more(crawl: Crawl, now: float) -> None:
+            if len(search.crawls) > 1:
+                return
+            members = [node for node in crawl.seen() if is_member(node.id, search.group)]
+            if len(members) + (search.group in self._identities) >= NEIGHBOURS:
+                search.crawls += [
+                    self._crawl(identity, point, [*self._starts(point), *members], crawled)
+                    for point in search.targets[1:]
+                ]
+                for further in search.crawls[1:]:
+                    further.start(now)
+
+        def crawled(now: float) -> None:
+            if not search.over and all(crawl.over for crawl in search.crawls):
+                self._crawled(search, now)
+
+        starts = self._starts(target)
+        search.started = bool(starts)
+        search.addresses.update((node.address, None) for node in starts)
+        search.crawls = [self._crawl(identity, target, starts, crawled, more)]
+        search.crawls[0].start(now)
+
+    def _crawled(self, search: _Search, now: float) -> None:
+        """Ask the members found; if nobody answered, ask the bootstrap nodes first, once."""
+        if search.started and not search.reached and not search.again:
+            search.again = True
+            self._ask_bootstrap(search, now)
+            return
+        members = self._survey(search).members
+        protocol, end = search.identity.protocol, partial(self._end, search)
+        search.round = ContactRound(protocol, search.group, search.wanted, members, end)
+        search.round.start(now)
+
+    def _survey(self, search: _Search) -> Survey:
         own = self._identities.get(search.group)
         me = None if own is None else own.protocol.node_id
-        nearest = [
+        found = [
             (target, crawl.nearest())
             for target, crawl in zip(search.targets, search.crawls, strict=False)
         ]
-        search.survey = survey(search.group, nearest, me, self._rng)
+        search.survey = survey(search.group, found, me, self._rng)
+        return search.survey
 
-    async def _search(self, search: _Search) -> None:
-        group = search.group
-        identity = self._identities.get(group) or next(iter(self._identities.values()))
-        own = self._identities.get(group)
-        me = None if own is None else own.protocol.node_id
-        targets = search.targets = points(group, points_for(search.wanted), self._rng)
-
-        def more(crawl: Crawl) -> None:
-            if len(search.crawls) == 1:
-                members = [node for node in crawl.seen() if is_member(node.id, group)]
-                if len(members) + (me is not None) >= NEIGHBOURS:
-                    search.crawls += [
-                        self._crawl(identity, target, [*self._starts(target), *members])
-                        for target in targets[1:]
-                    ]
-
-        for again in (False, True):
-            starts = self._starts(targets[0])
-            if again or not starts:
-                search.addresses.update(dict.fromkeys(await self._rebootstrap(identity.protocol)))
-                starts = self._starts(targets[0])
-            search.addresses.update((node.address, None) for node in starts)
-            search.crawls = [self._crawl(identity, targets[0], starts, more)]
-            # By index, because the first adds to the list.
-            position = 0
-            while position < len(search.crawls):
-                await self._wait(search.crawls[position].done)
-                position += 1
-            if search.reached or not starts:
-                break
-        self._conclude(search)
-        assert search.survey is not None
-        search.round = ContactRound(identity.protocol, group, search.wanted, search.survey.members)
-        await self._wait(search.round.done)
-
-    async def _wait(self, future: asyncio.Future[None]) -> None:
-        self._check_open()
-        self._searches[future] = None
-        try:
-            await future
-        finally:
-            del self._searches[future]
-        self._check_open()
+    def _end(self, search: _Search, now: float, *, cut_short: bool = False) -> None:
+        if search.over:
+            return
+        search.over = True
+        del self._searches[search.number]
+        for crawl in search.crawls:
+            crawl.cancel(now)
+        if search.round is not None:
+            search.round.cancel(now)
+        result = search.survey or self._survey(search)
+        silent = bool(search.addresses) and not search.reached
+        contacts = () if search.round is None else tuple(search.round.contacts)[: search.wanted]
+        failed = cut_short or bool(result.members) or any(c.failures for c in search.crawls)
+        found = Found(
+            contacts=contacts,
+            doubtful=failed and not contacts,
+            size=None if silent else result.size,
+            unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
+            crawls=len(search.crawls),
+            asked=self.counters.calls - search.calls_before,
+            seconds=now - search.began,
+        )
+        if self._has(search.identity):  # else it is being retired already
+            self._retire_spare(now)
+        search.done(found, now)
 
     def _starts(self, target: bytes) -> list[Neighbour]:
-        """Return the nearest to a point that any table of this process has."""
+        """Return the nodes nearest to a point in any routing table of this process."""
         point = Neighbour(target)
         known: dict[bytes, Neighbour] = {}
         for identity in self._identities.values():
@@ -429,26 +520,30 @@ class KademliaOverlay:
         identity: _Identity,
         target: bytes,
         starts: Iterable[Neighbour],
-        on_answer: Callable[[Crawl], None] = lambda _: None,
+        done: Then,
+        on_answer: Callable[[Crawl, float], None] | None = None,
     ) -> Crawl:
-        crawl = Crawl(identity.protocol, target, starts, self._own, on_answer)
-        if not crawl.done.done():
-            identity.crawls[crawl] = None
-            crawl.done.add_done_callback(lambda _: identity.crawls.pop(crawl, None))
+        """Return a crawl that ends with its identifier at the latest."""
+
+        def over(now: float) -> None:
+            del identity.crawls[crawl]
+            done(now)
+
+        crawl = Crawl(identity.protocol, target, starts, self._shared.own, over, on_answer)
+        identity.crawls[crawl] = None
         return crawl
 
     # -- staying connected ---------------------------------------------------------------------
 
     def _schedule(self, identity: _Identity) -> None:
-        if self._identities.get(identity.group) is not identity or identity.timer:
-            return
-        # Spread, so that those who start together do not beat in time.
+        """Set the timer of the next upkeep; an earlier timer is then of no effect."""
+        self._timers += 1
+        identity.upkeep = self._timers
+        # Spread, so that processes that start together do not send at the same moments.
         delay = self._interval * self._rng.uniform(0.8, 1.2)
-        loop = asyncio.get_running_loop()
-        identity.timer.append(loop.call_later(delay, self._upkeep, identity))
+        self._set_timer(delay, "upkeep", identity.address[1], identity.upkeep)
 
-    def _upkeep(self, identity: _Identity) -> None:
-        identity.timer.clear()
+    def _upkeep(self, identity: _Identity, now: float) -> None:
         protocol = identity.protocol
         protocol.router.tidy()
         if self.state != "connected":
@@ -456,44 +551,44 @@ class KademliaOverlay:
         else:
             self._interval = min(self._interval * 2, self._upkeep_seconds[1])
         if self.state != "connected" or self._rng.random() * REBOOTSTRAP_ROUNDS < 1:
-            self._ask_again(protocol)
+            self._ask_again(protocol, lambda _answer, _now: None, now)
         for target in (protocol.node_id, self._rng.randbytes(NODE_ID_BYTES)):
-            self._crawl(identity, target, self._starts(target))
+            self._crawl(identity, target, self._starts(target), lambda _now: None).start(now)
         for node in protocol.router.stalest(UPKEEP_PINGS):
-            protocol.check(node)
-        self._write()
+            protocol.check(node, now)
+        self._write(now)
         self._schedule(identity)
 
-    def _ask_again(
-        self, protocol: Protocol, done: Callable[[Any], None] = lambda _: None
-    ) -> list[Call]:
+    def _ask_again(self, protocol: Protocol, done: Done, now: float) -> list[Call]:
+        """Ping the bootstrap nodes and some remembered endpoints."""
         own = self.addresses
         latest = [a for a in self.remembered if a not in self._bootstrap]
         latest = self._rng.sample(latest, min(len(latest), REMEMBERED_ASKED))
         asked = [a for a in (*self._bootstrap, *latest) if a not in own]
-        return [protocol.request(address, "ping", done=done) for address in asked]
+        return [protocol.request(address, "ping", done=done, now=now) for address in asked]
 
-    async def _rebootstrap(self, protocol: Protocol) -> list[Address]:
-        """Ask the bootstrap nodes and remembered contacts; go on with the first that answers."""
-        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def _rebootstrap(self, protocol: Protocol, then: Then, now: float) -> list[Endpoint]:
+        """Ping as `_ask_again` does; go on with the first answer, or when none is to come."""
         left = 0
+        going_on = False
 
-        def done(answer: Any) -> None:
-            nonlocal left
+        def done(answer: Any, now: float) -> None:
+            nonlocal left, going_on
             left -= 1
-            if (answer is not None or not left) and not answered.done():
-                answered.set_result(None)
+            if (answer is not None or not left) and not going_on:
+                going_on = True
+                then(now)
 
-        calls = self._ask_again(protocol, done)
+        calls = self._ask_again(protocol, done, now)
         left = len(calls)
-        if calls:
-            await self._wait(answered)
+        if not calls:
+            then(now)
         return [call.address for call in calls]
 
-    def _on_heard(self, address: Address, started: float, answered: bool) -> None:
+    def _on_heard(self, address: Endpoint, started: float, answered: bool, now: float) -> None:
         if answered:
             was_degraded = self.state == "degraded"
-            self._heard_at = asyncio.get_running_loop().time()
+            self._heard_at = now
             self._silence = 0
             self._remembered.pop(address, None)
             self._remembered[address] = None
@@ -509,39 +604,15 @@ class KademliaOverlay:
                 self._hurry()
 
     def _hurry(self) -> None:
-        """Do the next upkeep soon."""
+        """Do the next upkeep of each identifier soon."""
         self._interval = self._upkeep_seconds[0]
         for identity in self._identities.values():
-            if identity.timer:
-                identity.timer.pop().cancel()
+            if identity.upkeep is not None:
                 self._schedule(identity)
 
-    def _write(self, *, final: bool = False) -> None:
+    def _write(self, now: float, *, final: bool = False) -> None:
         if self._memory is None or self._heard_at is None:
             return
-        now = asyncio.get_running_loop().time()
         if final or self._written_at is None or now - self._written_at >= UPKEEP_SECONDS_MAX:
             self._written_at = now
             remember(self._memory, self.remembered)
-
-
-@define
-class _Search:
-    """What a `find` has gathered, so that it can be cut short."""
-
-    group: GroupId
-    wanted: int
-    crawls: list[Crawl] = field(factory=list)
-    targets: list[bytes] = field(factory=list)
-    addresses: dict[Address, None] = field(factory=dict)
-    """Who was asked to begin with."""
-    survey: Survey | None = None
-    round: ContactRound | None = None
-
-    @property
-    def reached(self) -> bool:
-        """Whether anybody has answered."""
-        return any(crawl.answers for crawl in self.crawls)
-
-
-__all__ = ["Found", "KademliaOverlay", "Limits", "OverlayError", "State"]

@@ -2,55 +2,53 @@
 
 Theory of operation
 -------------------
-Borrowed from the packages kademlia 2.2.3 and rpcudp 5.0.1: identifiers and the XOR metric
-(`Node`), the routing table (`kademlia_table`), the shape of the protocol, and the frame of a
-datagram, ``0|1 ‖ 20 bytes of call id ‖ msgpack``. What meets strangers' bytes is overridden here
-[TRUST, traps of kademlia], and a test fails if what is overridden or built upon changes.
-`Server`, which stores values, pickles and re-arms timers for ever, is not used; nor are the
-crawlers, which go in lock step and so wait for the slowest (`kademlia_crawl` has another).
-No clock and no dice of upstream are consulted, so nothing has to be patched in a simulation.
+A protocol is a synchronous state machine. Its inputs are `receive` (a datagram has arrived),
+`wake` (a timer is due) and `request` (make a call), each with the time `now`; it sends datagrams
+and sets timers through the two functions that it is given.
 
-*Calls.* There are four: ``ping``, ``find_node``, ``contact`` (who are you, of which topic) and
-``bye``, which is not answered. Each answer begins with the identifier of who answers. No values
-are stored or found. A call is sent up to three times, each time for longer, depending on how long
-answers take (`kademlia_patience`); whoever made it is told when it gets slow, and once when it has
-ended. There are no tasks, so that none can be lost.
+Identifiers, the XOR metric (`Node`) and the routing table (`overlays.kademlia.table`) are those of
+the package kademlia 2.2.3; the form of a datagram, ``0|1 ‖ 20 bytes of call id ‖ msgpack``, is that
+of rpcudp 5.0.1. Nothing of these packages reads bytes from the network [TRUST, traps of kademlia].
 
-*Proof.* An address is proven when it has answered a call of ours, whose 20 random bytes only who
-receives there can know. A neighbour comes into the table only with that proof and with the
-identifier that it states itself; who calls without being known is pinged. An endpoint has one
-identifier, and a /24 network a bounded number of places, unless it is one's own (`Limits`).
+*Calls.* There are four: ``ping``, ``find_node``, ``contact`` (which process is this, in which
+topic?) and ``bye``, which is not answered. Each answer begins with the answering identifier. No
+values are stored or found. A call is sent up to three times, each time with a longer timeout that
+depends on earlier round trips (`overlays.kademlia.timeouts`). The caller is told when the call
+becomes slow, and once when it ends.
 
-*Patience.* A neighbour that fails to answer is doubtful: not told to others any more, and
-evicted when it fails again and again. An answer makes it good.
+*Proof.* An address is proven when it has answered a call of ours: only the process that receives
+datagrams there can know the 19 random bytes of the call's number. A neighbour enters the table
+only with that proof, under the identifier in its own answer; an unknown caller is pinged. An
+endpoint has one identifier, and a foreign /24 network a bounded number of places (`Limits`).
 
-*Amplification.* An address that is not proven gets at most three times what it sent. A caller
-that is perhaps not proven pads its call, so that the answer fits.
+*Failures.* A neighbour that fails to answer is doubtful: answers to others do not name it, and
+further failures evict it. An answer makes it good again.
 
-*Bytes from strangers* are decoded into what is expected and nothing else, synchronously; what
-is not expected is counted. Nothing is sent to an address that has not been checked: a wrong one
-would close asyncio's endpoint. Who does not speak from loopback may not name addresses there.
+*Amplification.* An address that is not proven gets at most three times the bytes that it sent. A
+caller whose address may be unproven pads its call, so that the answer fits.
+
+*Bytes from strangers* are decoded into the expected types and nothing else; other datagrams are
+counted and dropped. Sizes and types are checked before anything is allocated for them, and
+addresses before anything is sent there. A node that is not on loopback may not name addresses on
+loopback.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from heapq import nsmallest
 from random import Random
 from typing import Annotated, Any, Final
 
 import msgspec
-from attrs import define, field
-from kademlia.protocol import KademliaProtocol  # type: ignore[import-untyped] # untyped
+from attrs import define, field, frozen
 
+from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX
+from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId
 from overlays.kademlia.table import (
     FAILURES_MAX,
     NEIGHBOURS,
-    Address,
     Counters,
     Limits,
     Neighbour,
@@ -59,19 +57,17 @@ from overlays.kademlia.table import (
 )
 from overlays.kademlia.timeouts import ATTEMPTS, Patience
 
-log = logging.getLogger(__name__)
-
 NODE_ID_BYTES: Final = 20  # [kademlia 2.2.3] SHA-1
-LATE_MAX: Final = 1024  # chosen: given up calls whose answers may still come; some 200 kB
-LAG_SECONDS: Final = 0.1  # chosen: a timer this late says that it was this process that was slow
+LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 200 kB
+LAG_SECONDS: Final = 0.1  # chosen: a timer this late shows that this process itself was slow
 DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole; our longest is 930
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
-PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of upkeep (`kademlia_overlay`)
-PROVEN_MAX: Final = 4096  # chosen: some 1 MB; more than one talks to in ten minutes
-INTRODUCTIONS_MAX: Final = 64  # chosen: strangers that are pinged at a time; bounds a flood's echo
+PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of the overlay's upkeep
+PROVEN_MAX: Final = 4096  # chosen: some 1 MB; a process talks to fewer in ten minutes
+INTRODUCTIONS_MAX: Final = 64  # chosen: strangers pinged at a time; bounds the echo of a flood
 RECHECK_SECONDS: Final = 5.0  # chosen: a dead neighbour is evicted after 16 s, not by a short pause
-HEARD_LATELY_SECONDS: Final = 60.0  # chosen: who answered since needs no ping to prove it lives
+HEARD_LATELY_SECONDS: Final = 60.0  # chosen: a neighbour that answered since needs no ping
 _HEADER_BYTES: Final = 21  # [rpcudp 5.0.1] kind and call id
 _NODE_BYTES_MAX: Final = 44  # in msgpack: array 1, id 22, IPv4 text up to 16, port 3; rounded up
 
@@ -99,28 +95,33 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _MALFORMED: Final = (msgspec.MsgspecError, RecursionError, ValueError)
 
 
+Done = Callable[[Any, float], None]
+"""Takes the answer to a call, None if there is none, and the time."""
+
+
 @define(eq=False)
 class Call:
-    """A call under way; `cancel` ends it without a word."""
+    """A call that is not yet answered; `cancel` ends it without telling the caller."""
 
     protocol: Protocol
-    target: Neighbour | Address
-    """An address if the identifier there is not known yet."""
+    target: Neighbour | Endpoint
+    """An endpoint if the identifier there is not known yet."""
     method: str
     arguments: tuple[Any, ...]
-    done: Callable[[Any], None]
-    """Is given the answer, None if there is none; called once, later than the call is made."""
-    slow: Callable[[], None] | None
+    done: Done
+    """Called once, never within `Protocol.request`."""
+    slow: Callable[[float], None] | None
     number: bytes
-    """19 random bytes; the 20th of a call id is the number of the sending."""
+    """19 random bytes; the 20th byte of a call id is the number of the attempt."""
     started: float
     sent: list[float] = field(factory=list)
-    """When it was sent, and again."""
-    timer: asyncio.TimerHandle | asyncio.Handle | None = None
+    """The time of each attempt."""
+    due: float = 0.0
+    """When the latest attempt has failed."""
 
     @property
-    def address(self) -> Address:
-        """Who was asked."""
+    def address(self) -> Endpoint:
+        """The endpoint that was asked."""
         return self.target if isinstance(self.target, tuple) else self.target.address
 
     def cancel(self) -> None:
@@ -128,339 +129,298 @@ class Call:
         self.protocol.forget(self)
 
 
-class Protocol(KademliaProtocol):  # type: ignore[misc] # KademliaProtocol is untyped
-    """The endpoint of one identifier; see the module's theory of operation.
+@frozen(eq=False)
+class Shared:
+    """What the identifiers of one process have in common."""
 
-    `own` are the nodes of this process.
+    rng: Random
+    limits: Limits
+    heard: Callable[[Endpoint, float, bool, float], None]
+    """Is told `(address, started, answered, now)` of each call that ends.
+
+    A call that fails to reach a doubtful neighbour while others are good is left out: its failure
+    says nothing about this process.
     """
+    connected: Callable[[], bool]
+    """Returns whether the DHT answers: if it does, a silent neighbour is gone, not this process."""
+    counters: Counters = field(factory=Counters)
+    patience: Patience = field(factory=Patience)
+    own: dict[bytes, Neighbour] = field(factory=dict)
+    """The nodes of this process, by identifier."""
 
-    router: Table
+
+class Protocol:
+    """The state of one identifier; see the module's theory of operation.
+
+    `send(target, data)` sends a datagram from the identifier's endpoint, `wake(delay, *name)`
+    asks for a later `wake(name, now)`.
+    """
 
     def __init__(
         self,
         node_id: bytes,
-        rng: Random,
-        counters: Counters,
-        limits: Limits,
-        own: dict[bytes, Neighbour],
-        patience: Patience,
-        heard: Callable[[Address, float, bool], None],
-        connected: Callable[[], bool],
+        shared: Shared,
+        send: Callable[[Endpoint, bytes], None],
+        wake: Callable[..., None],
     ) -> None:
-        """Of calls that ended, `heard(address, started, answered)` is told.
-
-        Not of those that fail to reach who is doubtful already, while others are not: that is no
-        news of us. `connected` says whether others do answer, so that who does not is gone,
-        rather than we.
-        """
-        node = Neighbour(node_id)
-        super().__init__(node, None, NEIGHBOURS)  # no storage
-        self.counters = counters
-        self.router = Table(self, node, limits)
+        self.node_id = node_id
+        self.router = Table(self, Neighbour(node_id), shared.limits)
+        self.counters = shared.counters
         self.contact: Contact | None = None
+        """What a member of a community answers to ``contact``."""
         self.topic = ""
-        self.loop = asyncio.get_running_loop()
-        self.closed: asyncio.Future[None] = self.loop.create_future()
-        self._rng = rng
-        self._own = own
-        self._patience = patience
-        self._late: dict[bytes, Call] = {}
-        self._tell = heard
-        self._connected = connected
+        self._shared = shared
+        self._send_datagram = send
+        self._set_timer = wake
         self._outstanding: dict[bytes, Call] = {}
-        self._proven: dict[Address, float] = {}
-        self._introductions: dict[Address, Call] = {}
-        self._rechecks: dict[bytes, asyncio.TimerHandle] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError. Upstream makes a remote call of every misspelt name."""
-        raise AttributeError(name)
-
-    @property
-    def node_id(self) -> bytes:
-        """The identifier."""
-        return self.router.node.id  # type: ignore[no-any-return] # Node is untyped
+        self._late: dict[bytes, Call] = {}
+        """Calls given up, by number: their answers may still come, and tell the round trip."""
+        self._proven: dict[Endpoint, float] = {}
+        self._introductions: dict[Endpoint, Call] = {}
+        self._rechecks: dict[bytes, None] = {}
 
     @property
     def calls(self) -> int:
-        """How many calls are under way."""
+        """How many calls are not yet answered."""
         return len(self._outstanding)
 
-    # -- the endpoint --------------------------------------------------------------------------
+    # -- inputs --------------------------------------------------------------------------------
 
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Take a datagram; upstream would do it in a task that nobody watches."""
+    def receive(self, source: Endpoint, data: bytes, now: float) -> None:
+        """Take a datagram; one that is malformed is counted and dropped."""
         if len(data) <= _HEADER_BYTES or len(data) > DATAGRAM_BYTES_MAX or data[0] > 1:
             self.counters.malformed += 1
             return
-        number, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
+        call_id, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
         if data[0] == 0:
-            self._accept_request(number, body, addr[:2])
+            self._accept_request(call_id, body, source, now)
         else:
-            self._accept_response(number, body, addr[:2])
+            self._accept_response(call_id, body, source, now)
 
-    def error_received(self, exc: Exception) -> None:
-        """Count what the operating system says of something sent earlier."""
-        self.counters.socket_errors += 1
-        log.debug("socket error: %s", exc)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Give up what is under way."""
-        if exc is not None:
-            log.warning("the endpoint of %s was lost: %s", self.node_id.hex()[:8], exc)
-        for call in list(self._outstanding.values()):
-            if exc is None:
-                call.cancel()
-            else:
-                self._fail(call)
-        if not self.closed.done():
-            self.closed.set_result(None)
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take a timer; one whose call or neighbour is gone does nothing."""
+        match name:
+            case ("call", bytes() as number):
+                call = self._outstanding.get(number)
+                if call is not None:
+                    self._overdue(call, now)
+            case ("recheck", bytes() as node_id) if node_id in self._rechecks:
+                del self._rechecks[node_id]
+                node = self.router.get(node_id)
+                if node is not None:
+                    self.check(node, now)
 
     def close(self) -> None:
-        """End all calls and the endpoint; `closed` is done when that has happened."""
+        """Cancel all calls, and tell the nearest neighbours that this identifier goes."""
         for call in list(self._outstanding.values()):
             call.cancel()
-        self._introductions.clear()
-        self._late.clear()
-        for timer in self._rechecks.values():
-            timer.cancel()
-        self._rechecks.clear()
-        if self.transport is None:
-            self.connection_lost(None)
-        else:
-            self.transport.close()
+        for node in self.router.find_neighbors(self.router.node):
+            number = self._shared.rng.randbytes(NODE_ID_BYTES)
+            self._send(b"\x00" + number + _encode(("bye", (self.node_id,))), node.address)
 
-    def _send(self, datagram: bytes, address: Address) -> None:
-        # asyncio raises AttributeError after the close.
-        if self.transport is not None and not self.transport.is_closing() and usable(address):
-            self.transport.sendto(datagram, address)
+    def _send(self, datagram: bytes, address: Endpoint) -> None:
+        if usable(address):
+            self._send_datagram(address, datagram)
 
     # -- calls that we make --------------------------------------------------------------------
 
     def request(
         self,
-        target: Neighbour | Address,
+        target: Neighbour | Endpoint,
         method: str,
         *arguments: Any,
-        done: Callable[[Any], None],
-        slow: Callable[[], None] | None = None,
+        done: Done,
+        slow: Callable[[float], None] | None = None,
+        now: float,
     ) -> Call:
         """Make a call; see `Call`."""
-        number = self._rng.randbytes(NODE_ID_BYTES - 1)
-        now = self.loop.time()
+        number = self._shared.rng.randbytes(NODE_ID_BYTES - 1)
         call = Call(self, target, method, arguments, done, slow, number, now)
         self._outstanding[number] = call
         self.counters.calls += 1
-        if self.transport is None or self.transport.is_closing():
-            call.timer = self.loop.call_soon(self._fail, call)
-        else:
-            self._attempt(call)
+        self._attempt(call, now)
         return call
 
     def forget(self, call: Call) -> None:
-        """Let a call be none; also the end of one that has ended."""
+        """Remove a call that is cancelled or over."""
         self._outstanding.pop(call.number, None)
         if self._introductions.get(call.address) is call:
             del self._introductions[call.address]
-        if call.timer is not None:
-            call.timer.cancel()
 
-    def send_bye(self, node: Neighbour) -> None:
-        """Tell a neighbour that this identifier is about to go."""
-        number = self._rng.randbytes(NODE_ID_BYTES)
-        body = _encode(("bye", (self.node_id,)))
-        self._send(b"\x00" + number + body, node.address)
-
-    def check(self, node: Neighbour) -> None:
-        """Ping a neighbour, unless it was heard of lately."""
-        since = self.loop.time() - HEARD_LATELY_SECONDS
+    def check(self, node: Neighbour, now: float) -> None:
+        """Ping a neighbour, unless it has answered lately."""
+        since = now - HEARD_LATELY_SECONDS
         if not (self.router.is_good(node.id) and self.router.heard_since(node, since)):
-            self._ping(node)
+            self._ping(node, now)
 
-    def _ping(self, node: Neighbour) -> None:
+    def _ping(self, node: Neighbour, now: float) -> None:
         if node.address in self._introductions:
             return
         if len(self._introductions) >= INTRODUCTIONS_MAX:
             self.counters.refused += 1
             return
-        call = self.request(node, "ping", done=lambda _: None)
+        call = self.request(node, "ping", done=_ignore, now=now)
         self._introductions[node.address] = call
 
-    def _attempt(self, call: Call) -> None:
+    def _attempt(self, call: Call, now: float) -> None:
         arguments = (self.node_id, *call.arguments)
         if call.method in _PADDED:
             target = call.target
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
-            # Whom we know most likely knows us. If it does not, it may not answer at length.
+            # A neighbour of ours most likely knows us; if not, its answer may have to be short.
             arguments = (*arguments, b"" if known and not call.sent else PADDING)
         attempt = len(call.sent)
         head = b"\x00" + call.number + bytes((attempt,))
         self._send(head + _encode((call.method, arguments)), call.address)
-        now = self.loop.time()
         call.sent.append(now)
-        self._await(call, now + self._patience.seconds(attempt))
+        self._wait(call, self._shared.patience.seconds(attempt), now)
 
-    def _await(self, call: Call, until: float) -> None:
-        call.timer = self.loop.call_at(until, self._overdue, call.number, until)
+    def _wait(self, call: Call, seconds: float, now: float) -> None:
+        call.due = now + seconds
+        self._set_timer(seconds, "call", call.number)
 
-    def _overdue(self, number: bytes, until: float) -> None:
-        """Wait as much longer as this process itself is late: the answer may be here unread."""
-        lag = self.loop.time() - until
+    def _overdue(self, call: Call, now: float) -> None:
+        """Send a call again, or give it up; wait longer if this process itself was late.
+
+        The answer may then have arrived, but not yet been read.
+        """
+        lag = now - call.due
         if lag > LAG_SECONDS:
-            self._await(self._outstanding[number], until + 2 * lag)
-        else:
-            self._timeout(number)
-
-    def _timeout(self, msg_id: bytes) -> None:
-        """Send a call again, or give it up."""
-        call = self._outstanding[msg_id]
+            self._wait(call, lag, now)
+            return
         if len(call.sent) < len(ATTEMPTS):
-            self._attempt(call)
+            self._attempt(call, now)
             if len(call.sent) == 2:
                 self.counters.slow += 1
                 if call.slow is not None:
-                    call.slow()
+                    call.slow(now)
             return
         self.counters.timeouts += 1
         if len(self._late) >= LATE_MAX:
             del self._late[next(iter(self._late))]
         self._late[call.number] = call
-        self._fail(call)
+        self._fail(call, now)
 
-    def _fail(self, call: Call) -> None:
+    def _fail(self, call: Call, now: float) -> None:
         self.forget(call)
         node = call.target
         if isinstance(node, tuple) or self.router.is_good(node.id) or not self.router.has_good():
-            self._tell(call.address, call.started, False)
-        others_answer = self._connected()
+            self._shared.heard(call.address, call.started, False, now)
         if not isinstance(node, tuple):
+            others_answer = self._shared.connected()
             self.router.doubt(node, evict=others_answer)
-            if others_answer and not self.router.is_good(node.id):
-                self._recheck_later(node)
-        call.done(None)
+            if others_answer and not self.router.is_good(node.id) and node.id not in self._rechecks:
+                self._rechecks[node.id] = None
+                self._set_timer(RECHECK_SECONDS, "recheck", node.id)
+        call.done(None, now)
 
-    def _recheck_later(self, node: Neighbour) -> None:
-        if node.id not in self._rechecks and not self.transport.is_closing():
-            timer = self.loop.call_later(RECHECK_SECONDS, self._recheck, node)
-            self._rechecks[node.id] = timer
-
-    def _recheck(self, node: Neighbour) -> None:
-        del self._rechecks[node.id]
-        if self.router.get(node.id) is not None:
-            self.check(node)
-
-    def _accept_response(self, msg_id: bytes, data: bytes, address: Address) -> None:
-        number, attempt = msg_id[:-1], msg_id[-1]
+    def _accept_response(self, call_id: bytes, body: bytes, address: Endpoint, now: float) -> None:
+        number, attempt = call_id[:-1], call_id[-1]
         call = self._outstanding.get(number) or self._late.get(number)
         if call is None or call.address != address or attempt >= len(call.sent):
             self.counters.stray += 1
             return
-        self._patience.learn(self.loop.time() - call.sent[attempt])
+        self._shared.patience.learn(now - call.sent[attempt])
         if self._late.pop(number, None) is not None:
             self.counters.stray += 1
             return
         try:
-            answer = _ANSWERS[call.method].decode(data)
+            answer = _ANSWERS[call.method].decode(body)
         except _MALFORMED:
             self.counters.malformed += 1
-            self._fail(call)
+            self._fail(call, now)
             return
         self.forget(call)
         self.counters.answered += 1
-        self._prove(address)
+        self._prove(address, now)
         node_id = answer[0]
         if not isinstance(call.target, tuple) and call.target.id != node_id:
-            # Somebody told a lie about it, or it has a new identifier.
+            # Another node lied about this one, or this one has a new identifier.
             self.router.doubt(call.target, failures=FAILURES_MAX)
-        if node_id in self._own or not self.router.admit(
-            Neighbour(node_id, *address), self.loop.time()
-        ):
+        node = Neighbour(node_id, *address)
+        if node_id in self._shared.own or not self.router.admit(node, now):
             self.counters.refused += 1
-        self._tell(address, call.started, True)
-        call.done(answer)
+        self._shared.heard(address, call.started, True, now)
+        call.done(answer, now)
 
-    def _prove(self, address: Address) -> None:
+    def _prove(self, address: Endpoint, now: float) -> None:
         self._proven.pop(address, None)
         if len(self._proven) >= PROVEN_MAX:
             del self._proven[next(iter(self._proven))]
-        self._proven[address] = self.loop.time() + PROVEN_SECONDS
+        self._proven[address] = now + PROVEN_SECONDS
 
-    # -- calls that others make ----------------------------------------------------------------
+    # -- calls that other nodes make -----------------------------------------------------------
 
-    def _accept_request(self, msg_id: bytes, data: bytes, address: Address) -> None:
+    def _accept_request(self, call_id: bytes, body: bytes, address: Endpoint, now: float) -> None:
         try:
-            method, raw = _REQUEST.decode(data)
+            method, raw = _REQUEST.decode(body)
             decoder = _ARGUMENTS.get(method)
             if decoder is None:
                 self.counters.refused += 1  # `store` and `find_value` are among them
                 return
-            arguments = decoder.decode(raw)
+            node_id, *arguments = decoder.decode(raw)
         except _MALFORMED:
             self.counters.malformed += 1
             return
-        node_id = arguments[0]
-        if node_id in self._own or not usable(address):
+        if node_id in self._shared.own or not usable(address):
             self.counters.refused += 1
             return
+        caller = Neighbour(node_id, *address)
         room = DATAGRAM_BYTES_MAX
-        if self._proven.get(address, -1.0) < self.loop.time():
-            room = min(room, AMPLIFICATION_MAX * (_HEADER_BYTES + len(data)))
+        if self._proven.get(address, -1.0) < now:
+            room = min(room, AMPLIFICATION_MAX * (_HEADER_BYTES + len(body)))
         answer: tuple[Any, ...]
         match method:
             case "ping":
-                answer = self.rpc_ping(address, node_id)
+                answer = (self.node_id,)
             case "find_node":
-                answer = self.rpc_find_node(address, node_id, arguments[1], room)
+                answer = (self.node_id, self._nearest(arguments[0], caller, room))
             case "contact":
-                answer = self.rpc_contact(address, node_id, arguments[1])
+                answer = (self.node_id, *self._contact(arguments[0]))
             case _:
-                self.rpc_bye(address, node_id)
+                self._take_bye(caller, now)
                 return
-        datagram = b"\x01" + msg_id + _encode(answer)
+        datagram = b"\x01" + call_id + _encode(answer)
         if len(datagram) <= room:
             self._send(datagram, address)
         else:
             self.counters.refused += 1
-        self.welcome_if_new(Neighbour(node_id, *address))
+        self._welcome(caller, now)
 
-    def rpc_ping(self, sender: Address, nodeid: bytes) -> tuple[bytes]:
-        """Say who is here."""
-        return (self.node_id,)
-
-    def rpc_find_node(
-        self, sender: Address, nodeid: bytes, key: bytes, room: int = DATAGRAM_BYTES_MAX
-    ) -> tuple[bytes, list[tuple[bytes, str, int]]]:
-        """Say who is here, and the nearest known to `key`, as many as `room` bytes hold."""
+    def _nearest(self, key: bytes, caller: Neighbour, room: int) -> list[tuple[bytes, str, int]]:
+        """Return the nearest known to `key`, as many as an answer of `room` bytes holds."""
         overhead = _HEADER_BYTES + 1 + (2 + NODE_ID_BYTES) + 3
         fitting = max(0, min(NEIGHBOURS, (room - overhead) // _NODE_BYTES_MAX))
-        asker = Neighbour(nodeid, *sender)
         target = Neighbour(key)
-        nearest = self.router.find_neighbors(target, fitting, asker) if fitting else []
-        # What else this process is, nobody may know but itself.
-        others = [n for n in self._own.values() if n.id != self.node_id and usable(n.address)]
+        nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
+        # No other process may know the other identifiers of this process.
+        own = self._shared.own.values()
+        others = [n for n in own if n.id != self.node_id and usable(n.address)]
         if others and fitting:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
-        return self.node_id, [(node.id, node.ip, node.port) for node in nearest]
+        return [(node.id, node.ip, node.port) for node in nearest]
 
-    def rpc_contact(
-        self, sender: Address, nodeid: bytes, group: bytes
-    ) -> tuple[bytes, Contact | None, str]:
-        """Say who is here, its transport address and its topic, if that is the group's."""
+    def _contact(self, group: GroupId) -> tuple[Contact | None, str]:
+        """Return this member's contact and topic, nothing if it is not in that group."""
         if self.node_id[:GROUP_ID_BYTES] != group or self.contact is None:
-            return self.node_id, None, ""
-        return self.node_id, self.contact, self.topic
+            return None, ""
+        return self.contact, self.topic
 
-    def rpc_bye(self, sender: Address, nodeid: bytes) -> None:
-        """Doubt a neighbour that says it goes, and see: it might be somebody else who says so."""
-        known = self.router.get(nodeid)
-        if known is not None and known.address == sender and self.router.is_good(nodeid):
+    def _take_bye(self, caller: Neighbour, now: float) -> None:
+        """Doubt a neighbour that says goodbye, and ping it: the farewell may be forged."""
+        known = self.router.get(caller.id)
+        if known is not None and known.address == caller.address and self.router.is_good(known.id):
             self.router.doubt(known, failures=FAILURES_MAX - 1)
-            self.check(known)
+            self.check(known, now)
 
-    def welcome_if_new(self, node: Neighbour) -> None:
-        """Ping a stranger that has called: it becomes a neighbour if it answers."""
-        known = self.router.get(node.id)
+    def _welcome(self, caller: Neighbour, now: float) -> None:
+        """Ping a caller that is unknown at this address: it becomes a neighbour if it answers."""
+        known = self.router.get(caller.id)
         if known is None:
-            self._ping(node)
-        elif known.address != node.address:
-            self.check(known)
+            self._ping(caller, now)
+        elif known.address != caller.address:
+            self.check(known, now)
+
+
+def _ignore(_answer: Any, _now: float) -> None:
+    """Do nothing with an answer: a ping is for the table."""

@@ -1,8 +1,8 @@
-"""Contacts of earlier runs, in a small file: how to come back when no bootstrap node answers.
+"""Endpoints of earlier runs in a small file, for a start at which no bootstrap node answers.
 
-One line of JSON with a checksum, replaced atomically, readable by its owner only. A file that
-is damaged, too long or of another version is worth nothing, and is treated as none: whoever is
-in it is only asked, never believed.
+The file is one line of JSON with a checksum, replaced atomically and readable by its owner only.
+A file that is damaged, too long or of another version is ignored. An endpoint from the file is
+pinged like any other and enters a routing table only if it answers.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from zlib import crc32
 
 import msgspec
 
-from overlays.kademlia.table import Address, usable
+from camcast.doors.datagrams import Endpoint
+from overlays.kademlia.table import usable
 
 log = logging.getLogger(__name__)
 
 REMEMBERED_MAX: Final = 64  # chosen: three buckets; in a churn of 90 % some six still answer
 _FILE_BYTES_MAX: Final = 65_536  # chosen: 64 contacts need 2 KB
 _VERSION: Final = 1
-_contacts = msgspec.json.Decoder(list[Address])
+_contacts = msgspec.json.Decoder(list[Endpoint])
 
 
 class _File(msgspec.Struct):
@@ -36,8 +37,8 @@ class _File(msgspec.Struct):
 _file = msgspec.json.Decoder(_File)
 
 
-def recall(path: Path) -> list[Address]:
-    """Return the contacts in the file; none if there is no such file, or no sense in it."""
+def recall(path: Path) -> list[Endpoint]:
+    """Return the endpoints in the file; none if the file is absent or cannot be read."""
     try:
         with path.open("rb") as source:
             data = source.read(_FILE_BYTES_MAX + 1)
@@ -61,8 +62,8 @@ def recall(path: Path) -> list[Address]:
     return [contact for contact in contacts[:REMEMBERED_MAX] if usable(contact)]
 
 
-def remember(path: Path, contacts: Sequence[Address]) -> bool:
-    """Write the contacts; say whether that was possible. A crash leaves the old file or the new."""
+def remember(path: Path, contacts: Sequence[Endpoint]) -> bool:
+    """Write the endpoints; return whether that worked. A crash leaves the old file or the new."""
     body = msgspec.json.encode(list(contacts[:REMEMBERED_MAX]))
     data = msgspec.json.encode(_File(_VERSION, crc32(body), msgspec.Raw(body)))
     new = path.with_name(f".{path.name}.{os.getpid()}.new")

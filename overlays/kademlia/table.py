@@ -1,10 +1,11 @@
-"""The routing table of one identifier in the DHT, and who may be in it.
+"""The routing table of one identifier in the DHT, and which nodes may be in it.
 
-Buckets, their splits and their replacement lists are those of the package kademlia 2.2.3.
-Overridden is who comes in (proven neighbours; one identifier an endpoint; a bounded number of a
-foreign /24), who goes (who fails again and again; until it answers it is *doubtful*, and not told
-to others), and what upstream does not quite do: finding exactly the k nearest, and the right
-bucket for an identifier at a bucket's upper end.
+Buckets, their splits and their replacement lists are those of the package kademlia 2.2.3. This
+module overrides how a node enters (it must have proved its address; an endpoint has one
+identifier; a foreign /24 has a bounded number of places), how a node leaves (it fails several
+times in a row; after the first failure it is *doubtful* and not named in answers), and two things
+that upstream gets wrong: it does not find exactly the k nearest, and it misses the bucket of an
+identifier at a bucket's upper end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from attrs import define, frozen
 from kademlia.node import Node  # type: ignore[import-untyped] # has no annotations
 from kademlia.routing import RoutingTable  # type: ignore[import-untyped] # likewise
 
-Address = tuple[str, int]
+from camcast.doors.datagrams import Endpoint
 
 NEIGHBOURS: Final = 20  # [kademlia 2.2.3] k: places in a bucket, and nodes in an answer
 FAILURES_MAX: Final = 3  # chosen: failed calls in a row, so 9 lost exchanges, evict a neighbour
@@ -28,7 +29,7 @@ FAILURES_MAX: Final = 3  # chosen: failed calls in a row, so 9 lost exchanges, e
 
 @define
 class Counters:
-    """What happened so far; all but the first two should be rare."""
+    """What has happened in one process; all but the first two counts should stay small."""
 
     calls: int = 0
     """Calls made."""
@@ -39,32 +40,30 @@ class Counters:
     slow: int = 0
     """Calls that had to be sent a second time."""
     malformed: int = 0
-    """Datagrams that were not of the expected form."""
+    """Datagrams of a form that the protocol does not have."""
     stray: int = 0
-    """Answers to no call, or from another address than was asked; late ones are among them."""
+    """Answers to no call, from another address than the one asked, or after the call's end."""
     refused: int = 0
-    """Well-formed wishes not granted: unknown calls, lies, too many contacts of one place."""
+    """Well-formed requests not granted: unknown calls, lies, too many nodes of one subnet."""
     inserted: int = 0
-    """Neighbours that came into a table."""
+    """Neighbours that entered a table."""
     evicted: int = 0
     """Neighbours that left one."""
-    socket_errors: int = 0
-    """Errors that the operating system reported."""
 
 
 @frozen
 class Limits:
-    """How many places of a routing table strangers may have."""
+    """How many places of a routing table the nodes of one subnet may have."""
 
     subnet_max: int = 16  # chosen: four fifths of a bucket, so no /24 fills one alone
     exempt: tuple[IPv4Network, ...] = tuple(
         map(IPv4Network, ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
     )
-    """Networks without that bound: by default those that are not reached from outside."""
+    """Networks without that bound: by default the private ones, closed to the outside."""
 
 
 class Neighbour(Node):  # type: ignore[misc] # Node is untyped
-    """A node of the DHT: its identifier and where it answers."""
+    """A node of the DHT: its identifier and its endpoint."""
 
     id: bytes
     long_id: int
@@ -72,8 +71,8 @@ class Neighbour(Node):  # type: ignore[misc] # Node is untyped
     port: int
 
     @property
-    def address(self) -> Address:
-        """Where it answers."""
+    def address(self) -> Endpoint:
+        """The endpoint at which the node answers."""
         return self.ip, self.port
 
 
@@ -87,8 +86,11 @@ def _reachable(ip: str) -> IPv4Address | None:
     return None if wrong else parsed  # 255.255.255.255 is reserved, too
 
 
-def usable(address: Address, told_by: str | None = None) -> bool:
-    """Say whether one may send to `address`, which somebody at `told_by` has named."""
+def usable(address: Endpoint, told_by: str | None = None) -> bool:
+    """Return whether datagrams may go to `address`, which a node at the IP `told_by` has named.
+
+    Only a node on loopback may name an address on loopback.
+    """
     ip, port = address
     if not (0 < port < 65_536) or (parsed := _reachable(ip)) is None:
         return False
@@ -99,16 +101,16 @@ def usable(address: Address, told_by: str | None = None) -> bool:
 
 
 class Owner(Protocol):
-    """Whose table it is: the protocol."""
+    """The protocol that has the table."""
 
     counters: Counters
 
-    def check(self, node: Neighbour, /) -> None:
-        """Ping a neighbour, unless it was heard of lately."""
+    def check(self, node: Neighbour, now: float, /) -> None:
+        """Ping a neighbour, unless it has answered lately."""
 
 
 class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
-    """The routing table of one identifier, fed with proven neighbours only."""
+    """The routing table of one identifier; every neighbour in it has proved its address."""
 
     buckets: list[Any]
 
@@ -117,13 +119,13 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         self._limits = limits
         self._failures: dict[bytes, int] = {}
         self._heard: dict[bytes, float] = {}
-        self._homes: dict[Address, Neighbour] = {}
+        self._homes: dict[Endpoint, Neighbour] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self.buckets))
 
     def neighbours(self) -> Iterator[Neighbour]:
-        """Yield who is in the buckets, without the replacements."""
+        """Yield the neighbours in the buckets, without the replacements."""
         for bucket in self.buckets:
             yield from bucket.nodes.values()
 
@@ -135,11 +137,11 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         return known
 
     def is_good(self, node_id: bytes) -> bool:
-        """Say whether the neighbour has answered last time."""
+        """Return whether the neighbour has answered the last call."""
         return node_id not in self._failures
 
     def has_good(self) -> bool:
-        """Say whether any neighbour has answered last time."""
+        """Return whether any neighbour has answered its last call."""
         return any(node.id not in self._failures for node in self.neighbours())
 
     def get_bucket_for(self, node: Neighbour) -> int:
@@ -159,7 +161,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         return nsmallest(k or self.ksize, known, key=lambda n: n.long_id ^ target)
 
     def admit(self, node: Neighbour, now: float) -> bool:
-        """Take a neighbour that has just proved to be there; say whether it is in the table."""
+        """Insert a neighbour that has just answered; return whether it is in the table then."""
         if self.get(node.id) is None or node.address not in self._homes:
             if not self._has_room_for(node):
                 return False
@@ -167,7 +169,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         self._failures.pop(node.id, None)
         self._heard[node.id] = now
         self._homes[node.address] = node
-        self.add_contact(node)
+        self.add_contact(node, now)
         return True
 
     def _has_room_for(self, node: Neighbour) -> bool:
@@ -186,17 +188,21 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         others = sum(int(IPv4Address(home[0])) >> 8 == subnet for home in self._homes)
         return others < self._limits.subnet_max
 
-    def add_contact(self, node: Neighbour) -> None:
-        """Do as upstream; only who was not heard of lately is pinged, and without a lost task."""
+    def add_contact(self, node: Neighbour, now: float) -> None:
+        """Put a neighbour into its bucket, which is split if it is full.
+
+        As upstream, but the oldest neighbour of a full bucket is pinged through `check`; upstream
+        starts a task that nobody waits for.
+        """
         index = self.get_bucket_for(node)
         bucket = self.buckets[index]
         if bucket.add_node(node):
             return
         if bucket.has_in_range(self.node) or bucket.depth() % 5 != 0:
             self.split_bucket(index)
-            self.add_contact(node)
+            self.add_contact(node, now)
         else:
-            self.protocol.check(bucket.head())
+            self.protocol.check(bucket.head(), now)
 
     def remove_contact(self, node: Neighbour) -> None:
         """Forget a neighbour; a replacement takes its place."""
@@ -208,7 +214,10 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         self.protocol.counters.evicted += 1
 
     def doubt(self, node: Neighbour, *, failures: int = 1, evict: bool = True) -> None:
-        """Take note that a neighbour has failed to answer; evict it after many times."""
+        """Note that a neighbour has not answered, and evict it after `FAILURES_MAX` failures.
+
+        A neighbour that is not to be evicted stays doubtful.
+        """
         known = self.get(node.id)
         if known is None or known.address != node.address:
             return
@@ -219,18 +228,18 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
             self._failures[node.id] = min(total, FAILURES_MAX - 1)
 
     def heard_since(self, node: Neighbour, when: float) -> bool:
-        """Say whether a neighbour has answered since then."""
+        """Return whether a neighbour has answered since then."""
         return self._heard.get(node.id, -1.0) >= when
 
     def stalest(self, wanted: int) -> list[Neighbour]:
-        """Return the doubtful ones, then those not heard of for longest."""
+        """Return the doubtful neighbours first, then those that have been silent for longest."""
         known = list(self.neighbours())
         return nsmallest(
             wanted, known, key=lambda n: (self.is_good(n.id), self._heard.get(n.id, -1.0))
         )
 
     def tidy(self) -> None:
-        """Drop notes about replacements that upstream has dropped silently."""
+        """Drop what is noted of replacements that upstream has dropped without telling."""
         held: dict[bytes, Neighbour] = {}
         for bucket in self.buckets:
             held.update(bucket.nodes)

@@ -20,8 +20,6 @@ EDGES = (
     "reproduction", "runs", "scenarios", "subscription", "sweeps", "testing",
     "workloads",
 )  # fmt: skip
-# Kademlia is asyncio inside, and runs on asyncio on virtual time.
-ASYNCIO = ("camcast/simulation/virtual_asyncio", "overlays/kademlia")
 ENGINE = sorted(
     path
     for package in ("camcast", "membership", "overlays")
@@ -46,11 +44,10 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def forbidden(tree: ast.AST, *, asyncio: bool = False) -> Iterator[tuple[int, str]]:
+def forbidden(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for line, name in imports(tree):
         module, _, attribute = name.partition(".")
-        wrong = module in MODULES and not (asyncio and module in ("asyncio", "socket", "threading"))
-        wrong |= module == "os" and attribute in ATTRIBUTES
+        wrong = module in MODULES or (module == "os" and attribute in ATTRIBUTES)
         wrong |= module == "random" and attribute != "Random"
         if wrong:
             yield line, f"imports {name}"
@@ -80,11 +77,8 @@ def makes_set(operand: ast.expr) -> bool:
 
 def test_only_the_edges_use_what_no_run_repeats() -> None:
     found = {
-        str(name): list(
-            forbidden(ast.parse(path.read_text("utf-8")), asyncio=str(name).startswith(ASYNCIO))
-        )
+        str(path.relative_to(ROOT)): list(forbidden(ast.parse(path.read_text("utf-8"))))
         for path in ENGINE
-        for name in (path.relative_to(ROOT),)
     }
     assert {"camcast/engine/node.py", "membership/scamp/scamp.py", "overlays/gateways.py"} <= set(
         found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random, SystemRandom
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from camcast import CommunityManager
+from camcast.doors.datagrams import Endpoint
 from camcast.live.pipes import AddressInUse
 from camcast.live.runner import Runner
+from camcast.live.udp import UdpPort
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.discovery import KademliaDiscovery
@@ -29,12 +31,54 @@ def contact_of(number: int) -> Contact:
     return Contact(PeerId(number.to_bytes(16)), f"tcp://{HOST}:{7000 + number}")
 
 
-async def started(count: int, topic: Topic, first: int, bootstrap: Any) -> list[KademliaOverlay]:
-    async def start(number: int) -> KademliaOverlay:
-        overlay = KademliaOverlay(rng=SystemRandom())
-        await overlay.open(bootstrap)
-        await overlay.join(topic.group, contact_of(number), topic.name)
-        return overlay
+class Member:
+    """An overlay driven by real time and real sockets."""
+
+    def __init__(self, **options: Any) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.udp = UdpPort(self.receive)
+        self.overlay = KademliaOverlay(rng=SystemRandom(), wake=self.wake_later, **options)
+
+    def receive(self, port: int, source: Endpoint, data: bytes) -> None:
+        self.overlay.receive(port, source, data, self.loop.time())
+
+    def wake_later(self, delay: float, *name: Any) -> None:
+        self.loop.call_later(delay, lambda: self.overlay.wake(name, self.loop.time()))
+
+    async def open(self, bootstrap: Sequence[Endpoint]) -> None:
+        opened = asyncio.Event()
+        self.overlay.open(self.udp, bootstrap, lambda _: opened.set(), self.loop.time())
+        await opened.wait()
+
+    async def join(self, topic: Topic, number: int) -> None:
+        joined, now = asyncio.Event(), self.loop.time()
+        self.overlay.join(topic.group, contact_of(number), topic.name, now)
+        self.overlay.when_joined(topic.group, lambda _: joined.set(), now)
+        await joined.wait()
+
+    async def find(self, topic: Topic, wanted: int) -> Found:
+        answer = self.loop.create_future()
+        self.overlay.find(
+            topic.group, wanted, lambda found, _: answer.set_result(found), self.loop.time()
+        )
+        found: Found = await answer
+        return found
+
+    def leave(self, topic: Topic) -> None:
+        self.overlay.leave(topic.group, self.loop.time())
+
+    def close(self) -> None:
+        self.overlay.close(self.loop.time())
+
+
+async def started(
+    count: int, topic: Topic, first: int, bootstrap: Sequence[Endpoint]
+) -> list[Member]:
+    async def start(number: int) -> Member:
+        member = Member()
+        await member.open(bootstrap)
+        await member.join(topic, number)
+        return member
 
     return list(await asyncio.gather(*map(start, range(first, first + count))))
 
@@ -48,26 +92,26 @@ async def until(find: Callable[[], Awaitable[Found]], right: Callable[[Found], b
 
 @live
 async def test_members_join_are_found_and_leave() -> None:
-    bootstrap = KademliaOverlay(rng=SystemRandom())
+    bootstrap = Member()
     await bootstrap.open([])
-    members = await started(12, A, 1, bootstrap.addresses)
-    others = await started(4, B, 21, bootstrap.addresses)
+    members = await started(12, A, 1, bootstrap.overlay.addresses)
+    others = await started(4, B, 21, bootstrap.overlay.addresses)
     stranger = others[0]
-    found = await until(lambda: stranger.find(A.group, 20), lambda found: len(found.contacts) == 12)
+    found = await until(lambda: stranger.find(A, 20), lambda found: len(found.contacts) == 12)
     assert found.size == 12
     assert set(found.contacts) == {contact_of(n) for n in range(1, 13)}
-    await members[0].leave(A.group)
-    await members[1].close()
-    found = await until(lambda: stranger.find(A.group, 20), lambda found: len(found.contacts) == 10)
+    members[0].leave(A)
+    members[1].close()
+    found = await until(lambda: stranger.find(A, 20), lambda found: len(found.contacts) == 10)
     assert contact_of(1) not in found.contacts
-    await bootstrap.close()
-    founds = await asyncio.gather(*(member.find(B.group, 2) for member in members[2:]))
+    bootstrap.close()
+    founds = await asyncio.gather(*(member.find(B, 2) for member in members[2:]))
     assert all(len(found.contacts) == 2 for found in founds)
-    late = KademliaOverlay(rng=SystemRandom(), remembered=members[5].remembered)
+    late = Member(remembered=members[5].overlay.remembered)
     await late.open([])
-    assert len((await late.find(A.group, 3)).contacts) == 3
-    for overlay in (*members, *others, late):
-        await overlay.close()
+    assert len((await late.find(A, 3)).contacts) == 3
+    for member in (*members, *others, late):
+        member.close()
 
 
 @contextmanager
@@ -80,19 +124,19 @@ def udp_socket() -> Iterator[socket.socket]:
 @live
 async def test_a_flood_of_nonsense_is_counted_and_survived() -> None:
     members = await started(3, A, 1, [])
-    target = members[0].addresses[0]
-    counters = members[0].counters
+    target = members[0].overlay.addresses[0]
+    counters = members[0].overlay.counters
     rng = Random(1)
     with udp_socket() as udp:
         for _ in range(3000):
             udp.sendto(rng.choice([b"\0", b"\1"]) + rng.randbytes(rng.randrange(1400)), target)
-            await asyncio.sleep(0)  # The socket's buffer is small: asyncio reads one a turn.
+            await asyncio.sleep(0)  # The socket's buffer is small.
         await eventually(lambda: counters.malformed + counters.refused + counters.stray >= 1000)
-    late = KademliaOverlay(rng=SystemRandom())
+    late = Member()
     await late.open([target])
-    assert (await late.find(A.group, 1)).contacts == (contact_of(1),)
-    for overlay in (*members, late):
-        await overlay.close()
+    assert (await late.find(A, 1)).contacts == (contact_of(1),)
+    for member in (*members, late):
+        member.close()
 
 
 @live
@@ -100,10 +144,10 @@ async def test_bootstrap_nodes_that_are_not_there_are_named_in_time() -> None:
     with udp_socket() as silent, udp_socket() as closed:
         addresses = [silent.getsockname(), closed.getsockname()]
         closed.close()
-        overlay = KademliaOverlay(rng=SystemRandom())
-        await overlay.open(addresses)
-        found = await overlay.find(A.group, 3)
-        await overlay.close()
+        member = Member()
+        await member.open(addresses)
+        found = await member.find(A, 3)
+        member.close()
     assert found.contacts == ()
     assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in addresses)
     assert found.seconds < 9
@@ -113,10 +157,10 @@ async def test_bootstrap_nodes_that_are_not_there_are_named_in_time() -> None:
 async def test_a_port_in_use_falls_back_to_a_free_one() -> None:
     with udp_socket() as taken:
         port = taken.getsockname()[1]
-        overlay = KademliaOverlay(rng=SystemRandom(), port=port)
-        await overlay.open([])
-        assert overlay.addresses[0][1] not in (0, port)
-        await overlay.close()
+        member = Member(port=port)
+        await member.open([])
+        assert member.overlay.addresses[0][1] not in (0, port)
+        member.close()
 
 
 @live
@@ -142,10 +186,10 @@ async def test_a_chosen_port_in_use_is_an_error_that_names_it() -> None:
 async def test_a_port_that_nobody_chose_need_not_be_free_for_udp() -> None:
     opened = Runner.open
 
-    async def open_beside_another_program(runner: Runner) -> None:
+    def open_beside_another_program(runner: Runner) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.bind((HOST, int(runner.input.address.rpartition(":")[2])))
-            await opened(runner)
+            opened(runner)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runner, "open", open_beside_another_program)
@@ -188,16 +232,16 @@ async def test_the_names_of_calls_are_the_systems_chance_unless_a_stream_is_give
 
 @live
 async def test_close_in_the_middle_of_everything() -> None:
+    answers: list[object] = []
     with udp_socket() as silent:
-        overlay = KademliaOverlay(rng=SystemRandom(), remembered=[silent.getsockname()])
-        opening = asyncio.ensure_future(overlay.open([]))
-        while not overlay.addresses:
-            await asyncio.sleep(0)
-        joining = asyncio.ensure_future(overlay.join(A.group, contact_of(1), A.name))
-        finding = asyncio.ensure_future(overlay.find(B.group, 1))
-        while overlay.counters.calls < 3:
-            await asyncio.sleep(0)
-        await overlay.close()
-        done, pending = await asyncio.wait([opening, joining, finding], timeout=5)
-        assert not pending
-        assert [type(task.exception()).__name__ for task in done] == ["OverlayError"] * 3
+        member = Member(remembered=[silent.getsockname()])
+        overlay, now = member.overlay, member.loop.time()
+        overlay.open(member.udp, [], answers.append, now)
+        overlay.join(A.group, contact_of(1), A.name, now)
+        overlay.when_joined(A.group, answers.append, now)
+        overlay.find(B.group, 1, lambda found, _: answers.append(found), now)
+        assert overlay.counters.calls == 3
+        member.close()
+        assert overlay.addresses == ()
+        await asyncio.sleep(0)
+    assert answers == []

@@ -24,8 +24,6 @@ from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork
-from camcast.simulation.virtual_asyncio.loop import VirtualLoop
 from camcast.sweeps import JSON, Cell
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
@@ -125,8 +123,6 @@ class _Town:
         self._communities = chain(given["sizes"], ["d", "g"])
         self._bottom = max(self._communities, key=lambda topic: topic.level)
         self._network = VirtualNetwork(seed, Climate(latency=LogNormal()))
-        self._datagrams = DatagramNetwork(self._network.queue, self._network.weather)
-        self._loop = VirtualLoop(self._datagrams)
         self._network.on_send = self._count
         self._bytes = 0
         self._events: dict[object, int] = {}
@@ -144,10 +140,7 @@ class _Town:
         self._bytes += len(FRAME_HEADER) + len(record)
 
     def _start(self, gateways: tuple[str, ...]) -> Process:
-        process = self._network.start(attrs.evolve(self._settings, gateways={ROOT: gateways}))
-        with self._loop.host(process.number):
-            self._loop.create_task(process.node.discovery.open())
-        return process
+        return self._network.start(attrs.evolve(self._settings, gateways={ROOT: gateways}))
 
     def _join(self, topic: Topic, gateway: str) -> Process:
         process = self._start((gateway,))
@@ -185,9 +178,6 @@ class _Town:
         reception = self._publish_some()
         member = next(iter(self._members(self._bottom)))
         alone = [self._newcomer(member.me.address)[0] for _ in range(NEWCOMERS)]
-        for process in list(self._network):
-            self._loop.close_host(process.number)
-        self._loop.close()
         return {
             "bootstrap_seconds": bootstrap.seconds,
             "chi_square": chi_square,
@@ -228,9 +218,9 @@ class _Town:
         return sum((d - mean) ** 2 for d in degree.values()) / variance / (size - 1)
 
     def _control_kilobytes(self) -> float:
-        before = self._bytes + self._datagrams.sent_bytes
+        before = self._bytes + self._network.datagrams.sent_bytes
         self._network.run(COUNTED_SECONDS)
-        sent = self._bytes + self._datagrams.sent_bytes - before
+        sent = self._bytes + self._network.datagrams.sent_bytes - before
         return sent / 1000 / len(self._people) * 3600 / COUNTED_SECONDS
 
     def _newcomer(self, gateway: str) -> tuple[_Fact, _Fact]:
@@ -253,7 +243,6 @@ class _Town:
     def _crash(self, process: Process) -> None:
         self._people.pop(process.number, None)
         self._network.crash(process)
-        self._loop.close_host(process.number)
 
     def _crash_some(self) -> _Fact:
         victims = self._network.protocol.sample(self._members(self._bottom), VICTIMS)

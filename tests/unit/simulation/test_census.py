@@ -25,9 +25,7 @@ def contact(number: int) -> Contact:
 def member(census: Census, number: int) -> tuple[CensusDiscovery, Outbox]:
     outbox, me = Outbox(), contact(number)
     outlet = ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8)))
-    context = DiscoveryContext(
-        me, Random(0), outlet, lambda _group, _wanted: [], {}, outbox.findings.append
-    )
+    context = DiscoveryContext(me, Random(0), outlet, lambda _group, _wanted: [], {})
     return census.discovery(context), outbox
 
 

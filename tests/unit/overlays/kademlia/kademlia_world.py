@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from camcast.doors.datagrams import Endpoint
 from camcast.settings.climate import Climate, Latency, LogNormal
-from camcast.simulation.network import VirtualNetwork, address_of
-from camcast.simulation.virtual_asyncio.datagrams import DatagramNetwork, ip_of
-from camcast.simulation.virtual_asyncio.loop import VirtualLoop
+from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
+from camcast.simulation.event_queue import EventQueue
+from camcast.simulation.network import address_of
+from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import Found, KademliaOverlay
-
-T = TypeVar("T")
 
 PORT = 4000
 BOOTSTRAP = (ip_of(0), PORT)
@@ -30,92 +29,111 @@ class World:
 
     def __init__(self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None) -> None:
         self.seed = seed
-        network = VirtualNetwork(seed, Climate(latency=latency or LogNormal(), loss=loss))
-        self.weather = network.weather
-        self.datagrams = DatagramNetwork(network.queue, network.weather)
-        self.loop = VirtualLoop(self.datagrams, run_seconds_max=20_000)
+        self.queue = EventQueue()
+        climate = Climate(latency=latency or LogNormal(), loss=loss)
+        self.weather = Weather(climate, stream(seed, "network"))
+        self.datagrams = DatagramNetwork(self.queue, self.weather)
         self.overlays: dict[int, KademliaOverlay] = {}
+        self.hosts: dict[int, HostPort] = {}
 
-    def __enter__(self) -> Self:
-        self.loop.__enter__()
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if error is None:
-            self.run(self.close())
-        self.loop.__exit__(kind, error, traceback)
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        result: T = self.loop.run_until_complete(coroutine)
-        return result
+    @property
+    def now(self) -> float:
+        return self.queue.now
 
     def pass_time(self, seconds: float) -> None:
-        self.run(asyncio.sleep(seconds))
+        self.queue.run_until(self.now + seconds)
 
-    def task(self, number: int, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        with self.loop.host(number):
-            return self.loop.create_task(coroutine)
+    def wait(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            self.queue.step()
 
-    def on(self, number: int, coroutine: Coroutine[Any, Any, T]) -> T:
-        result: T = self.loop.run_until_complete(self.task(number, coroutine))
-        return result
+    # -- who is there --------------------------------------------------------------------------
 
     def make(self, number: int, **options: Any) -> KademliaOverlay:
-        rng = stream(self.seed, "protocol", number)
-        overlay = KademliaOverlay(rng=rng, host=ip_of(number), **options)
+        """Return an overlay that is not open, with the timers and the datagrams of its host."""
+
+        def receive(port: int, source: Endpoint, data: bytes) -> None:
+            overlay.receive(port, source, data, self.now)
+
+        def wake(name: tuple[Any, ...]) -> None:
+            if self.overlays.get(number) is overlay:
+                overlay.wake(name, self.now)
+
+        overlay = KademliaOverlay(
+            rng=stream(self.seed, "protocol", number),
+            wake=lambda delay, *name: self.queue.after(delay, wake, name),
+            host=ip_of(number),
+            **options,
+        )
         self.overlays[number] = overlay
+        self.hosts[number] = HostPort(self.datagrams, number, receive)
         return overlay
 
-    async def start(
+    def launch(
         self,
         number: int,
         topics: Sequence[Topic] = (),
         bootstrap: Sequence[tuple[str, int]] = (BOOTSTRAP,),
-        delay: float = 0.0,
         **options: Any,
-    ) -> None:
-        await asyncio.sleep(delay)
+    ) -> list[float]:
+        """Open an overlay and let it join communities; return a list of when each was over."""
         overlay = self.make(number, **options)
-        await overlay.open(bootstrap)
-        for topic in topics:
-            await overlay.join(topic.group, contact_of(number), topic.name)
+        over: list[float] = []
+
+        def opened(now: float) -> None:
+            over.append(now)
+            for topic in topics:
+                overlay.join(topic.group, contact_of(number), topic.name, now)
+                overlay.when_joined(topic.group, over.append, now)
+
+        overlay.open(self.hosts[number], bootstrap, opened, self.now)
+        return over
+
+    def start(self, number: int, topics: Sequence[Topic] = (), **options: Any) -> None:
+        """Launch an overlay, and wait until it has joined."""
+        over = self.launch(number, topics, **options)
+        self.wait(lambda: len(over) == 1 + len(topics))
 
     def bootstrap(self) -> None:
-        self.on(0, self.start(0, bootstrap=(), port=PORT))
+        self.start(0, bootstrap=(), port=PORT)
 
     def populate(self, topics: Sequence[Topic], first: int = 1, settle: float = 10.0) -> None:
         """Start the bootstrap node, and a process for each topic, one every 20 ms."""
         if 0 not in self.overlays:
             self.bootstrap()
-        self.run(self._populate(topics, first))
+        joined: list[list[float]] = []
+        for number, topic in enumerate(topics, first):
+            self.queue.after(
+                0.02 * number, lambda n, t: joined.append(self.launch(n, [t])), number, topic
+            )
+        self.wait(lambda: len(joined) == len(topics) and all(len(over) == 2 for over in joined))
         self.pass_time(settle)
-
-    async def _populate(self, topics: Sequence[Topic], first: int) -> None:
-        await asyncio.gather(
-            *(
-                self.task(number, self.start(number, [topic], delay=0.02 * number))
-                for number, topic in enumerate(topics, first)
-            )
-        )
-
-    def find(self, number: int, topic: Topic, wanted: int = 5) -> Found:
-        return self.on(number, self.overlays[number].find(topic.group, wanted))
-
-    def find_all(self, seekers: Sequence[int], topic: Topic, wanted: int = 5) -> list[Found]:
-        async def all_at_once() -> list[Found]:
-            return await asyncio.gather(
-                *(self.task(n, self.overlays[n].find(topic.group, wanted)) for n in seekers)
-            )
-
-        return self.run(all_at_once())
-
-    def state(self, number: int) -> str:
-        return self.overlays[number].state
 
     def crash(self, number: int) -> None:
         del self.overlays[number]
-        self.loop.close_host(number)
+        self.hosts[number].crash()
 
-    async def close(self) -> None:
-        for number, overlay in list(self.overlays.items()):
-            await self.task(number, overlay.close())
+    def close(self, number: int) -> None:
+        self.overlays[number].close(self.now)
+
+    # -- what they find ------------------------------------------------------------------------
+
+    def find(self, number: int, topic: Topic, wanted: int = 5) -> Found:
+        return self.find_all([number], topic, wanted)[0]
+
+    def find_all(self, seekers: Sequence[int], topic: Topic, wanted: int = 5) -> list[Found]:
+        founds: dict[int, Found] = {}
+
+        def seek(number: int) -> None:
+            def done(found: Found, _now: float) -> None:
+                founds[number] = found
+
+            self.overlays[number].find(topic.group, wanted, done, self.now)
+
+        for number in seekers:
+            seek(number)
+        self.wait(lambda: len(founds) == len(seekers))
+        return [founds[number] for number in seekers]
+
+    def state(self, number: int) -> str:
+        return self.overlays[number].state

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from importlib.metadata import version
 from random import Random
 from typing import Any
 
 import kademlia.node  # type: ignore[import-untyped] # untyped
-import kademlia.protocol  # type: ignore[import-untyped] # untyped
 import kademlia.routing  # type: ignore[import-untyped] # untyped
 import kademlia.utils  # type: ignore[import-untyped] # untyped
 import msgspec
 import pytest
-import rpcudp.protocol  # type: ignore[import-untyped] # untyped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.simulation.virtual_asyncio.datagrams import ip_of
+from camcast.doors.datagrams import Endpoint
+from camcast.simulation.datagrams import HostPort, ip_of
 from camcast.vocabulary.topics import Topic
-from overlays.kademlia.overlay import KademliaOverlay, Limits
+from overlays.kademlia.overlay import KademliaOverlay
 from overlays.kademlia.protocol import DATAGRAM_BYTES_MAX, PADDING, Protocol
-from overlays.kademlia.table import Counters, Neighbour, Table, usable
+from overlays.kademlia.table import Counters, Limits, Neighbour, Table, usable
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
 
 A, B = map(Topic.parse, (".a", ".b"))
@@ -33,42 +31,40 @@ pack = msgspec.msgpack.encode
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with World() as world:
-        yield world
+def world() -> World:
+    return World()
 
 
-class Attacker(asyncio.DatagramProtocol):
-    """A socket that says what it is told to."""
+class Attacker:
+    """A host that says what it is told to."""
 
-    def __init__(self, answer: Callable[[str, list[Any]], Any] | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        answer: Callable[[str, list[Any]], Any] | None = None,
+        number: int = ATTACKER,
+        port: int = PORT,
+    ) -> None:
         self.answer = answer
         self.heard: list[bytes] = []
+        self.host = HostPort(world.datagrams, number, self.receive)
+        self.port = self.host.open(ip_of(number), port)[1]
 
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
+    def receive(self, _port: int, source: Endpoint, data: bytes) -> None:
         self.heard.append(data)
         if data[0] == 0 and self.answer is not None:
             method, arguments = msgspec.msgpack.decode(data[21:])
             answer = self.answer(method, arguments)
             if answer is not None:
                 raw = answer if isinstance(answer, bytes) else pack(answer)
-                self.transport.sendto(b"\x01" + data[1:21] + raw, addr)
+                self.say(b"\x01" + data[1:21] + raw, source)
 
-    def ask(self, address: tuple[str, int], method: str, *arguments: Any) -> None:
+    def say(self, datagram: bytes, target: Endpoint) -> None:
+        self.host.send(self.port, target, datagram)
+
+    def ask(self, target: Endpoint, method: str, *arguments: Any) -> None:
         number = len(self.heard).to_bytes(20)
-        self.transport.sendto(b"\x00" + number + pack([method, arguments]), address)
-
-
-def attack(world: World, attacker: Attacker, number: int = ATTACKER, port: int = PORT) -> Attacker:
-    async def bind() -> None:
-        loop = asyncio.get_running_loop()
-        await loop.create_datagram_endpoint(lambda: attacker, local_addr=(ip_of(number), port))
-
-    world.on(number, bind())
-    return attacker
+        self.say(b"\x00" + number + pack([method, arguments]), target)
 
 
 def protocol_of(overlay: KademliaOverlay) -> Protocol:
@@ -115,20 +111,16 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     world.populate([A] * 5)
     overlay = world.overlays[1]
     before = neighbours(overlay)
-    attacker = attack(world, Attacker())
+    attacker = Attacker(world)
     rng = Random(1)
     target = overlay.addresses[0]
     sent = 6000
-
-    async def flood() -> None:
-        for _ in range(sent):
-            head = rng.choice([b"\x00", b"\x00", b"\x01", b"\x02", b""])
-            attacker.transport.sendto(head + rng.randbytes(20) + body_of(rng), target)
-            await asyncio.sleep(0.001)
-
     counters = overlay.counters
     counted = counters.malformed + counters.refused + counters.stray
-    world.on(ATTACKER, flood())
+    for _ in range(sent):
+        head = rng.choice([b"\x00", b"\x00", b"\x01", b"\x02", b""])
+        attacker.say(head + rng.randbytes(20) + body_of(rng), target)
+        world.pass_time(0.001)
     world.pass_time(3)
     counted = counters.malformed + counters.refused + counters.stray - counted
     answered = sum(data[0] == 1 for data in attacker.heard)
@@ -166,16 +158,11 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     )
 )
 def test_no_bytes_raise(datagram: bytes) -> None:
-    with World() as world:
-        world.bootstrap()
-        protocol = protocol_of(world.overlays[0])
-
-        async def receive() -> None:
-            protocol.datagram_received(datagram, (ip_of(ATTACKER), PORT))
-            await asyncio.sleep(5)
-
-        world.on(0, receive())
-        assert neighbours(world.overlays[0]) == []
+    world = World()
+    world.bootstrap()
+    protocol_of(world.overlays[0]).receive((ip_of(ATTACKER), PORT), datagram, world.now)
+    world.pass_time(5)
+    assert neighbours(world.overlays[0]) == []
 
 
 ID = bytes(range(20))
@@ -207,20 +194,16 @@ BAD_ANSWERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("bad", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_a_bad_answer_neither_ends_a_look_up_nor_closes_the_endpoint(
-    world: World, bad: bytes
-) -> None:
+def test_a_bad_answer_does_not_end_a_look_up(world: World, bad: bytes) -> None:
     # It is the bootstrap node, and so everybody's first choice.
-    liar = attack(world, Attacker(lambda method, _: [ID] if method == "ping" else bad), number=0)
-    assert liar.transport.get_extra_info("sockname") == BOOTSTRAP
-    world.on(1, world.start(1, [A]))
-    world.on(2, world.start(2, [A], remembered=world.overlays[1].addresses))
+    Attacker(world, lambda method, _: [ID] if method == "ping" else bad, number=0)
+    world.start(1, [A])
+    world.start(2, [A], remembered=world.overlays[1].addresses)
     world.pass_time(5)
     overlay = world.overlays[2]
     assert world.find(2, A).contacts == (contact_of(1),)
     assert overlay.counters.malformed + overlay.counters.refused > 0
-    assert overlay.counters.socket_errors == 0
-    assert not protocol_of(overlay).transport.is_closing()
+    # The simulated host raises if it is to send to what is no address.
 
 
 # -- lies --------------------------------------------------------------------------------------
@@ -230,21 +213,19 @@ def test_invented_identifiers_do_not_get_in(world: World) -> None:
     world.populate([A] * 5)
     overlay = world.overlays[0]
     before = neighbours(overlay)
-    silent = attack(world, Attacker())
 
-    async def invent(attacker: Attacker, count: int) -> None:
+    def invent(attacker: Attacker, count: int) -> None:
         rng = Random(2)
         for _ in range(count):
             attacker.ask(BOOTSTRAP, "ping", rng.randbytes(20))
-            await asyncio.sleep(0.05)
+            world.pass_time(0.05)
 
-    world.on(ATTACKER, invent(silent, 400))
+    invent(Attacker(world), 400)
     world.pass_time(5)
     assert sorted(neighbours(overlay)) == sorted(before)
     # One that answers, as whom it said last, and as anybody, has one place at most.
     rng = Random(3)
-    glib = attack(world, Attacker(lambda *_: [rng.randbytes(20)]), port=PORT + 1)
-    world.on(ATTACKER, invent(glib, 400))
+    invent(Attacker(world, lambda *_: [rng.randbytes(20)], port=PORT + 1), 400)
     world.pass_time(5)
     assert set(neighbours(overlay)) <= {*before, (ip_of(ATTACKER), PORT + 1)}
     assert len(neighbours(overlay)) <= len(before) + 1
@@ -253,7 +234,7 @@ def test_invented_identifiers_do_not_get_in(world: World) -> None:
 
 def test_a_foreign_subnet_has_a_bounded_number_of_places(world: World) -> None:
     limits = Limits(subnet_max=16, exempt=())
-    world.on(0, world.start(0, bootstrap=(), port=PORT, limits=limits))
+    world.start(0, bootstrap=(), port=PORT, limits=limits)
     world.populate([A] * 40, settle=60)
     assert len(neighbours(world.overlays[0])) == 16  # hosts 0 to 255 are one /24
     assert world.overlays[0].counters.refused > 0
@@ -276,13 +257,9 @@ def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> N
             return [liar_id, contact_of(66), B.name]  # of another topic
         return [liar_id]
 
-    liar = attack(world, Attacker(lie))
-
-    async def call_all() -> None:
-        for overlay in world.overlays.values():
-            liar.ask(overlay.addresses[0], "ping", liar_id)
-
-    world.on(ATTACKER, call_all())
+    liar = Attacker(world, lie)
+    for overlay in world.overlays.values():
+        liar.ask(overlay.addresses[0], "ping", liar_id)
     world.pass_time(2)
     founds = world.find_all(range(1, 31), A, wanted=5)
     assert all(len(found.contacts) == 5 for found in founds)
@@ -295,19 +272,16 @@ def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> N
 
 def test_an_answer_counts_only_from_the_address_that_was_asked(world: World) -> None:
     world.bootstrap()
-    world.on(1, world.start(1))
+    world.start(1)
     overlay = world.overlays[1]
-    thief = attack(world, Attacker())
+    thief = Attacker(world)
     answers: list[Any] = []
-
-    async def ask() -> None:
-        protocol = protocol_of(overlay)
-        call = protocol.request((ip_of(50), PORT), "ping", done=answers.append)
-        for number in (call.number + b"\0", bytes(20)):
-            thief.transport.sendto(b"\x01" + number + pack([ID]), overlay.addresses[0])
-        await asyncio.sleep(60)
-
-    world.on(1, ask())
+    call = protocol_of(overlay).request(
+        (ip_of(50), PORT), "ping", done=lambda answer, _: answers.append(answer), now=world.now
+    )
+    for number in (call.number + b"\0", bytes(20)):
+        thief.say(b"\x01" + number + pack([ID]), overlay.addresses[0])
+    world.pass_time(60)
     assert answers == [None]
     assert overlay.counters.stray == 2
     assert (ip_of(ATTACKER), PORT) not in neighbours(overlay)
@@ -317,55 +291,45 @@ def test_a_false_farewell_does_no_harm(world: World) -> None:
     world.populate([A] * 3)
     overlay = world.overlays[1]
     before = neighbours(overlay)
-    attacker = attack(world, Attacker())
+    attacker = Attacker(world)
     victim = next(nodes[0] for nodes in overlay.neighbours.values())
-
-    async def lie() -> None:
-        attacker.ask(overlay.addresses[0], "bye", victim.id)  # from another address: ignored
-        protocol_of(overlay).rpc_bye(victim.address, victim.id)  # with a forged one: asked
-        await asyncio.sleep(10)
-
-    world.on(1, lie())
+    attacker.ask(overlay.addresses[0], "bye", victim.id)  # from another address: ignored
+    forged = b"\x00" + bytes(20) + pack(["bye", [victim.id]])
+    protocol_of(overlay).receive(victim.address, forged, world.now)  # with a forged one: asked
+    assert not protocol_of(overlay).router.is_good(victim.id)
+    world.pass_time(10)
     assert sorted(neighbours(overlay)) == sorted(before)
     assert protocol_of(overlay).router.is_good(victim.id)
 
 
 def test_values_are_neither_stored_nor_found(world: World) -> None:
     world.bootstrap()
-    attacker = attack(world, Attacker())
-
-    async def ask() -> None:
-        attacker.ask(BOOTSTRAP, "store", ID, ID, b"value")
-        attacker.ask(BOOTSTRAP, "find_value", ID, ID)
-        attacker.ask(BOOTSTRAP, "stun")
-        await asyncio.sleep(1)
-
-    world.on(ATTACKER, ask())
+    attacker = Attacker(world)
+    attacker.ask(BOOTSTRAP, "store", ID, ID, b"value")
+    attacker.ask(BOOTSTRAP, "find_value", ID, ID)
+    attacker.ask(BOOTSTRAP, "stun")
+    world.pass_time(1)
     assert attacker.heard == []
     assert world.overlays[0].counters.refused == 3
 
 
 def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
     world.populate([A] * 40, settle=60)
-    victim = attack(world, Attacker())
+    victim = Attacker(world)
     sizes: dict[bytes, int] = {}
-
-    async def forge() -> None:
-        rng = Random(5)
-        for turn in range(300):
-            arguments: list[Any] = [rng.randbytes(20), A.group + rng.randbytes(12), b""]
-            method = "find_node"
-            if turn % 3 == 0:
-                method, arguments = "contact", [rng.randbytes(20), A.group, b""]
-            if turn % 3 == 1:
-                arguments[2] = PADDING
-            datagram = b"\x00" + rng.randbytes(20) + pack([method, arguments])
-            sizes[datagram[1:21]] = len(datagram)
-            victim.transport.sendto(datagram, world.overlays[1 + turn % 5].addresses[0])
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(5)
-
-    world.on(ATTACKER, forge())
+    rng = Random(5)
+    for turn in range(300):
+        arguments: list[Any] = [rng.randbytes(20), A.group + rng.randbytes(12), b""]
+        method = "find_node"
+        if turn % 3 == 0:
+            method, arguments = "contact", [rng.randbytes(20), A.group, b""]
+        if turn % 3 == 1:
+            arguments[2] = PADDING
+        datagram = b"\x00" + rng.randbytes(20) + pack([method, arguments])
+        sizes[datagram[1:21]] = len(datagram)
+        victim.say(datagram, world.overlays[1 + turn % 5].addresses[0])
+        world.pass_time(0.05)
+    world.pass_time(5)
     answers = [data for data in victim.heard if data[0] == 1]
     assert len(answers) == 300
     assert all(len(data) <= 3 * sizes[data[1:21]] for data in answers)
@@ -376,13 +340,9 @@ def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
 
 def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
     world.populate([A] * 40, settle=60)
-    stranger = attack(world, Attacker())
-
-    async def ask() -> None:
-        stranger.ask(world.overlays[1].addresses[0], "find_node", ID, ID, PADDING)
-        await asyncio.sleep(1)
-
-    world.on(ATTACKER, ask())
+    stranger = Attacker(world)
+    stranger.ask(world.overlays[1].addresses[0], "find_node", ID, ID, PADDING)
+    world.pass_time(1)
     answer = next(data for data in stranger.heard if data[0] == 1)
     assert len(msgspec.msgpack.decode(answer[21:])[1]) == 20
 
@@ -391,15 +351,13 @@ def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
 def test_what_is_no_address_is_not_sent_to(world: World, address: tuple[str, int]) -> None:
     world.bootstrap()
     answers: list[Any] = []
-
-    async def ask() -> None:
-        protocol_of(world.overlays[0]).request(address, "ping", done=answers.append)
-        await asyncio.sleep(3)
-
-    world.on(0, ask())
+    sent = world.datagrams.sent
+    protocol_of(world.overlays[0]).request(
+        address, "ping", done=lambda answer, _: answers.append(answer), now=world.now
+    )
+    world.pass_time(3)
     assert answers == [None]
-    assert not protocol_of(world.overlays[0]).transport.is_closing()
-    assert world.overlays[0].counters.socket_errors == 0
+    assert world.datagrams.sent == sent
 
 
 def test_who_may_be_sent_to() -> None:
@@ -422,7 +380,7 @@ class Owner:
         self.counters = Counters()
         self.checked: list[Neighbour] = []
 
-    def check(self, node: Neighbour) -> None:
+    def check(self, node: Neighbour, now: float) -> None:
         self.checked.append(node)
 
 
@@ -469,8 +427,6 @@ def test_nobody_is_evicted_while_nobody_answers() -> None:
 
 UPSTREAM = {
     # overridden
-    rpcudp.protocol.RPCProtocol: "f74a4973e09946fb",
-    kademlia.protocol.KademliaProtocol: "01cbe61a03929fbd",
     kademlia.routing.RoutingTable: "81560e03ba9cb33a",
     # built upon
     kademlia.routing.KBucket: "d7745c6bd5540f94",
@@ -486,22 +442,10 @@ def test_upstream_is_as_it_was_when_it_was_read(source: Any) -> None:
     assert digest == UPSTREAM[source], f"{source} has changed: read it, then see what we override"
 
 
-def test_upstream_has_the_versions_that_were_read() -> None:
+def test_upstream_has_the_version_that_was_read() -> None:
     assert version("kademlia") == "2.2.3"
-    assert version("rpcudp") == "5.0.1"
 
 
-def test_no_method_of_upstream_that_meets_strangers_is_left() -> None:
-    ours = {name for kind in (Protocol, Table) for name in vars(kind)}
-    theirs = {
-        *(name for name in vars(rpcudp.protocol.RPCProtocol) if not name.startswith("__")),
-        *(n for n in vars(kademlia.protocol.KademliaProtocol) if not n.startswith("__")),
-    }
-    left = {
-        # Not called by anything that is left; calls go through `request`.
-        *("call_find_node", "call_find_value", "call_ping", "call_store", "handle_call_response"),
-        *("get_refresh_ids", "connection_made"),
-        # Not to be reached from outside, since they are not in the list of calls.
-        *("rpc_store", "rpc_find_value", "rpc_stun", "_solve_datagram"),
-    }
-    assert theirs - ours == left
+def test_what_of_upstream_starts_tasks_or_reads_clocks_is_overridden_or_not_called() -> None:
+    theirs = {name for name in vars(kademlia.routing.RoutingTable) if not name.startswith("__")}
+    assert theirs - set(vars(Table)) == {"flush", "split_bucket", "lonely_buckets", "is_new_node"}

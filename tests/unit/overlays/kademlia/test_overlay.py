@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from ipaddress import IPv4Address
@@ -19,13 +17,12 @@ from typing import Any
 
 import pytest
 
-from camcast.simulation.virtual_asyncio.datagrams import ip_of
-from camcast.simulation.virtual_asyncio.watch import DeadlockError
+from camcast.simulation.datagrams import ip_of
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
-from overlays.kademlia.overlay import FIND_SECONDS_MAX, KademliaOverlay, OverlayError
+from overlays.kademlia.overlay import FIND_SECONDS_MAX, Found, OverlayError
 from overlays.kademlia.remembered import recall, remember
 from overlays.kademlia.table import NEIGHBOURS, Neighbour
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
@@ -35,9 +32,8 @@ A, B, C, NOBODY = map(Topic.parse, (".a", ".b", ".c", ".nobody"))
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with World() as world:
-        yield world
+def world() -> World:
+    return World()
 
 
 # -- finding -----------------------------------------------------------------------------------
@@ -65,7 +61,7 @@ def test_a_community_of_nobody_is_empty(world: World) -> None:
 
 def test_who_leaves_is_found_no_more(world: World) -> None:
     world.populate([A] * 6)
-    world.on(3, world.overlays[3].leave(A.group))
+    world.overlays[3].leave(A.group, world.now)
     world.pass_time(3)
     found = world.find(1, A, wanted=10)
     assert contact_of(3) not in found.contacts
@@ -75,8 +71,8 @@ def test_who_leaves_is_found_no_more(world: World) -> None:
 
 
 def test_one_process_in_two_communities_is_found_in_both(world: World) -> None:
-    world.on(0, world.start(0, [A, B], bootstrap=(), port=PORT))
-    world.on(1, world.start(1))
+    world.start(0, [A, B], bootstrap=(), port=PORT)
+    world.start(1)
     for topic in (A, B):
         found = world.find(1, topic)
         assert found.contacts == (contact_of(0),)
@@ -86,7 +82,7 @@ def test_one_process_in_two_communities_is_found_in_both(world: World) -> None:
 
 
 def test_the_first_of_all_is_alone(world: World) -> None:
-    world.on(0, world.start(0, [A], bootstrap=()))
+    world.start(0, [A], bootstrap=())
     assert world.state(0) == "alone"
     found = world.find(0, B)
     assert (found.contacts, found.size, found.unreachable) == ((), 0.0, ())
@@ -96,7 +92,7 @@ def test_the_first_of_all_is_alone(world: World) -> None:
 def test_joining_again_changes_the_contact(world: World) -> None:
     world.populate([A] * 2)
     new = Contact(PeerId(bytes(16)), "tcp://127.0.0.1:9")
-    world.on(1, world.overlays[1].join(A.group, new, A.name))
+    world.overlays[1].join(A.group, new, A.name, world.now)
     assert world.find(2, A).contacts == (new,)
 
 
@@ -104,8 +100,8 @@ def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_fo
     world: World,
 ) -> None:
     world.bootstrap()
-    world.on(1, world.start(1, [A]))
-    world.on(2, world.start(2, [A], port=PORT))
+    world.start(1, [A])
+    world.start(2, [A], port=PORT)
     assert len(world.overlays[1].addresses) == 1
     assert world.overlays[2].addresses[0] == (ip_of(2), PORT)
     assert len(world.overlays[2].addresses) == 2
@@ -113,32 +109,32 @@ def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_fo
 
 def test_a_wrong_use_is_refused(world: World) -> None:
     overlay = world.make(0)
+    host, opened = world.hosts[0], [0.0].append
     with pytest.raises(OverlayError, match="new, not open"):
-        world.on(0, overlay.find(A.group, 1))
+        overlay.find(A.group, 1, print, 0.0)
     with pytest.raises(ValueError, match="bootstrap address"):
-        world.on(0, overlay.open([("example.org", 1)]))
-    world.on(0, overlay.open([]))
+        overlay.open(host, [("example.org", 1)], opened, 0.0)
+    overlay.open(host, [], opened, 0.0)
     with pytest.raises(OverlayError, match="once"):
-        world.on(0, overlay.open([]))
+        overlay.open(host, [], opened, 0.0)
     with pytest.raises(ValueError, match="not that of topic"):
-        world.on(0, overlay.join(A.group, contact_of(0), B.name))
+        overlay.join(A.group, contact_of(0), B.name, 0.0)
     with pytest.raises(ValueError, match="without a peer id"):
-        world.on(0, overlay.join(A.group, Contact(PeerId(b""), "tcp://127.0.0.1:1"), A.name))
-    world.on(0, overlay.close())
-    world.on(0, overlay.close())
+        overlay.join(A.group, Contact(PeerId(b""), "tcp://127.0.0.1:1"), A.name, 0.0)
+    overlay.close(0.0)
+    overlay.close(0.0)
     with pytest.raises(OverlayError, match="closed"):
-        world.on(0, overlay.join(A.group, contact_of(0), A.name))
+        overlay.join(A.group, contact_of(0), A.name, 0.0)
 
 
 def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: World) -> None:
     world.bootstrap()
-    second = KademliaOverlay(rng=Random(1), host=ip_of(0), port=PORT)
-    world.on(0, second.open([]))
+    second = world.make(0, port=PORT)
+    second.open(world.hosts[0], [], [0.0].append, world.now)
     assert second.addresses[0][1] not in (0, PORT)
-    world.on(0, second.close())
-    third = KademliaOverlay(rng=Random(1), host=ip_of(0), port=PORT, port_required=True)
+    third = world.make(0, port=PORT, port_required=True)
     with pytest.raises(OSError, match=f"another program uses UDP port {PORT} of {ip_of(0)}"):
-        world.on(0, third.open([]))
+        third.open(world.hosts[0], [], [0.0].append, world.now)
 
 
 # -- loss and crashes --------------------------------------------------------------------------
@@ -146,13 +142,13 @@ def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: Wor
 
 @pytest.mark.parametrize("topics", [(A,), (A, B, C)], ids=["one community", "three"])
 def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> None:
-    with World(seed=3, loss=0.2) as world:
-        world.populate([topics[n % len(topics)] for n in range(32)])
-        founds = [
-            found
-            for turn in range(10)
-            for found in world.find_all(range(1, 33), topics[turn % len(topics)])
-        ]
+    world = World(seed=3, loss=0.2)
+    world.populate([topics[n % len(topics)] for n in range(32)])
+    founds = [
+        found
+        for turn in range(10)
+        for found in world.find_all(range(1, 33), topics[turn % len(topics)])
+    ]
     failures = sum(not found.contacts for found in founds)
     # 320 look-ups without a failure: at most 0.93 % fail, with 95 % confidence (3/n).
     assert failures == 0, f"{failures} of {len(founds)} look-ups found nobody"
@@ -161,24 +157,24 @@ def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> No
 
 @pytest.mark.parametrize("share", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
-    with World(seed=4) as world:
-        world.populate([A, B] * 30)
-        victims = Random(4).sample(range(1, 61), round(60 * share))
-        for victim in victims:
-            world.crash(victim)
-        alive = [n for n in range(1, 61) if n not in victims]
-        founds = world.find_all(alive, A)
-        contacts = {contact_of(n) for n in alive}
-        assert all(set(found.contacts) <= contacts for found in founds)
-        assert fmean(len(found.contacts) >= 3 for found in founds) > 0.95
-        assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
-        assert all(overlay.state == "connected" for overlay in world.overlays.values())
-        world.pass_time(300)  # By then the dead are forgotten.
-        founds = world.find_all(alive, A)
-        assert all(len(found.contacts) == 5 for found in founds)
-        members = sum(n % 2 for n in alive)
-        sizes = [found.size or 0 for found in founds]
-        assert fmean(sizes) == pytest.approx(members, rel=0.25)
+    world = World(seed=4)
+    world.populate([A, B] * 30)
+    victims = Random(4).sample(range(1, 61), round(60 * share))
+    for victim in victims:
+        world.crash(victim)
+    alive = [n for n in range(1, 61) if n not in victims]
+    founds = world.find_all(alive, A)
+    contacts = {contact_of(n) for n in alive}
+    assert all(set(found.contacts) <= contacts for found in founds)
+    assert fmean(len(found.contacts) >= 3 for found in founds) > 0.95
+    assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
+    assert all(overlay.state == "connected" for overlay in world.overlays.values())
+    world.pass_time(300)  # By then the dead are forgotten.
+    founds = world.find_all(alive, A)
+    assert all(len(found.contacts) == 5 for found in founds)
+    members = sum(n % 2 for n in alive)
+    sizes = [found.size or 0 for found in founds]
+    assert fmean(sizes) == pytest.approx(members, rel=0.25)
 
 
 def test_the_bootstrap_node_may_die(world: World) -> None:
@@ -186,21 +182,21 @@ def test_the_bootstrap_node_may_die(world: World) -> None:
     remembered = world.overlays[4].remembered
     world.crash(0)
     assert all(len(found.contacts) == 5 for found in world.find_all(range(1, 11), A))
-    world.on(20, world.start(20, [B], remembered=remembered))
+    world.start(20, [B], remembered=remembered)
     assert len(world.find(20, A).contacts) == 5
     assert world.find(1, B).contacts == (contact_of(20),)
 
 
 def test_nobody_to_begin_with_is_told_with_the_addresses(world: World) -> None:
     absent = [(ip_of(7), 1), (ip_of(8), 2)]
-    world.on(1, world.start(1, [A], bootstrap=absent))
+    world.start(1, [A], bootstrap=absent)
     found = world.find(1, A)
     assert found.contacts == ()
     assert found.size is None
     assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in absent)
     assert found.seconds < FIND_SECONDS_MAX + 0.1
     assert world.state(1) == "alone"
-    world.on(7, world.start(7, [A], bootstrap=(), port=1))  # It comes later, and is found.
+    world.start(7, [A], bootstrap=(), port=1)  # It comes later, and is found.
     world.pass_time(40)
     assert world.state(1) == "connected"
     assert world.find(7, A).contacts == (contact_of(1),)
@@ -227,17 +223,17 @@ def test_a_silent_dht_is_degraded_and_recovers(world: World) -> None:
 
 
 def test_two_halves_of_a_partition_join_again() -> None:
-    with World(seed=5) as world:
-        world.populate([A] * 20)
-        cut = Cut(one_side=range(11), other_side=range(11, 21))
-        world.weather.cuts.append(cut)
-        world.pass_time(1500)
-        assert {c.address for c in world.find(15, A, wanted=20).contacts} == {
-            contact_of(n).address for n in range(11, 21) if n != 15
-        }
-        world.weather.cuts.remove(cut)
-        world.pass_time(900)
-        assert len(world.find(15, A, wanted=20).contacts) == 19
+    world = World(seed=5)
+    world.populate([A] * 20)
+    cut = Cut(one_side=range(11), other_side=range(11, 21))
+    world.weather.cuts.append(cut)
+    world.pass_time(1500)
+    assert {c.address for c in world.find(15, A, wanted=20).contacts} == {
+        contact_of(n).address for n in range(11, 21) if n != 15
+    }
+    world.weather.cuts.remove(cut)
+    world.pass_time(900)
+    assert len(world.find(15, A, wanted=20).contacts) == 19
 
 
 # -- size and uniformity -----------------------------------------------------------------------
@@ -245,12 +241,12 @@ def test_two_halves_of_a_partition_join_again() -> None:
 
 @pytest.mark.parametrize("members", [10, 30, 100, pytest.param(300, marks=pytest.mark.slow)])
 def test_the_size_is_estimated_within_a_quarter(members: int) -> None:
-    with World(seed=6) as world:
-        world.populate([A] * members + [B] * 5)
-        strangers = range(members + 1, members + 6)
-        founds = world.find_all([*strangers, *range(1, 11)], A)
-        worst = max(abs((found.size or 0) / members - 1) for found in founds)
-        assert worst < (0.25 if members >= 30 else 1e-9)
+    world = World(seed=6)
+    world.populate([A] * members + [B] * 5)
+    strangers = range(members + 1, members + 6)
+    founds = world.find_all([*strangers, *range(1, 11)], A)
+    worst = max(abs((found.size or 0) / members - 1) for found in founds)
+    assert worst < (0.25 if members >= 30 else 1e-9)
 
 
 def ideal(count: int, seed: int) -> tuple[list[Neighbour], Random]:
@@ -310,9 +306,9 @@ def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
 
 
 def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
-    with World(seed=8) as world:
-        world.populate([A] * 84)
-        founds = world.find_all(range(1, 85), A, wanted=8)
+    world = World(seed=8)
+    world.populate([A] * 84)
+    founds = world.find_all(range(1, 85), A, wanted=8)
     degrees = Counter(contact.peer for found in founds for contact in found.contacts)
     assert sum(degrees.values()) == 84 * 8
     assert chi_square(degrees, 84, 84, 8) < chi_square_limit(83, 0.99)
@@ -321,12 +317,12 @@ def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
 @pytest.mark.slow
 def test_in_degrees_of_300_processes_over_many_rounds() -> None:
     rounds = 5
-    with World(seed=9) as world:
-        world.populate([A] * 300)
-        degrees: Counter[PeerId] = Counter()
-        for _ in range(rounds):
-            founds = world.find_all(range(1, 301), A, wanted=8)
-            degrees.update(contact.peer for found in founds for contact in found.contacts)
+    world = World(seed=9)
+    world.populate([A] * 300)
+    degrees: Counter[PeerId] = Counter()
+    for _ in range(rounds):
+        founds = world.find_all(range(1, 301), A, wanted=8)
+        degrees.update(contact.peer for found in founds for contact in found.contacts)
     statistic = chi_square(degrees, 300, 300 * rounds, 8)
     excess = (statistic / 299 - 1) / (8 * rounds)
     print(f"chi-square {statistic:.1f}, limit {chi_square_limit(299, 0.99):.1f}, {excess:.5f}")
@@ -336,75 +332,68 @@ def test_in_degrees_of_300_processes_over_many_rounds() -> None:
 # -- the end, and again ------------------------------------------------------------------------
 
 
-def test_close_leaves_no_task_future_or_timer() -> None:
-    with World(seed=10, loss=0.2) as world:
-        world.populate([A, B] * 8)
-        for number in range(1, 9):
-            world.task(number, world.overlays[number].find(A.group, 20)).add_done_callback(
-                lambda task: task.exception()
-            )
-        world.run(world.close())
-        world.overlays.clear()
-        world.pass_time(1)  # what is under way arrives nowhere
-        sent = world.datagrams.sent
-        with pytest.raises(DeadlockError) as stalled:  # Nothing at all is to come.
-            world.run(asyncio.Event().wait())
-        assert str(stalled.value).count("waits") <= 2
-        world.loop.cancel_tasks()
-        assert world.datagrams.sent == sent
+def test_close_ends_everything() -> None:
+    world = World(seed=10, loss=0.2)
+    world.populate([A, B] * 8)
+    answers: list[Found] = []
+    for overlay in world.overlays.values():
+        overlay.find(A.group, 20, lambda found, _now: answers.append(found), world.now)
+    for number in world.overlays:
+        world.close(number)
+    assert not world.datagrams.endpoints
+    sent = world.datagrams.sent
+    world.pass_time(200)
+    assert world.datagrams.sent == sent
+    assert answers == []
+    assert len(world.queue) == 0  # no timer sets itself again
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.3, 0.5, 0.9])
-def test_a_cancelled_find_leaves_no_call(world: World, seconds: float) -> None:
+def test_who_leaves_while_it_seeks_is_answered_and_leaves_no_call(
+    world: World, seconds: float
+) -> None:
     world.populate([A] * 30, settle=70)
     world.crash(5)
     overlay = world.overlays[3]
-    before = outstanding(overlay)
-
-    async def cancelled() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(overlay.find(A.group, 29), seconds)
-
-    world.on(3, cancelled())
-    assert outstanding(overlay) <= before + 1
-    world.on(3, overlay.find(A.group, 5))
-
-
-def outstanding(overlay: KademliaOverlay) -> int:
-    return sum(identity.protocol.calls for identity in overlay._identities.values())
+    answers: list[Found] = []
+    overlay.find(A.group, 29, lambda found, _now: answers.append(found), world.now)
+    (left,) = overlay._identities.values()
+    world.pass_time(seconds)
+    overlay.leave(A.group, world.now)
+    assert len(answers) == 1
+    assert answers[0].contacts or answers[0].doubtful
+    assert left.protocol.calls == len(left.crawls) == 0
+    assert len(world.find(3, A, wanted=30).contacts) == 28
 
 
-@pytest.mark.parametrize("seconds", [0.01, 0.2, 0.5, 3.0])
-def test_a_cancelled_join_leaves_no_endpoint(world: World, seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.2, 0.5, 3.0])
+def test_who_leaves_while_it_joins_leaves_no_endpoint(world: World, seconds: float) -> None:
     world.populate([A] * 5)
     world.crash(2)
     overlay = world.overlays[1]
-
-    async def cancelled() -> None:
-        task = asyncio.get_running_loop().create_task(overlay.join(B.group, contact_of(1), B.name))
-        await asyncio.sleep(seconds)
-        task.cancel()
-        await asyncio.wait([task])
-        assert (B.group in overlay.groups) != task.cancelled()
-
-    world.on(1, cancelled())
-    world.pass_time(1)
-    assert len(world.datagrams.bound(1)) == len(overlay.addresses)
+    over: list[float] = []
+    overlay.join(B.group, contact_of(1), B.name, world.now)
+    overlay.when_joined(B.group, over.append, world.now)
+    world.pass_time(seconds)
+    overlay.leave(B.group, world.now)
+    assert len(over) == 1  # whoever waits for it is told
+    assert overlay.groups == (A.group,)
+    assert list(world.hosts[1].ports) == [port for _, port in overlay.addresses]
 
 
 @cache
 def story() -> str:
     """Return a digest of all datagrams and answers of a run with loss and crashes."""
     digest = sha256()
-    with World(seed=11, loss=0.1) as world:
-        world.populate([A, A, B, C] * 6, settle=20)
-        for victim in (3, 8, 15):
-            world.crash(victim)
-        seekers = sorted(world.overlays)
-        for topic in (A, B, C, NOBODY):
-            digest.update(repr(world.find_all(seekers, topic)).encode())
-        world.pass_time(200)
-        digest.update(repr([o.counters for o in world.overlays.values()]).encode())
+    world = World(seed=11, loss=0.1)
+    world.populate([A, A, B, C] * 6, settle=20)
+    for victim in (3, 8, 15):
+        world.crash(victim)
+    seekers = sorted(world.overlays)
+    for topic in (A, B, C, NOBODY):
+        digest.update(repr(world.find_all(seekers, topic)).encode())
+    world.pass_time(200)
+    digest.update(repr([o.counters for o in world.overlays.values()]).encode())
     return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
 
 
@@ -428,15 +417,15 @@ def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> No
 def test_contacts_that_answered_are_kept_in_a_file(world: World, tmp_path: Path) -> None:
     path = tmp_path / "contacts.json"
     world.populate([A] * 5)
-    world.on(9, world.start(9, [A], memory=path))
-    world.on(9, world.overlays[9].close())
+    world.start(9, [A], memory=path)
+    world.close(9)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
     kept = recall(path)
     assert BOOTSTRAP in kept
     assert len(kept) == 6
     world.crash(0)
-    world.on(10, world.start(10, [B], memory=path))
+    world.start(10, [B], memory=path)
     assert len(world.find(10, A).contacts) == 5
 
 

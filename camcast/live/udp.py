@@ -1,0 +1,74 @@
+"""UDP sockets on the running event loop: the datagram port of a live process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from camcast.doors.datagrams import DatagramPort, Endpoint
+
+log = logging.getLogger(__name__)
+
+READS_MAX: Final = 32  # chosen: datagrams read in a row, some milliseconds; then others have a turn
+_BYTES_MAX: Final = 65_535  # [RFC 768] the length field; no datagram is cut
+
+
+class UdpPort(DatagramPort):
+    """The UDP sockets of one process; `receive(port, source, data)` takes what arrives.
+
+    A datagram that the operating system refuses, or has no room for, is lost like any other;
+    `errors` counts these.
+    """
+
+    def __init__(self, receive: Callable[[int, Endpoint, bytes], None]) -> None:
+        self.errors = 0
+        self._receive = receive
+        self._loop = asyncio.get_running_loop()
+        self._sockets: dict[int, socket.socket] = {}
+
+    def open(self, host: str, port: int) -> Endpoint:
+        """See `DatagramPort`."""
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            udp.setblocking(False)
+            udp.bind((host, port))
+        except BaseException:
+            udp.close()
+            raise
+        address: Endpoint = udp.getsockname()
+        self._sockets[address[1]] = udp
+        self._loop.add_reader(udp, self._read, address[1], udp)
+        return address
+
+    def send(self, port: int, target: Endpoint, data: bytes) -> None:
+        """See `DatagramPort`."""
+        try:
+            self._sockets[port].sendto(data, target)
+        except OSError as error:
+            self._count(error)
+
+    def close(self, port: int) -> None:
+        """See `DatagramPort`."""
+        udp = self._sockets.pop(port)
+        self._loop.remove_reader(udp)
+        udp.close()
+
+    def _read(self, port: int, udp: socket.socket) -> None:
+        for _ in range(READS_MAX):
+            if self._sockets.get(port) is not udp:
+                return  # closed by what it received
+            try:
+                data, source = udp.recvfrom(_BYTES_MAX)
+            except BlockingIOError:
+                return
+            except OSError as error:  # what ICMP says of something sent earlier
+                self._count(error)
+                return
+            self._receive(port, source, data)
+
+    def _count(self, error: OSError) -> None:
+        self.errors += 1
+        log.debug("UDP: %s", error)

@@ -1,1 +1,0 @@
-"""asyncio on virtual time, for parts that are asyncio inside."""
