@@ -10,7 +10,7 @@ from members import Members, Share
 
 from camcast import Community, CommunityManager, Parameters, Received, open_pipes
 from camcast.doors.plugs import find_protocol
-from camcast.live.pipes import OutputPipes
+from camcast.doors.transport import OutputPipes
 from camcast.vocabulary.identity import UNKNOWN_PEER
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic

@@ -11,9 +11,9 @@ from camcast.community import (
 )
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
+from camcast.doors.transport import AddressInUse, BindError
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
-from camcast.live.pipes import AddressInUse, BindError
 from camcast.subscription import Lagged, Overflow, Received, Subscription
 from camcast.typed import TypedEventError, topic_of
 from camcast.vocabulary.addresses import AddressError

@@ -17,13 +17,14 @@ import attrs
 
 from camcast import typed
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
+from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import NodeCounters
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
+from camcast.live import transports
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
-from camcast.live.pipes import OutputPipes, PipeLimits
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
 from camcast.subscription import (
@@ -647,9 +648,14 @@ class Community:
             subscription.put(received)
 
 
-def open_pipes() -> OutputPipes:
-    """Open output pipes that several managers of this loop can share."""
-    return OutputPipes(PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER)
+def open_pipes(transport: str = transports.DEFAULT) -> OutputPipes:
+    """Open output pipes that several managers of this loop can share.
+
+    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. Raises
+    `UnknownPlugError` for any other name.
+    """
+    make = transports.find_transport(transport)
+    return make(PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER)
 
 
 def check_not_forked(process: int) -> None:

@@ -12,8 +12,8 @@ import typer
 from camcast.community import CommunityError, CommunityManager
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_protocol
+from camcast.doors.transport import BindError
 from camcast.live.gateway_file import GatewayError, read_gateways
-from camcast.live.pipes import BindError
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, TopicError

@@ -15,7 +15,7 @@ from camcast.cli.input_lines import input_lines
 from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community, CommunityError, CommunityManager
-from camcast.live.pipes import PipeLimits
+from camcast.doors.transport import PipeLimits
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from camcast.doors.datagrams import Endpoint
+from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPipes
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
-from camcast.live.pipes import AddressInUse, BindError, InputPipe, OutputPipes
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.events import Event, Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id

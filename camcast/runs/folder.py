@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from camcast.live.pipes import library_versions
+from camcast.live.zmq_pipes import library_versions
 from camcast.scenarios.workload import digest
 from camcast.vocabulary.trace import SCHEMA_VERSION
 from camcast.workloads import Publication

@@ -13,7 +13,7 @@ import pytest
 
 from camcast import CommunityManager
 from camcast.doors.datagrams import Endpoint
-from camcast.live.pipes import AddressInUse
+from camcast.doors.transport import AddressInUse
 from camcast.live.runner import Runner
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.identity import Contact, PeerId

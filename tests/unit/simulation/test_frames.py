@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 
 from camcast.engine.node import Settings
-from camcast.live.pipes import OutputPipes
+from camcast.live.zmq_pipes import ZmqPipes
 from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
@@ -128,7 +128,7 @@ def test_frames_are_cut_as_pipes_cut_them(sizes: list[int]) -> None:
 
     @live
     async def send_through_pipes() -> None:
-        pipes = OutputPipes(frame_header=FRAME_HEADER)
+        pipes = ZmqPipes(frame_header=FRAME_HEADER)
         all_came = asyncio.Event()
 
         def on_frame(frame: bytes) -> None:

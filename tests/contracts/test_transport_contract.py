@@ -1,4 +1,4 @@
-"""Pipes over real sockets: order, batches, bounds, and the manners of opening and closing."""
+"""The contract of a transport, on real sockets: order, bounds, and how pipes open and close."""
 
 import asyncio
 import contextlib
@@ -6,53 +6,25 @@ import logging
 import os
 import random
 import socket
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import zmq
 
-from camcast.live.connections import Connections
-from camcast.live.pipes import AddressInUse, BindError, OutputPipes, PipeLimits
+from camcast.doors.transport import AddressInUse, BindError, OutputPipes, PipeLimits
+from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.vocabulary.addresses import AddressError, is_loopback
 from tests.live.communities import free_address
+from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
-HEADER = b"CAM"
-ANY_PORT = "tcp://127.0.0.1:0"
+NewPipes = Callable[..., OutputPipes]
 
 
-def make_record(number: int, size: int = 20) -> bytes:
-    return size.to_bytes(4) + number.to_bytes(4) + bytes(size - 8)
-
-
-class Inbox:
-    """Collects frames, and wakes whoever waits for them."""
-
-    def __init__(self) -> None:
-        self.frames: list[bytes] = []
-        self.numbers: list[int] = []
-        self._news = asyncio.Event()
-
-    def __call__(self, frame: bytes) -> None:
-        self.frames.append(frame)
-        assert frame.startswith(HEADER)
-        at = len(HEADER)
-        while at < len(frame):
-            self.numbers.append(int.from_bytes(frame[at + 4 : at + 8]))
-            at += int.from_bytes(frame[at : at + 4])
-        self._news.set()
-
-    async def has_numbers(self, count: int) -> list[int]:
-        while len(self.numbers) < count:
-            self._news.clear()
-            await self._news.wait()
-        return self.numbers
-
-
-def new_pipes(limits: PipeLimits | None = None) -> OutputPipes:
-    return OutputPipes(limits, frame_header=HEADER)
+@pytest.fixture(params=TRANSPORTS)
+def new_pipes(request: pytest.FixtureRequest) -> NewPipes:
+    make = find_transport(request.param)
+    return lambda limits=None: make(limits, frame_header=HEADER)
 
 
 def has_ipv6() -> bool:
@@ -65,6 +37,8 @@ def has_ipv6() -> bool:
 
 
 ROOMY = PipeLimits(queue_records_max=50_000)
+
+
 NARROW = PipeLimits(queue_records_max=50_000, frame_bytes_max=100, turn_frames_max=1)
 
 
@@ -79,7 +53,11 @@ NARROW = PipeLimits(queue_records_max=50_000, frame_bytes_max=100, turn_frames_m
         ),
     ],
 )
-def test_records_arrive_completely_and_in_order(bind: str, limits: PipeLimits) -> None:
+def test_records_arrive_completely_and_in_order(
+    new_pipes: NewPipes,
+    bind: str,
+    limits: PipeLimits,
+) -> None:
     count = 20_000
 
     async def test() -> None:
@@ -106,7 +84,9 @@ def test_records_arrive_completely_and_in_order(bind: str, limits: PipeLimits) -
     live(test)()
 
 
-def test_records_of_one_turn_leave_as_one_frame() -> None:
+def test_records_of_one_turn_leave_as_one_frame(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes, first, second = new_pipes(), Inbox(), Inbox()
         addresses = [pipes.open_input(ANY_PORT, inbox).address for inbox in (first, second)]
@@ -123,6 +103,7 @@ def test_records_of_one_turn_leave_as_one_frame() -> None:
 
 
 def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
+    new_pipes: NewPipes,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     limits = PipeLimits(record_bytes_max=5_000, frame_bytes_max=1_000)
@@ -141,25 +122,9 @@ def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_a
     assert "record_bytes_max" in caplog.text
 
 
-def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(PipeLimits(turn_frames_max=2)), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
-            stranger.connect(pipe.address)
-            stranger.send(HEADER + make_record(1))
-            stranger.send_multipart([HEADER + make_record(2)] * 7)
-            stranger.send_multipart([b"", HEADER + make_record(3)])
-            stranger.send(HEADER + make_record(4))
-            assert await inbox.has_numbers(2) == [1, 4]
-        assert pipe.counters.frames_refused == 2
-        assert pipe.counters.frames_received == 2
-        pipes.close()
-
-    live(test)()
-
-
-def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
+def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard(
+    new_pipes: NewPipes,
+) -> None:
     limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000)
 
     async def test() -> None:
@@ -179,51 +144,8 @@ def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard() -> None:
     live(test)()
 
 
-@pytest.mark.slow
-def test_a_busy_input_survives_a_sender_that_resets_its_connection() -> None:
-    """With ZeroMQ's own heartbeats libzmq aborts here, at the PING after 10 s (`pipes`)."""
-    program = f"""
-import asyncio, socket, struct, time
-from camcast.live.pipes import OutputPipes
-
-async def main():
-    pipes = OutputPipes()
-    frames = []
-    pipe = pipes.open_input({ANY_PORT!r}, frames.append)
-    with socket.create_connection(("127.0.0.1", int(pipe.address.rpartition(":")[2]))) as sender:
-        mechanism = b"NULL".ljust(20, b"\\0") + bytes(32)
-        sender.sendall(b"\\xff" + bytes(8) + b"\\x7f\\3\\0" + mechanism)
-        sender.recv(64, socket.MSG_WAITALL)
-        ready = b"\\5READY" + b"\\x0bSocket-Type" + struct.pack(">I", 4) + b"PUSH"
-        sender.sendall(bytes([4, len(ready)]) + ready + b"\\0\\4abcd" * 100)
-        time.sleep(1)  # ZeroMQ's thread takes what fits, and stops reading
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    time.sleep(12)  # longer than an interval of heartbeats, in one turn of the loop
-    while len(frames) < 100:
-        await asyncio.sleep(0.01)
-    pipes.close()
-
-asyncio.run(asyncio.wait_for(main(), 30))
-"""
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
-async def is_refused(stranger: socket.socket) -> None:
-    """Wait until a connection was ended by the other side."""
-    with contextlib.suppress(ConnectionResetError):
-        while await asyncio.get_running_loop().sock_recv(stranger, 4096):
-            pass
-
-
-def knock(address: str) -> socket.socket:
-    """Connect to an address, and say nothing."""
-    stranger = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])))
-    stranger.setblocking(False)
-    return stranger
-
-
 def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
+    new_pipes: NewPipes,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def test() -> None:
@@ -256,7 +178,9 @@ def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
     assert "all 2 connections that others may have" in said
 
 
-def test_who_was_refused_gets_in_when_there_is_room() -> None:
+def test_who_was_refused_gets_in_when_there_is_room(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         inbox, ours = Inbox(), new_pipes()
         theirs = new_pipes(PipeLimits(connections_max=1))
@@ -272,7 +196,9 @@ def test_who_was_refused_gets_in_when_there_is_room() -> None:
     live(test)()
 
 
-def test_an_input_takes_its_connections_with_it() -> None:
+def test_an_input_takes_its_connections_with_it(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes = new_pipes(PipeLimits(connections_max=2))
         one, other = (pipes.open_input(ANY_PORT, Inbox()) for _ in range(2))
@@ -288,73 +214,9 @@ def test_an_input_takes_its_connections_with_it() -> None:
     live(test)()
 
 
-def test_nothing_but_a_connection_to_the_input_is_shut_down(tmp_path: Path) -> None:
-    """By the time of the refusal a descriptor may be another's, or nobody's."""
-    connections = Connections(1)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with socket.create_connection(server.getsockname()) as client:
-            accepted, _ = server.accept()
-            with accepted, (tmp_path / "file").open("wb") as file:
-                assert connections.accepted(server.fileno(), address)
-                for another in (client.fileno(), file.fileno(), 2**16 + 1):
-                    assert not connections.accepted(another, address)
-                client.sendall(b"still there")
-                assert accepted.recv(64) == b"still there"
-                file.write(b"still there")
-                assert not connections.accepted(accepted.fileno(), address)
-                assert client.recv(64) == b""
-
-
-def test_a_flood_of_connections_takes_no_descriptor_that_is_needed() -> None:
-    """A process that may have 64 of them is flooded with 300 connections.
-
-    Without a bound it has no descriptor left, and can do no more than what it has begun.
-    """
-    program = f"""
-import asyncio, os, resource, sys
-resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-from camcast.live.pipes import OutputPipes
-
-async def main():
-    pipes, frames = OutputPipes(), asyncio.Queue()
-    pipe = pipes.open_input({ANY_PORT!r}, frames.put_nowait)
-    print(pipe.address, flush=True)
-    assert await frames.get() == b"before"
-    print(pipes.connections.most, flush=True)
-    assert await frames.get() == b"after"
-    open(os.devnull).close()
-    print(len(pipes.connections), pipe.counters.connections_refused, flush=True)
-    pipes.close()
-
-asyncio.run(asyncio.wait_for(main(), {PATIENCE_SECONDS}))
-"""
-    flood = 300
-
-    async def test(flooded: subprocess.Popen[str]) -> None:
-        assert flooded.stdout is not None
-        address, pipes = flooded.stdout.readline().strip(), OutputPipes()
-        pipes.send([address], b"before")
-        await pipes.drain(PATIENCE_SECONDS)
-        most = int(flooded.stdout.readline())
-        with contextlib.ExitStack() as stack:
-            strangers = [stack.enter_context(knock(address)) for _ in range(flood)]
-            await asyncio.gather(*map(is_refused, strangers))  # the few accepted, for their silence
-            pipes.send([address], b"after")
-            await pipes.drain(PATIENCE_SECONDS)
-            connections, refused = map(int, flooded.stdout.readline().split())
-        assert connections == 1
-        assert flood - 10 * most < refused <= flood - (most - 1)
-        pipes.close()
-
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as flooded:
-        live(test)(flooded)
-        assert flooded.wait(PATIENCE_SECONDS) == 0
-
-
-def test_garbage_on_the_port_disturbs_nobody() -> None:
+def test_garbage_on_the_port_disturbs_nobody(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(), Inbox()
         pipe = pipes.open_input(ANY_PORT, inbox)
@@ -374,7 +236,9 @@ def test_garbage_on_the_port_disturbs_nobody() -> None:
     live(test)()
 
 
-def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control() -> None:
+def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control(
+    new_pipes: NewPipes,
+) -> None:
     limits = PipeLimits(queue_records_max=100, control_reserve=0.25)
 
     async def test() -> None:
@@ -399,7 +263,9 @@ def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control() -> No
     live(test)()
 
 
-def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns() -> None:
+def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns(
+    new_pipes: NewPipes,
+) -> None:
     limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000, queue_bytes_max=10_000)
 
     async def test() -> None:
@@ -416,7 +282,9 @@ def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns() ->
     live(test)()
 
 
-def test_what_was_drained_survives_an_immediate_close() -> None:
+def test_what_was_drained_survives_an_immediate_close(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
         address = theirs.open_input(ANY_PORT, inbox).address
@@ -430,7 +298,9 @@ def test_what_was_drained_survives_an_immediate_close() -> None:
     live(test)()
 
 
-def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do() -> None:
+def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes = new_pipes()
         pipe = pipes.open_input(ANY_PORT, print)
@@ -452,6 +322,7 @@ def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do() -> None:
 
 
 def test_a_raising_receiver_is_counted_logged_once_and_called_again(
+    new_pipes: NewPipes,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def test() -> None:
@@ -475,7 +346,9 @@ def test_a_raising_receiver_is_counted_logged_once_and_called_again(
     assert caplog.records[0].exc_info is not None
 
 
-def test_a_receiver_may_close_its_own_input() -> None:
+def test_a_receiver_may_close_its_own_input(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes, frames, done = new_pipes(PipeLimits(frame_bytes_max=1)), [], asyncio.Event()
 
@@ -496,6 +369,7 @@ def test_a_receiver_may_close_its_own_input() -> None:
 
 
 def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
+    new_pipes: NewPipes,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def test(limits: PipeLimits, refused: int) -> None:
@@ -518,7 +392,9 @@ def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
     live(test)(PipeLimits(pipes_max=2, spare_seconds=1e-9), refused=0)
 
 
-def test_an_idle_pipe_is_closed_and_opens_again_when_needed() -> None:
+def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(PipeLimits(idle_seconds=0.02)), Inbox()
         address = pipes.open_input(ANY_PORT, inbox).address
@@ -533,7 +409,9 @@ def test_an_idle_pipe_is_closed_and_opens_again_when_needed() -> None:
     live(test)()
 
 
-def test_a_forgotten_peer_still_gets_the_last_words() -> None:
+def test_a_forgotten_peer_still_gets_the_last_words(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(), Inbox()
         address = pipes.open_input(ANY_PORT, inbox).address
@@ -547,7 +425,10 @@ def test_a_forgotten_peer_still_gets_the_last_words() -> None:
     live(test)()
 
 
-def test_a_misspelt_address_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_misspelt_address_is_dropped_and_counted(
+    new_pipes: NewPipes,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(), Inbox()
         address = pipes.open_input(ANY_PORT, inbox).address
@@ -562,7 +443,9 @@ def test_a_misspelt_address_is_dropped_and_counted(caplog: pytest.LogCaptureFixt
     assert len(caplog.records) == 1
 
 
-def test_close_leaves_no_descriptor_and_never_hangs() -> None:
+def test_close_leaves_no_descriptor_and_never_hangs(
+    new_pipes: NewPipes,
+) -> None:
     async def test() -> None:
         before = set(os.listdir("/proc/self/fd"))
         pipes, inbox = new_pipes(), Inbox()
@@ -575,18 +458,6 @@ def test_close_leaves_no_descriptor_and_never_hangs() -> None:
         pipes.close()
         assert asyncio.get_running_loop().time() - started < 5.0
         assert set(os.listdir("/proc/self/fd")) == before
-
-    live(test)()
-
-
-def test_a_given_context_is_left_alone() -> None:
-    async def test() -> None:
-        with zmq.Context() as context:
-            pipes, inbox = OutputPipes(frame_header=HEADER, context=context), Inbox()
-            pipes.send([pipes.open_input(ANY_PORT, inbox).address], make_record(1))
-            await inbox.has_numbers(1)
-            pipes.close()
-            assert not context.closed
 
     live(test)()
 

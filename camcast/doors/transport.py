@@ -1,0 +1,174 @@
+"""The door of transports: how frames cross the network (DESIGN 5; paper 000, 5.3.1.4).
+
+A transport is an `OutputPipes`: all the output pipes of one event loop, and the inputs that listen
+beside them. `camcast.live.zmtp` and `camcast.live.zmq_pipes` are the two there are. Both speak
+ZMTP 3.1, PUSH to PULL, one frame a message, so that processes with either understand each other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sized
+from typing import Any
+
+from attrs import Attribute, define, field, frozen, validators
+
+from camcast.vocabulary.wire import FRAME_BYTES_MAX
+
+
+def _positive(_instance: object, attribute: Attribute[Any], value: float) -> None:
+    if value <= 0:
+        raise ValueError(f"{attribute.name} must be above 0, not {value}")
+
+
+def _not_negative(_instance: object, attribute: Attribute[Any], value: float) -> None:
+    if value < 0:
+        raise ValueError(f"{attribute.name} must not be negative, not even {value}")
+
+
+class BindError(OSError):
+    """An input pipe cannot listen at an address; `strerror` says which, why and what to do."""
+
+
+class AddressInUse(BindError):
+    """Another socket listens at that address already."""
+
+
+@frozen
+class PipeLimits:
+    """The bounds and times of pipes; sizes in bytes, times in seconds unless named otherwise.
+
+    Raises ValueError for a number that is not positive (a reserve and a linger may be 0).
+    All processes of a community should agree on the two sizes, since an input refuses larger
+    frames than its own.
+    """
+
+    # chosen: an event's payload of 1 MiB, and room for its header, topic and signature.
+    record_bytes_max: int = field(default=2**20 + 4096, validator=_positive)
+    """The largest record; a larger one is dropped and counted."""
+
+    frame_bytes_max: int = field(default=FRAME_BYTES_MAX, validator=_positive)
+    """Records are joined up to this size; a larger record is a frame of its own."""
+
+    # chosen: a burst of 16,384 events in one turn; 8 bytes each besides the shared record.
+    queue_records_max: int = field(default=2**14, validator=_positive)
+    """The records that may wait in one output pipe."""
+
+    # chosen: 16,384 events of 256 bytes. Records are shared by the pipes they wait in.
+    queue_bytes_max: int = field(default=2**22, validator=_positive)
+    """The bytes that may wait in one output pipe."""
+
+    control_reserve: float = field(default=0.25, validator=_not_negative)  # chosen: 4,096 records
+    """The share of both queue bounds that control records, and only they, may use on top."""
+
+    pipes_max: int | None = field(default=None, validator=validators.optional(_positive))
+    """The output pipes of one event loop; None for 70 % of what `descriptors_allow`."""
+
+    connections_max: int | None = field(default=None, validator=validators.optional(_positive))
+    """The connections that others may have to all inputs of one event loop; None for what
+    `pipes_max` leaves of the limit of descriptors, but for an eighth."""
+
+    spare_seconds: float = field(default=1.0, validator=_positive)  # chosen: several gossip rounds
+    """At `pipes_max`, a pipe that moved nothing for so long makes room for a new one."""
+
+    idle_seconds: float = field(default=60.0, validator=_positive)  # chosen: a heartbeat fits often
+    """An output pipe that moved nothing for so long is closed, and what waits in it dropped."""
+
+    # chosen: 64 frames or 64 KiB (about 200 events, 1 ms) keep timers and heartbeats alive, also
+    # where 50 nodes share a loop; larger turns were no faster, and took more memory.
+    turn_frames_max: int = field(default=64, validator=_positive)
+    """The frames that an input reads before it lets the rest of the loop run."""
+    turn_bytes_max: int = field(default=2**16, validator=_positive)
+    """The bytes that an input reads before it lets the rest of the loop run."""
+
+    linger_milliseconds: int = field(default=200, validator=_not_negative)  # chosen: a few RTTs
+    """How long ZeroMQ goes on sending the frames that it has, after a pipe was closed."""
+
+
+@define
+class PipeCounters:
+    """What went through pipes, and what did not, since they were opened."""
+
+    frames_sent: int = 0
+    records_sent: int = 0
+    bytes_sent: int = 0
+    records_dropped: int = 0  # queue full, too large, pipe refused or closed
+    pipes_refused: int = 0  # attempts to open one: at `pipes_max`, bad address, no descriptor
+    frames_received: int = 0
+    bytes_received: int = 0
+    frames_refused: int = 0  # multipart; ZeroMQ itself cuts off who sends too large a frame
+    frames_failed: int = 0  # the callback raised
+    connections_refused: int = 0  # at `connections_max`
+
+
+class InputPipe(ABC):
+    """A bound endpoint whose frames go to one callback; made by `OutputPipes.open_input`.
+
+    `address` is the bound endpoint in canonical form, with the real port. `counters` has only
+    what was received. After a bind to ``0.0.0.0`` or ``[::]`` the address names no host, and the
+    node has to announce another one (see `is_wildcard`).
+    """
+
+    address: str
+    counters: PipeCounters
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop listening, and drop what was not read; further calls do nothing."""
+
+
+class OutputPipes(ABC):
+    """All the output pipes of one event loop, shared by the nodes that live in it.
+
+    Every method is to be called from the loop's thread.
+    """
+
+    limits: PipeLimits
+    counters: PipeCounters
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Count the output pipes that are open."""
+
+    @property
+    @abstractmethod
+    def connections(self) -> Sized:
+        """The connections that others have to the inputs."""
+
+    @abstractmethod
+    def send(self, addresses: Iterable[str], record: bytes, *, control: bool = False) -> None:
+        """Send `record` to each of `addresses`, best effort; control records have a reserve.
+
+        Never blocks, and never raises for a peer that is absent, slow or misspelt: what cannot
+        be queued is dropped and counted. Sending after `close` drops too.
+        """
+
+    @abstractmethod
+    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> InputPipe:
+        """Listen at `bind` and call `on_frame` with every frame that arrives.
+
+        Raises `AddressError`, `AddressInUse` or another `BindError`.
+        """
+
+    @abstractmethod
+    def close_output(self, address: str) -> None:
+        """Forget a peer: offer its connection what waits, drop the rest, and close the pipe.
+
+        Without a pipe to `address` nothing happens.
+        """
+
+    @abstractmethod
+    async def drain(self, timeout_seconds: float) -> bool:
+        """Wait until all that was sent is on the wire, and say whether it got there in time.
+
+        "On the wire" means: given to the kernel, but for a part of one frame a pipe, which
+        lingers in `close`. An absent peer costs the whole timeout.
+        """
+
+    @abstractmethod
+    def close(self, linger_milliseconds: int | None = None) -> None:
+        """Close all pipes, inputs included; further calls do nothing.
+
+        Blocks for `linger_milliseconds` at most (None: as in the limits), and only while frames
+        are under way. Afterwards all descriptors and ports are free.
+        """

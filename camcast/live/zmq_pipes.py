@@ -1,0 +1,377 @@
+"""Pipes over ZeroMQ: a PULL socket for an input, a PUSH socket for each output, through libzmq.
+
+Theory of operation
+-------------------
+`camcast.live.pipes` has what is common to all transports.
+
+*No wake-up is lost, and none is polled for.* ZeroMQ's descriptor becomes readable when the
+I/O thread has left a note (a command) for the socket, and is cleared by any call that reads
+the notes. Only after EAGAIN is it watched with `add_reader`, which is level-triggered: a
+note from before the watch is still seen. Each wake-up reads all the notes (EVENTS) and then
+offers frames until there are none or EAGAIN; when that call says "full", all notes have been
+read, so the next change leaves a new one. `send` itself looks at the notes at most once a
+millisecond, so a first EAGAIN proves nothing until EVENTS agrees. The input asks EVENTS after
+every frame; when it stops early to let others run, it calls itself again.
+
+*ZeroMQ's own queue is kept short*, for it is neither visible nor ours. At a high-water mark
+of 1 or 2 the I/O thread reports every frame it takes; hence `drain`, which lowers the mark
+to 1, learns from "writable" that the kernel was given everything (but a part of one frame).
+
+*Connections are counted*, for ZeroMQ accepts all that come. Where descriptors run out it neither
+aborts nor says anything, but spins until some are given back, and nothing else can be opened
+meanwhile (measured, with a limit of 64). Each input has a ZeroMQ monitor, which tells of every
+connection that was accepted or lost; those beyond `connections_max` are shut down at once and
+counted, and their peers try again later. For a moment more may be open. Who connects and says
+nothing is cut off after five seconds. What is left: a stranger who speaks ZMTP on that many
+connections keeps *new* peers out for as long as he likes; those who are connected notice nothing.
+
+*A known hole, in libzmq*: who fills an input, adds a ZMTP PING and resets the connection makes
+libzmq abort this process (`_set_common_options` says why). No option closes it but an unbounded
+input, so ports must be reachable by those only who may be trusted not to attack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import warnings
+from collections.abc import Callable, Iterable
+from struct import Struct
+from typing import Final
+from weakref import finalize
+
+import zmq
+from attrs import define, field
+
+from camcast.doors.transport import AddressInUse, BindError, InputPipe, PipeLimits
+from camcast.live.connections import Connections
+from camcast.live.pipes import CountingInput, OutputPipe, QueuedPipes
+from camcast.vocabulary.addresses import check_address
+
+# Plain numbers, because pyzmq looks up an enum member a third more slowly (measured).
+_NOBLOCK: Final = int(zmq.NOBLOCK)
+_EVENTS: Final = int(zmq.EVENTS)
+_RCVMORE: Final = int(zmq.RCVMORE)
+_POLLIN: Final = int(zmq.POLLIN)
+_POLLOUT: Final = int(zmq.POLLOUT)
+_ACCEPTED: Final = int(zmq.EVENT_ACCEPTED)
+_DISCONNECTED: Final = int(zmq.EVENT_DISCONNECTED)
+
+_MONITOR_EVENT: Final = Struct("=Hi")  # [zmq_socket_monitor(3)] what happened, to which descriptor
+
+# At 1 and 2 every frame that the I/O thread takes is reported; chosen: 2, one frame under way
+# while the next is being made.
+_SEND_HIGH_WATER: Final = 2
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of pyzmq and of the libzmq below it, for reports."""
+    return {"pyzmq": zmq.pyzmq_version(), "libzmq": zmq.zmq_version()}
+
+
+@define(eq=False, slots=False, kw_only=True)
+class _ZmqOutput(OutputPipe):
+    socket: zmq.SyncSocket = field()
+    descriptor: int = field()
+
+
+class ZmqPipes(QueuedPipes[_ZmqOutput]):
+    """Output pipes that are PUSH sockets of libzmq.
+
+    The ZeroMQ `context` is this object's own unless given; a given one must allow enough sockets
+    (MAX_SOCKETS), and after `close` its sockets linger on in the background.
+    """
+
+    def __init__(
+        self,
+        limits: PipeLimits | None = None,
+        *,
+        frame_header: bytes = b"",
+        context: zmq.SyncContext | None = None,
+    ) -> None:
+        super().__init__(limits, frame_header=frame_header)
+        self._connections = Connections(self.connections_max)
+        self._owns_context = context is None
+        self._context = context or zmq.Context()
+        if self._owns_context:
+            # Twice, for sockets that linger still count; chosen: 1,024 inputs (its default), which
+            # have three each.
+            self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 3 * 1024)
+        self._sockets: set[zmq.SyncSocket] = set()  # open ones, of outputs, inputs and monitors
+        self._forgotten = finalize(
+            self, _shut_forgotten, self._sockets, self._context if self._owns_context else None
+        )
+        self._forgotten.atexit = False  # then nothing hangs, and pyzmq ends by itself
+
+    @property
+    def connections(self) -> Connections:
+        """See `OutputPipes`; libzmq reports a connection a moment after it was made."""
+        return self._connections
+
+    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> ZmqInput:
+        """See `OutputPipes`."""
+        address = check_address(bind, bind=True)
+        if self._closed:
+            raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
+        try:
+            socket = self._context.socket(zmq.PULL)
+        except zmq.ZMQError as error:
+            raise BindError(
+                error.errno,
+                f"cannot listen at {address}: {error.strerror}; raise the limit of open files",
+            ) from error
+        monitor = None
+        try:
+            _set_common_options(socket, self._frame_limit)
+            # chosen: 2 frames a sender, TCP then slows it; with 8, bursts of 50 nodes left twice
+            # the memory behind, and were no faster.
+            socket.setsockopt(zmq.RCVHWM, 2)
+            # chosen: a community that joins at once must not wait for TCP's second SYN (1 s).
+            socket.setsockopt(zmq.BACKLOG, 1024)
+            monitor = _monitor(self._context, socket)
+            socket.bind(address)
+        except zmq.ZMQError as error:
+            socket.close(linger=0)
+            if monitor is not None:
+                monitor.close(linger=0)
+            if error.errno == errno.EADDRINUSE:
+                raise AddressInUse(
+                    error.errno,
+                    f"cannot listen at {address}: another program uses this port; choose another"
+                    " one, or port 0 for any free port",
+                ) from error
+            raise BindError(
+                error.errno,
+                f"cannot listen at {address}: {zmq.strerror(error.errno or 0)}; choose an address"
+                " of this machine and a port that you may use",
+            ) from error
+        self._sockets |= {socket, monitor}
+        pipe = ZmqInput(
+            socket,
+            monitor,
+            on_frame,
+            self.limits,
+            self._connections,
+            self._loop,
+            self._input_closed,
+        )
+        self._inputs.add(pipe)
+        return pipe
+
+    def _drain_begins(self) -> None:
+        for pipe in self._pipes.values():
+            pipe.socket.setsockopt(zmq.SNDHWM, 1)  # see the theory of operation
+
+    def _drain_ends(self) -> None:
+        for pipe in self._pipes.values():
+            pipe.socket.setsockopt(zmq.SNDHWM, _SEND_HIGH_WATER)
+
+    def _push(self, pipe: _ZmqOutput) -> None:
+        try:
+            super()._push(pipe)
+        except zmq.ZMQError as error:
+            self._warn_once("socket", "closed the pipe to %s: %s", pipe.address, error)
+            self._shut(pipe, 0)
+
+    def _is_settled(self, pipe: _ZmqOutput) -> bool:
+        return not self._drains or _is_writable(pipe.socket)
+
+    def _watch(self, pipe: _ZmqOutput) -> None:
+        self._loop.add_reader(pipe.descriptor, self._wake, pipe)
+
+    def _unwatch(self, pipe: _ZmqOutput) -> None:
+        self._loop.remove_reader(pipe.descriptor)
+
+    def _wake(self, pipe: _ZmqOutput) -> None:
+        if _is_writable(pipe.socket):
+            self._push(pipe)
+            self._tell_settled()
+
+    def _offer(self, pipe: _ZmqOutput, frame: bytes) -> bool:
+        while True:
+            try:
+                pipe.socket.send(frame, _NOBLOCK)
+            except zmq.Again:
+                if not _is_writable(pipe.socket):
+                    return False
+            else:
+                return True
+
+    def _connect(self, address: str, now: float) -> _ZmqOutput:
+        socket = None
+        try:
+            socket = self._context.socket(zmq.PUSH)
+            _set_common_options(socket, self._frame_limit)
+            socket.setsockopt(zmq.SNDHWM, 1 if self._drains else _SEND_HIGH_WATER)
+            # A finite linger from the start: no way of closing may hang the process's end.
+            socket.setsockopt(zmq.LINGER, self.limits.linger_milliseconds)
+            # Back-off, for a dead peer must not cost ten connects a second for ever.
+            socket.setsockopt(zmq.RECONNECT_IVL, 100)  # chosen: ms; ZeroMQ's default, a restart
+            socket.setsockopt(zmq.RECONNECT_IVL_MAX, 5_000)  # chosen: ms; doubles up to this
+            # chosen: ms; a black hole answers no SYN, and the kernel would try for 2 minutes.
+            socket.setsockopt(zmq.CONNECT_TIMEOUT, 5_000)
+            # Frames may wait in the socket until the peer appears (0 is the default).
+            socket.setsockopt(zmq.IMMEDIATE, 0)
+            socket.connect(check_address(address))
+        except BaseException as error:
+            if socket is not None:
+                socket.close(linger=0)
+            if isinstance(error, zmq.ZMQError):
+                raise OSError(error.errno, str(error)) from error
+            raise
+        self._sockets.add(socket)
+        descriptor = int(socket.getsockopt(zmq.FD))
+        return _ZmqOutput(address=address, moved=now, socket=socket, descriptor=descriptor)
+
+    def _release(self, pipe: _ZmqOutput, linger_milliseconds: int) -> None:
+        self._sockets.discard(pipe.socket)
+        pipe.socket.close(linger=linger_milliseconds)
+
+    def _close_transport(self, linger_milliseconds: int) -> None:
+        self._forgotten.detach()
+        if self._owns_context:
+            self._context.term()
+
+    def _input_closed(self, pipe: InputPipe, sockets: Iterable[zmq.SyncSocket]) -> None:
+        self._inputs.discard(pipe)
+        self._sockets.difference_update(sockets)
+
+
+class ZmqInput(CountingInput):
+    """A PULL socket, and a monitor that tells of its connections."""
+
+    def __init__(
+        self,
+        socket: zmq.SyncSocket,
+        monitor: zmq.SyncSocket,
+        on_frame: Callable[[bytes], None],
+        limits: PipeLimits,
+        connections: Connections,
+        loop: asyncio.AbstractEventLoop,
+        on_close: Callable[[InputPipe, Iterable[zmq.SyncSocket]], None],
+    ) -> None:
+        endpoint = socket.getsockopt(zmq.LAST_ENDPOINT)
+        assert isinstance(endpoint, bytes)
+        super().__init__(on_frame, loop, connections.most)
+        self.address = check_address(endpoint.rstrip(b"\0").decode())
+        self._socket = socket
+        self._monitor = monitor
+        self._limits = limits
+        self._connections = connections
+        self._on_close = on_close
+        self._closed = False
+        self._in_multipart = False
+        self._again: asyncio.Handle | None = None  # the rest of a burst, next turn
+        self._descriptor = int(socket.getsockopt(zmq.FD))
+        loop.add_reader(self._descriptor, self._read)
+        self._monitor_descriptor = int(monitor.getsockopt(zmq.FD))
+        loop.add_reader(self._monitor_descriptor, self._count_connections)
+        self._count_connections()  # a pipe that was never read from wakes nobody
+
+    def close(self) -> None:
+        """Stop listening, and drop what was not read; further calls do nothing.
+
+        The port becomes free a moment later, in ZeroMQ's thread.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.remove_reader(self._descriptor)
+        self._loop.remove_reader(self._monitor_descriptor)
+        if self._again is not None:
+            self._again.cancel()
+        self._socket.close(linger=0)
+        self._monitor.close(linger=0)
+        self._connections.closed(self.address)
+        self._on_close(self, (self._socket, self._monitor))
+
+    def _read(self) -> None:
+        """Take frames until there are none, or until it is the others' turn."""
+        if self._again is not None:  # both the descriptor and a call_soon may ask in one turn
+            self._again.cancel()
+            self._again = None
+        socket = self._socket
+        bytes_left = self._limits.turn_bytes_max
+        try:
+            for _ in range(self._limits.turn_frames_max):
+                frame = socket.recv(_NOBLOCK)
+                more = socket.getsockopt(_RCVMORE)
+                if more or self._in_multipart:
+                    self._in_multipart = bool(more)
+                    self.counters.frames_refused += not more  # counted with its last part
+                else:
+                    self._hand_over(frame)
+                    if self._closed:
+                        return
+                # Asked, because to be told by EAGAIN costs twice as much: it is an exception.
+                if not int(socket.getsockopt(_EVENTS)) & _POLLIN:
+                    return
+                bytes_left -= len(frame)
+                if bytes_left <= 0:
+                    break
+        except zmq.Again:
+            return
+        self._again = self._loop.call_soon(self._read)
+
+    def _count_connections(self) -> None:
+        """Take all that the monitor has to tell: a few bytes for each that came or went."""
+        while not self._closed and int(self._monitor.getsockopt(_EVENTS)) & _POLLIN:
+            what, _where = self._monitor.recv_multipart(_NOBLOCK)
+            event, descriptor = _MONITOR_EVENT.unpack(what)
+            if event == _DISCONNECTED:
+                self._connections.gone(descriptor)
+            elif event == _ACCEPTED and not self._connections.accepted(descriptor, self.address):
+                self._refused()
+
+
+def _shut_forgotten(sockets: set[zmq.SyncSocket], context: zmq.SyncContext | None) -> None:
+    """Close what was open when the pipes were garbage-collected; `context`: if it was their own.
+
+    The garbage collector would end the context before its sockets, and wait for them for ever.
+    """
+    for socket in sockets:
+        socket.close(linger=0)
+    if context is not None:
+        context.term()
+    warnings.warn("pipes were never closed; close their manager", ResourceWarning, stacklevel=2)
+
+
+def _is_writable(socket: zmq.SyncSocket) -> bool:
+    return bool(int(socket.getsockopt(_EVENTS)) & _POLLOUT)
+
+
+def _monitor(context: zmq.SyncContext, socket: zmq.SyncSocket) -> zmq.SyncSocket:
+    """Return a socket that hears of the connections accepted by another, and of their ends."""
+    address = f"inproc://connections-{int(socket.getsockopt(zmq.FD))}"
+    # Not of accepts that failed: without a descriptor left there is no end of these.
+    socket.monitor(address, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+    monitor = context.socket(zmq.PAIR)
+    try:
+        # Without a bound, for at it the I/O thread would wait until somebody reads.
+        monitor.setsockopt(zmq.RCVHWM, 0)
+        monitor.connect(address)
+    except zmq.ZMQError:
+        monitor.close(linger=0)
+        raise
+    return monitor
+
+
+def _set_common_options(socket: zmq.SyncSocket, frame_limit: int) -> None:
+    socket.setsockopt(zmq.LINGER, 0)
+    # One kind of socket for both families; it speaks IPv4 through mapped addresses.
+    socket.setsockopt(zmq.IPV6, 1)
+    # Per part: with multiparts refused it bounds what a stranger makes us hold.
+    socket.setsockopt(zmq.MAXMSGSIZE, frame_limit)
+    # A peer whose machine vanished sends no FIN: the kernel asks after 10 s, then every 5 s, and
+    # gives up after 30 s; what was sent and not acknowledged is given up after 30,000 ms too.
+    # chosen: below membership's own verdicts nothing hurries. *Not* ZeroMQ's heartbeats: an
+    # engine whose input is full and whose peer then resets the connection aborts the whole
+    # process at its next PING (libzmq 4.3.5 and master, stream_engine_base_t::out_event), and
+    # a receiver that is busy for 30 s cannot read the PINGs that would keep it connected.
+    socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 10)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 5)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 4)
+    socket.setsockopt(zmq.TCP_MAXRT, 30_000)
+    # chosen: ms; who connects and says nothing holds a descriptor no longer (default 30 s).
+    socket.setsockopt(zmq.HANDSHAKE_IVL, 5_000)

@@ -1,0 +1,215 @@
+"""The bytes of ZMTP 3.1 that PUSH and PULL need, without any I/O [ZeroMQ RFC 37].
+
+Theory of operation
+-------------------
+A connection begins with a greeting of 64 bytes from either side: a signature, the version 3.1,
+the mechanism ``NULL``. A READY command from either side follows, whose metadata name the type of
+its socket. From then on a PUSH sends messages, and both may send PING, which is answered by PONG.
+
+`Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
+frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
+named here, or anything before the handshake is done, is a `ProtocolError`; the connection must be
+closed then. What the decoder keeps is the bytes of one frame that has not come whole, never more
+than it was sent, and each byte is looked at once, however small the pieces in which they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import Final
+
+GREETING_BYTES: Final = 64  # [RFC 37, 2.1]
+_SIGNATURE: Final = b"\xff" + bytes(8) + b"\x7f"
+_MECHANISM: Final = b"NULL".ljust(20, b"\0")
+GREETING: Final = _SIGNATURE + b"\x03\x01" + _MECHANISM + bytes(32)
+"""Sent at once and whole: libzmq sends the second half of its own only when it has seen enough of
+the peer's."""
+
+_MORE: Final = 1  # [RFC 37, 2.3] the flags of a frame
+_LONG: Final = 2
+_COMMAND: Final = 4
+
+_LENGTH: Final = Struct(">Q")
+_NUMBER: Final = Struct(">I")
+SHORT_MAX: Final = 255  # [RFC 37, 2.3] what fits the one byte of a short frame's length
+
+# chosen: READY of libzmq has some 30 bytes, with CURVE some 100; ERROR a reason of 255.
+COMMAND_BYTES_MAX: Final = 512
+CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
+
+
+class ProtocolError(Exception):
+    """The peer sent what ZMTP, or this use of it, does not allow; the message says what."""
+
+
+def frame_head(size: int) -> bytes:
+    """Return what stands before a message of `size` bytes."""
+    if size <= SHORT_MAX:
+        return bytes((0, size))
+    return b"\x02" + _LENGTH.pack(size)
+
+
+def command(name: bytes, body: bytes) -> bytes:
+    """Return a command as a frame; its name and body together have at most 254 bytes."""
+    return bytes((_COMMAND, 1 + len(name) + len(body), len(name))) + name + body
+
+
+def ready(metadata: Mapping[str, bytes]) -> bytes:
+    """Return the command READY with these properties."""
+    return command(
+        b"READY",
+        b"".join(
+            bytes((len(name),)) + name.encode() + _NUMBER.pack(len(value)) + value
+            for name, value in metadata.items()
+        ),
+    )
+
+
+def pong(context: bytes) -> bytes:
+    """Return the answer to a PING."""
+    return command(b"PONG", context)
+
+
+def error(reason: str) -> bytes:
+    """Return the command ERROR, which says why the handshake ends here."""
+    said = reason.encode()[:200]
+    return command(b"ERROR", bytes((len(said),)) + said)
+
+
+def read_metadata(body: bytes) -> dict[str, bytes]:
+    """Return the properties of a READY; names in lower case, as they do not depend on case."""
+    properties: dict[str, bytes] = {}
+    at = 0
+    while at < len(body):
+        name_end = at + 1 + body[at]
+        value_start = name_end + _NUMBER.size
+        if value_start > len(body):
+            raise ProtocolError("its READY ends within a property")
+        (size,) = _NUMBER.unpack_from(body, name_end)
+        if value_start + size > len(body):
+            raise ProtocolError("its READY ends within a property")
+        name = body[at + 1 : name_end].decode("ascii", "replace").lower()
+        properties[name] = body[value_start : value_start + size]
+        at = value_start + size
+    return properties
+
+
+class Decoder:
+    """Reads what one peer sends; `peer_type` is the only type of socket that it may be.
+
+    `metadata` is what its READY said, None before it came. `held` counts the bytes that were
+    kept for a frame that is not whole yet.
+    """
+
+    __slots__ = ("_greeted", "_limit", "_need", "_peer_type", "_rest", "metadata")
+
+    def __init__(self, peer_type: bytes, frame_bytes_max: int) -> None:
+        self._peer_type = peer_type
+        self._limit = frame_bytes_max
+        self._greeted = False
+        self._rest = bytearray()
+        self._need = GREETING_BYTES  # how many bytes there must be before they are looked at again
+        self.metadata: dict[str, bytes] | None = None
+
+    @property
+    def held(self) -> int:
+        """The bytes that wait for the rest of their frame."""
+        return len(self._rest)
+
+    def feed(self, received: memoryview) -> Iterator[tuple[bytes, bytes]]:
+        """Yield (name of the command, body) for what is whole now; a message has the name ``b""``.
+
+        Raises `ProtocolError`, after what came before the error. The iterator must be used up
+        before the next call.
+        """
+        rest = self._rest
+        if rest:
+            rest += received
+            if len(rest) < self._need:
+                return
+            data = bytes(rest)
+            rest.clear()
+        else:
+            data = bytes(received)
+        at, end = 0, len(data)
+        if not self._greeted:
+            if end < GREETING_BYTES:
+                self._check_greeting(data)
+                rest += data
+                return
+            self._check_greeting(data[:GREETING_BYTES])
+            self._greeted = True
+            at = GREETING_BYTES
+        while at < end:
+            flags = data[at]
+            if flags & _LONG:
+                body = at + 9
+                if body > end:
+                    self._need = 9
+                    break
+                (size,) = _LENGTH.unpack_from(data, at + 1)
+            else:
+                body = at + 2
+                if body > end:
+                    self._need = 2
+                    break
+                size = data[at + 1]
+            # Checked before the body has come: nothing that is too large is ever waited for.
+            if flags & ~_LONG and flags & ~_LONG != _COMMAND:
+                raise ProtocolError(
+                    "it sent a message of several frames" if flags & _MORE else "its flags are odd"
+                )
+            if size > (COMMAND_BYTES_MAX if flags & _COMMAND else self._limit):
+                raise ProtocolError(f"it sent a frame of {size} bytes")
+            stop = body + size
+            if stop > end:
+                self._need = stop - at
+                break
+            if flags & _COMMAND:
+                yield self._command(data[body:stop])
+            elif self.metadata is None:
+                raise ProtocolError("it sent a message before READY")
+            elif not size:
+                raise ProtocolError("it sent an empty frame")
+            else:
+                yield b"", data[body:stop]
+            at = stop
+        if at < end:
+            rest += memoryview(data)[at:]
+
+    def _check_greeting(self, greeting: bytes) -> None:
+        """Refuse at the first byte that is wrong, so that no stranger is waited for."""
+        if greeting[:1] not in (b"", b"\xff") or greeting[9:10] not in (b"", b"\x7f"):
+            raise ProtocolError("it does not speak ZMTP")
+        if len(greeting) > 10 and greeting[10] < 3:
+            raise ProtocolError(f"it speaks version {greeting[10]} of ZMTP; 3 is asked for")
+        mechanism = greeting[12:32]
+        if mechanism != _MECHANISM[: len(mechanism)]:
+            shown = mechanism.rstrip(b"\0").decode("ascii", "replace")
+            raise ProtocolError(f"it asks for the mechanism {shown!r}; NULL is spoken here")
+
+    def _command(self, frame: bytes) -> tuple[bytes, bytes]:
+        if not frame:
+            raise ProtocolError("it sent an empty command")
+        name, body = frame[1 : 1 + frame[0]], frame[1 + frame[0] :]
+        if self.metadata is None:
+            if name == b"ERROR":
+                said = body[1:].decode("utf-8", "replace")
+                raise ProtocolError(f"it ended the handshake: {said!r}")
+            if name != b"READY":
+                raise ProtocolError("its first command is not READY")
+            metadata = read_metadata(body)
+            if metadata.get("socket-type") != self._peer_type:
+                shown = metadata.get("socket-type", b"").decode("ascii", "replace")
+                raise ProtocolError(
+                    f"it is a {shown!r} socket; only a {self._peer_type.decode()} is taken here"
+                )
+            self.metadata = metadata
+        elif name == b"PING":
+            if not 2 <= len(body) <= 2 + CONTEXT_BYTES_MAX:
+                raise ProtocolError("its PING has a wrong size")
+            body = body[2:]  # the first two bytes say how long to wait for the next
+        elif name not in (b"PONG", b"ERROR"):
+            raise ProtocolError("it sent a command that is none of PING, PONG and ERROR")
+        return name, body

@@ -1,0 +1,267 @@
+"""Inputs on sockets of our own: who connects, and what is read from it.
+
+Theory of operation
+-------------------
+A connection is refused where it is accepted, when there are `Accepted.most`. Each that is readable
+is read once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames
+are handed over at once. What is kept of a frame that has not come whole is what was really sent of
+it, and all of that together is bounded (`HELD_BYTES_MAX`): beyond it, whoever has been sending its
+frame for longest is cut off. So is who has not ended a frame after `FRAME_SECONDS_MAX` or the
+handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec does not allow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from attrs import define, field
+
+from camcast.doors.transport import InputPipe, PipeLimits
+from camcast.live.pipes import CountingInput
+from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, pong, ready
+from camcast.vocabulary.addresses import check_address
+
+_log = logging.getLogger(__name__)
+
+HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
+FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
+HELD_BYTES_MAX: Final = 2**24  # chosen: 16 frames of the largest size at once, or 500 of 32 KiB
+_ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
+_ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
+_LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
+
+_BEGINS: Final = GREETING + ready({"Socket-Type": b"PULL"})
+
+# chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s, as does
+# what was sent and not acknowledged (ms): below membership's own verdicts nothing hurries.
+_OPTIONS: Final = (
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
+)
+
+
+@define(eq=False)
+class Connection:
+    """A connection that another process made to one of our inputs."""
+
+    socket: socket.socket
+    owner: ZmtpInput = field(repr=False)
+    since: float
+    """When it was accepted, or when the frame that has not come whole began (the loop's clock)."""
+    decoder: Decoder
+    held: int = 0
+    """The bytes that it makes us keep."""
+
+
+class Accepted:
+    """The connections that others have to all inputs of one event loop, and what they hold."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.held = 0
+        self.unfinished: dict[Connection, None] = {}
+        """Those in the midst of a handshake or of a frame, the longest first."""
+        self._connections: dict[Connection, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def add(self, connection: Connection) -> None:
+        """Take a connection in, which begins with its handshake."""
+        self._connections[connection] = self.unfinished[connection] = None
+
+    def discard(self, connection: Connection) -> None:
+        """Forget a connection, and what it held."""
+        self._connections.pop(connection, None)
+        self.unfinished.pop(connection, None)
+        self.held -= connection.held
+        connection.held = 0
+
+    def of(self, owner: ZmtpInput) -> list[Connection]:
+        """Return the connections to one input."""
+        return [connection for connection in self._connections if connection.owner is owner]
+
+    def has_read(self, connection: Connection, now: float, *, frame_ended: bool) -> None:
+        """Take note of what a connection holds after something of it was read."""
+        held = connection.decoder.held
+        self.held += held - connection.held
+        begins = held and (frame_ended or not connection.held)
+        connection.held = held
+        if connection.decoder.metadata is None:
+            return  # in the midst of its handshake still
+        if begins or not held:
+            self.unfinished.pop(connection, None)
+        if begins:
+            connection.since = now
+            self.unfinished[connection] = None
+
+
+class ZmtpInput(CountingInput):
+    """A listening socket, and the connections that were accepted from it."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        on_frame: Callable[[bytes], None],
+        limits: PipeLimits,
+        frame_limit: int,
+        accepted: Accepted,
+        buffer: memoryview,
+        loop: asyncio.AbstractEventLoop,
+        on_close: Callable[[InputPipe], None],
+    ) -> None:
+        super().__init__(on_frame, loop, accepted.most)
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        self.address = check_address(f"tcp://{shown}:{port}")
+        self._socket = listening
+        self._limits = limits
+        self._frame_limit = frame_limit
+        self._accepted = accepted
+        self._buffer = buffer
+        self._on_close = on_close
+        self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._warned = False
+        loop.add_reader(listening, self._accept)
+
+    def close(self) -> None:
+        """See `InputPipe`."""
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        for timer in (self._timer, self._again):
+            if timer is not None:
+                timer.cancel()
+        for connection in self._accepted.of(self):
+            self._lose(connection)
+        self._on_close(self)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTS_A_TURN):
+            try:
+                made, _peer = self._socket.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:
+                # No descriptor is left, and the listening socket stays readable: look away.
+                self._loop.remove_reader(self._socket)
+                self._again = self._loop.call_later(
+                    _ACCEPT_PAUSE_SECONDS, self._loop.add_reader, self._socket, self._accept
+                )
+                return
+            if len(self._accepted) >= self._accepted.most:
+                made.close()
+                self._refused()
+            else:
+                self._let_in(made)
+
+    def _let_in(self, made: socket.socket) -> None:
+        connection = Connection(made, self, self._loop.time(), Decoder(b"PUSH", self._frame_limit))
+        self._accepted.add(connection)
+        try:
+            prepare(made)
+            self._loop.add_reader(made, self._read, connection)
+            made.send(_BEGINS)  # an empty kernel buffer takes a hundred bytes
+        except OSError:
+            self._lose(connection)
+        else:
+            self._watch_time()
+
+    def _lose(self, connection: Connection) -> None:
+        self._loop.remove_reader(connection.socket)
+        connection.socket.close()
+        self._accepted.discard(connection)
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            size = connection.socket.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError:
+            size = 0
+        if not size:
+            self._lose(connection)
+            return
+        frame_ended = False
+        try:
+            for name, body in connection.decoder.feed(self._buffer[:size]):
+                frame_ended = True
+                if not name:
+                    self._hand_over(body)
+                    if self._closed:
+                        return
+                elif name == b"PING":
+                    answer_ping(connection.socket, body)
+        except ProtocolError as error:
+            self.counters.frames_refused += 1
+            self._cut_off(connection, str(error))
+            return
+        accepted = self._accepted
+        if connection.decoder.held or connection.held or connection in accepted.unfinished:
+            accepted.has_read(connection, self._loop.time(), frame_ended=frame_ended)
+            if accepted.held > HELD_BYTES_MAX:
+                self._make_room()
+            if accepted.unfinished:
+                self._watch_time()
+
+    def _make_room(self) -> None:
+        for connection in list(self._accepted.unfinished):
+            if self._accepted.held <= HELD_BYTES_MAX:
+                return
+            if connection.held:
+                reason = "others need the room for frames that it does not end"
+                connection.owner._cut_off(connection, reason)
+
+    def _watch_time(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look_at_time)
+
+    def _look_at_time(self) -> None:
+        self._timer = None
+        now, more = self._loop.time(), False
+        for connection in [one for one in self._accepted.unfinished if one.owner is self]:
+            begun = connection.decoder.metadata is not None
+            most = FRAME_SECONDS_MAX if begun else HANDSHAKE_SECONDS_MAX
+            if now - connection.since >= most:
+                self._cut_off(connection, "it did not end what it began")
+            else:
+                more = True
+        if more:
+            self._watch_time()
+
+    def _cut_off(self, connection: Connection, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning(
+                "cut off a connection to %s: %s (said once)",
+                self.address,
+                reason,
+            )
+        self._lose(connection)
+
+
+def prepare(made: socket.socket) -> None:
+    """Set what every connection has, on either side."""
+    made.setblocking(False)
+    for level, option, value in _OPTIONS:
+        made.setsockopt(level, option, value)
+
+
+def answer_ping(made: socket.socket, context: bytes) -> None:
+    """Answer a PING, unless the peer does not read: nothing is kept for who only writes."""
+    try:
+        made.send(pong(context))
+    except OSError:
+        return

@@ -1,0 +1,341 @@
+"""Pipes on non-blocking sockets of our own, which speak ZMTP 3.1 with each other and with libzmq.
+
+Theory of operation
+-------------------
+`camcast.live.pipes` has what is common to all transports, `camcast.live.zmtp.codec` the bytes.
+
+*Outputs.* The first frame connects. Greeting and READY leave in one piece as soon as the kernel
+says "connected", and the first frame when the peer's READY has been read: a port that another
+program took over gets none. A frame that the kernel took in part is kept whole until its last
+byte is gone, for on a new connection it begins anew. A connection that broke is made again when
+there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`: the kernel's own
+retries of a SYN would outlive a healed partition, so an attempt is given up after
+`CONNECT_SECONDS_MAX`. Who is connected to may send nothing but PING, PONG and ERROR.
+
+*PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
+it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import select
+import socket
+import time
+from collections.abc import Callable, Sized
+from typing import Final
+
+from attrs import define
+
+from camcast.doors.transport import AddressInUse, BindError, PipeLimits
+from camcast.live.pipes import OutputPipe, QueuedPipes
+from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, frame_head, ready
+from camcast.live.zmtp.input import Accepted, ZmtpInput, answer_ping, prepare
+from camcast.vocabulary.addresses import check_address, is_numeric
+
+_log = logging.getLogger(__name__)
+
+CONNECT_SECONDS_MAX: Final = 2.0  # [DESIGN 5] connect and handshake, before it is tried anew
+RETRY_SECONDS: Final = 0.1  # chosen: ZeroMQ's default; a restarted peer is there again
+RETRY_SECONDS_MAX: Final = 2.0  # [DESIGN 5] as long as a connect is waited for
+_BACKLOG: Final = 1024  # chosen: a community that joins at once must not wait for a second SYN
+
+_BEGINS: Final = GREETING + ready({"Socket-Type": b"PUSH"})
+
+
+@define(eq=False, slots=False)
+class _ZmtpOutput(OutputPipe):
+    socket: socket.socket | None = None
+    decoder: Decoder | None = None
+    ready: bool = False
+    """Whether both have said READY, so that frames may leave."""
+    frame: memoryview | None = None
+    """The frame under way, whole, with its head."""
+    sent: int = 0
+    """How many bytes of it the kernel took."""
+    retry_seconds: float = RETRY_SECONDS
+    retry_at: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+    """The next attempt, or the end of this one."""
+    lookup: asyncio.Task[None] | None = None
+    """The search for the addresses of a host name."""
+
+
+class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
+    """Output pipes that are TCP connections of our own."""
+
+    def __init__(self, limits: PipeLimits | None = None, *, frame_header: bytes = b"") -> None:
+        super().__init__(limits, frame_header=frame_header)
+        self._accepted = Accepted(self.connections_max)
+        self._leaving: dict[
+            _ZmtpOutput, None
+        ] = {}  # closed pipes that still have something to send
+        # One for all connections, since only one is read at a time; chosen: a turn's bytes, and a
+        # head more, so that a frame of that size comes whole.
+        self._buffer = memoryview(bytearray(self.limits.turn_bytes_max + 9))
+
+    @property
+    def connections(self) -> Sized:
+        """See `OutputPipes`."""
+        return self._accepted
+
+    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> ZmtpInput:
+        """See `OutputPipes`."""
+        address = check_address(bind, bind=True)
+        if self._closed:
+            raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
+        try:
+            listening = _listen(address)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise AddressInUse(
+                    error.errno,
+                    f"cannot listen at {address}: another program uses this port; choose another"
+                    " one, or port 0 for any free port",
+                ) from error
+            raise BindError(
+                error.errno,
+                f"cannot listen at {address}: {error.strerror or error}; choose an address of this"
+                " machine and a port that you may use",
+            ) from error
+        pipe = ZmtpInput(
+            listening,
+            on_frame,
+            self.limits,
+            self._frame_limit,
+            self._accepted,
+            self._buffer,
+            self._loop,
+            self._inputs.discard,
+        )
+        self._inputs.add(pipe)
+        return pipe
+
+    # -- outputs ---------------------------------------------------------------------------
+
+    def _connect(self, address: str, now: float) -> _ZmtpOutput:
+        check_address(address)
+        pipe = _ZmtpOutput(address=address, moved=now)
+        self._dial(pipe)
+        return pipe
+
+    def _dial(self, pipe: _ZmtpOutput) -> None:
+        """Begin to connect; whatever goes wrong is tried again later."""
+        if pipe.timer is not None:
+            pipe.timer.cancel()
+        pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
+        if is_numeric(pipe.address):
+            host, port = _host_and_port(pipe.address)
+            self._dial_ip(pipe, host, port)
+        else:
+            pipe.lookup = self._loop.create_task(self._resolve(pipe))
+
+    async def _resolve(self, pipe: _ZmtpOutput) -> None:
+        host, port = _host_and_port(pipe.address)
+        try:
+            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            self._warn_once("name", "cannot find the host of %s: %s", pipe.address, error)
+            return  # the attempt's timer comes, and tries again
+        pipe.lookup = None
+        if pipe.socket is None and not pipe.closed:
+            self._dial_ip(pipe, str(found[0][4][0]), port)
+
+    def _dial_ip(self, pipe: _ZmtpOutput, host: str, port: int) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            made = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:
+            self._warn_once("descriptor", "cannot open a socket: %s", error)
+            self._broken(pipe)
+            return
+        pipe.socket = made
+        prepare(made)
+        if made.connect_ex((host, port)) in (0, errno.EINPROGRESS):
+            self._loop.add_writer(made, self._connected, pipe)
+        else:
+            self._broken(pipe)
+
+    def _connected(self, pipe: _ZmtpOutput) -> None:
+        made = pipe.socket
+        assert made is not None
+        self._loop.remove_writer(made)
+        if made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._broken(pipe)
+            return
+        pipe.decoder = Decoder(b"PULL", 0)
+        self._loop.add_reader(made, self._hear, pipe)
+        try:
+            made.send(_BEGINS)  # an empty kernel buffer takes a hundred bytes
+        except OSError:
+            self._broken(pipe)
+
+    def _hear(self, pipe: _ZmtpOutput) -> None:
+        """Read the handshake of the peer, and nothing after it but commands."""
+        made, decoder = pipe.socket, pipe.decoder
+        assert made is not None
+        assert decoder is not None
+        try:
+            size = made.recv_into(self._buffer, 1024)
+        except BlockingIOError:
+            return
+        except OSError:
+            size = 0
+        if not size:
+            self._broken(pipe)
+            return
+        try:
+            for name, body in decoder.feed(self._buffer[:size]):
+                if name == b"READY":
+                    self._ready(pipe)
+                elif name == b"PING":
+                    answer_ping(made, body)
+                if pipe.socket is not made:
+                    return
+        except ProtocolError as error:
+            self._warn_once("peer", "cut off %s: %s", pipe.address, error)
+            self._broken(pipe)
+
+    def _ready(self, pipe: _ZmtpOutput) -> None:
+        if pipe.timer is not None:
+            pipe.timer.cancel()
+            pipe.timer = None
+        pipe.ready = True
+        pipe.retry_seconds = RETRY_SECONDS
+        self._writable(pipe)
+        if pipe.watched:  # since before there was a connection to watch
+            self._watch(pipe)
+
+    def _broken(self, pipe: _ZmtpOutput) -> None:
+        """Give the connection up; make another one if there is something to send."""
+        self._hang_up(pipe)
+        if pipe.closed:
+            return
+        pipe.retry_at = self._loop.time() + pipe.retry_seconds
+        pipe.retry_seconds = min(RETRY_SECONDS_MAX, 2 * pipe.retry_seconds)
+        if pipe.records or pipe.frame is not None:
+            self._dial_later(pipe)
+
+    def _dial_later(self, pipe: _ZmtpOutput) -> None:
+        pipe.timer = self._loop.call_at(pipe.retry_at, self._dial, pipe)
+
+    def _hang_up(self, pipe: _ZmtpOutput) -> None:
+        if pipe.timer is not None:
+            pipe.timer.cancel()
+            pipe.timer = None
+        if pipe.lookup is not None:
+            pipe.lookup.cancel()
+            pipe.lookup = None
+        if pipe.socket is not None:
+            self._loop.remove_writer(pipe.socket)
+            self._loop.remove_reader(pipe.socket)
+            pipe.socket.close()
+            pipe.socket = None
+        pipe.ready, pipe.decoder, pipe.sent = False, None, 0
+
+    def _offer(self, pipe: _ZmtpOutput, frame: bytes) -> bool:
+        if pipe.frame is not None:
+            return False
+        if not pipe.ready:
+            if pipe.socket is None and pipe.timer is None:  # broken, with nothing to send till now
+                self._dial_later(pipe)
+            return False
+        pipe.frame = memoryview(frame_head(len(frame)) + frame)
+        self._write(pipe)
+        return True
+
+    def _write(self, pipe: _ZmtpOutput) -> None:
+        """Give the kernel what it takes of the frame under way."""
+        assert pipe.socket is not None
+        assert pipe.frame is not None
+        try:
+            pipe.sent += pipe.socket.send(pipe.frame[pipe.sent :])
+        except BlockingIOError:
+            return
+        except OSError:
+            self._broken(pipe)
+            return
+        pipe.moved = self._loop.time()
+        if pipe.sent == len(pipe.frame):
+            pipe.frame, pipe.sent = None, 0
+
+    def _is_settled(self, pipe: _ZmtpOutput) -> bool:
+        return pipe.frame is None
+
+    def _watch(self, pipe: _ZmtpOutput) -> None:
+        if pipe.ready and pipe.socket is not None and not self._closed:
+            self._loop.add_writer(pipe.socket, self._writable, pipe)
+
+    def _unwatch(self, pipe: _ZmtpOutput) -> None:
+        if pipe.socket is not None:
+            self._loop.remove_writer(pipe.socket)
+
+    def _writable(self, pipe: _ZmtpOutput) -> None:
+        if pipe.frame is not None:
+            self._write(pipe)
+        if pipe.ready:
+            self._push(pipe)
+            self._tell_settled()
+        if pipe in self._leaving and not pipe.watched:
+            self._end_leaving(pipe)
+
+    def _lingers(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> bool:
+        if not linger_milliseconds or not (pipe.records or pipe.frame is not None):
+            return False
+        self._leaving[pipe] = None
+        if not self._closed:
+            self._loop.call_later(linger_milliseconds / 1000, self._end_leaving, pipe)
+        return True
+
+    def _end_leaving(self, pipe: _ZmtpOutput) -> None:
+        if pipe in self._leaving:
+            del self._leaving[pipe]
+            self._end(pipe, 0)
+
+    def _release(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> None:
+        pipe.frame = None
+        self._hang_up(pipe)
+
+    def _close_transport(self, linger_milliseconds: int) -> None:
+        until = time.monotonic() + linger_milliseconds / 1000
+        while (left := until - time.monotonic()) > 0:
+            writing = {
+                pipe.socket.fileno(): pipe
+                for pipe in self._leaving
+                if pipe.ready and pipe.socket is not None
+            }
+            if not writing:
+                break
+            poll = select.poll()
+            for descriptor in writing:
+                poll.register(descriptor, select.POLLOUT)
+            for descriptor, _ in poll.poll(1000 * left):
+                self._writable(writing[descriptor])
+        for pipe in list(self._leaving):
+            self._end_leaving(pipe)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = check_address(address, bind=True).removeprefix("tcp://").rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _listen(address: str) -> socket.socket:
+    host, port = _host_and_port(address)
+    if not is_numeric(address):
+        host = str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listening.setblocking(False)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if listening.family == socket.AF_INET6:
+            # ``[::]`` is every interface, of IPv4 too, as it is with libzmq.
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening

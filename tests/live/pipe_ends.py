@@ -1,0 +1,52 @@
+"""What tests of transports send, and where it arrives."""
+
+import asyncio
+import contextlib
+import socket
+
+HEADER = b"CAM"
+
+
+ANY_PORT = "tcp://127.0.0.1:0"
+
+
+def make_record(number: int, size: int = 20) -> bytes:
+    return size.to_bytes(4) + number.to_bytes(4) + bytes(size - 8)
+
+
+class Inbox:
+    """Collects frames, and wakes whoever waits for them."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.numbers: list[int] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, frame: bytes) -> None:
+        self.frames.append(frame)
+        assert frame.startswith(HEADER)
+        at = len(HEADER)
+        while at < len(frame):
+            self.numbers.append(int.from_bytes(frame[at + 4 : at + 8]))
+            at += int.from_bytes(frame[at : at + 4])
+        self._news.set()
+
+    async def has_numbers(self, count: int) -> list[int]:
+        while len(self.numbers) < count:
+            self._news.clear()
+            await self._news.wait()
+        return self.numbers
+
+
+async def is_refused(stranger: socket.socket) -> None:
+    """Wait until a connection was ended by the other side."""
+    with contextlib.suppress(ConnectionResetError):
+        while await asyncio.get_running_loop().sock_recv(stranger, 4096):
+            pass
+
+
+def knock(address: str) -> socket.socket:
+    """Connect to an address, and say nothing."""
+    stranger = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])))
+    stranger.setblocking(False)
+    return stranger

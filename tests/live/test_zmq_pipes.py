@@ -1,0 +1,143 @@
+"""What only the transport `zmq` does."""
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zmq
+
+from camcast.doors.transport import PipeLimits
+from camcast.live.connections import Connections
+from camcast.live.zmq_pipes import ZmqPipes
+from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record
+from tests.patience import PATIENCE_SECONDS, live
+
+
+def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
+    async def test() -> None:
+        pipes, inbox = ZmqPipes(PipeLimits(turn_frames_max=2), frame_header=HEADER), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+            stranger.connect(pipe.address)
+            stranger.send(HEADER + make_record(1))
+            stranger.send_multipart([HEADER + make_record(2)] * 7)
+            stranger.send_multipart([b"", HEADER + make_record(3)])
+            stranger.send(HEADER + make_record(4))
+            assert await inbox.has_numbers(2) == [1, 4]
+        assert pipe.counters.frames_refused == 2
+        assert pipe.counters.frames_received == 2
+        pipes.close()
+
+    live(test)()
+
+
+@pytest.mark.slow
+def test_a_busy_input_survives_a_sender_that_resets_its_connection() -> None:
+    """With ZeroMQ's own heartbeats libzmq aborts here, at the PING after 10 s (`pipes`)."""
+    program = f"""
+import asyncio, socket, struct, time
+from camcast.live.zmq_pipes import ZmqPipes
+
+async def main():
+    pipes = ZmqPipes()
+    frames = []
+    pipe = pipes.open_input({ANY_PORT!r}, frames.append)
+    with socket.create_connection(("127.0.0.1", int(pipe.address.rpartition(":")[2]))) as sender:
+        mechanism = b"NULL".ljust(20, b"\\0") + bytes(32)
+        sender.sendall(b"\\xff" + bytes(8) + b"\\x7f\\3\\0" + mechanism)
+        sender.recv(64, socket.MSG_WAITALL)
+        ready = b"\\5READY" + b"\\x0bSocket-Type" + struct.pack(">I", 4) + b"PUSH"
+        sender.sendall(bytes([4, len(ready)]) + ready + b"\\0\\4abcd" * 100)
+        time.sleep(1)  # ZeroMQ's thread takes what fits, and stops reading
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    time.sleep(12)  # longer than an interval of heartbeats, in one turn of the loop
+    while len(frames) < 100:
+        await asyncio.sleep(0.01)
+    pipes.close()
+
+asyncio.run(asyncio.wait_for(main(), 30))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_nothing_but_a_connection_to_the_input_is_shut_down(tmp_path: Path) -> None:
+    """By the time of the refusal a descriptor may be another's, or nobody's."""
+    connections = Connections(1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with socket.create_connection(server.getsockname()) as client:
+            accepted, _ = server.accept()
+            with accepted, (tmp_path / "file").open("wb") as file:
+                assert connections.accepted(server.fileno(), address)
+                for another in (client.fileno(), file.fileno(), 2**16 + 1):
+                    assert not connections.accepted(another, address)
+                client.sendall(b"still there")
+                assert accepted.recv(64) == b"still there"
+                file.write(b"still there")
+                assert not connections.accepted(accepted.fileno(), address)
+                assert client.recv(64) == b""
+
+
+def test_a_flood_of_connections_takes_no_descriptor_that_is_needed() -> None:
+    """A process that may have 64 of them is flooded with 300 connections.
+
+    Without a bound it has no descriptor left, and can do no more than what it has begun.
+    """
+    program = f"""
+import asyncio, os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from camcast.live.zmq_pipes import ZmqPipes
+
+async def main():
+    pipes, frames = ZmqPipes(), asyncio.Queue()
+    pipe = pipes.open_input({ANY_PORT!r}, frames.put_nowait)
+    print(pipe.address, flush=True)
+    assert await frames.get() == b"before"
+    print(pipes.connections.most, flush=True)
+    assert await frames.get() == b"after"
+    open(os.devnull).close()
+    print(len(pipes.connections), pipe.counters.connections_refused, flush=True)
+    pipes.close()
+
+asyncio.run(asyncio.wait_for(main(), {PATIENCE_SECONDS}))
+"""
+    flood = 300
+
+    async def test(flooded: subprocess.Popen[str]) -> None:
+        assert flooded.stdout is not None
+        address, pipes = flooded.stdout.readline().strip(), ZmqPipes()
+        pipes.send([address], b"before")
+        await pipes.drain(PATIENCE_SECONDS)
+        most = int(flooded.stdout.readline())
+        with contextlib.ExitStack() as stack:
+            strangers = [stack.enter_context(knock(address)) for _ in range(flood)]
+            await asyncio.gather(*map(is_refused, strangers))  # the few accepted, for their silence
+            pipes.send([address], b"after")
+            await pipes.drain(PATIENCE_SECONDS)
+            connections, refused = map(int, flooded.stdout.readline().split())
+        assert connections == 1
+        assert flood - 10 * most < refused <= flood - (most - 1)
+        pipes.close()
+
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as flooded:
+        live(test)(flooded)
+        assert flooded.wait(PATIENCE_SECONDS) == 0
+
+
+def test_a_given_context_is_left_alone() -> None:
+    async def test() -> None:
+        with zmq.Context() as context:
+            pipes, inbox = ZmqPipes(frame_header=HEADER, context=context), Inbox()
+            pipes.send([pipes.open_input(ANY_PORT, inbox).address], make_record(1))
+            await inbox.has_numbers(1)
+            pipes.close()
+            assert not context.closed
+
+    live(test)()

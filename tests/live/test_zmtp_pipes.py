@@ -1,0 +1,409 @@
+"""The transport `zmtp`: with libzmq at the other end, and with strangers that mean no good."""
+
+import asyncio
+import contextlib
+import os
+import random
+import resource
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+import zmq
+
+from camcast.doors.transport import OutputPipes, PipeLimits
+from camcast.live.transports import TRANSPORTS, find_transport
+from camcast.live.zmtp import input as zmtp_input
+from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, frame_head, ready
+from camcast.live.zmtp.pipes import ZmtpPipes
+from tests.live.communities import free_address
+from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record
+from tests.patience import PATIENCE_SECONDS, eventually, live
+
+PUSH = GREETING + ready({"Socket-Type": b"PUSH"})
+PULL = GREETING + ready({"Socket-Type": b"PULL"})
+PING = b"\x04\x07\x04PING\x00\x0a"  # [RFC 37, 2.5] wait a second; without a context
+
+
+def new_pipes(limits: PipeLimits | None = None) -> ZmtpPipes:
+    return ZmtpPipes(limits, frame_header=HEADER)
+
+
+def message(record: bytes) -> bytes:
+    return frame_head(len(HEADER) + len(record)) + HEADER + record
+
+
+def megabytes_of_memory() -> float:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+# -- libzmq at the other end
+
+
+SIZES = (8, 252, 253, 300, 40_000, 2**20)
+"""Of records: frames with a short head up to 252, which with the header makes 255."""
+
+
+def test_libzmq_reads_all_that_we_send() -> None:
+    async def test() -> None:
+        pipes = new_pipes()
+        with zmq.Context() as context, context.socket(zmq.PULL) as theirs:
+            address = f"tcp://127.0.0.1:{theirs.bind_to_random_port('tcp://127.0.0.1')}"
+            for number, size in enumerate(SIZES):
+                pipes.send([address], make_record(number, size))
+                assert await pipes.drain(PATIENCE_SECONDS)
+            await eventually(lambda: bool(theirs.poll(0)))
+            received = [await asyncio.to_thread(theirs.recv) for _ in SIZES]
+        assert received == [HEADER + make_record(*one) for one in enumerate(SIZES)]
+        pipes.close()
+
+    live(test)()
+
+
+def test_we_read_all_that_libzmq_sends() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
+            theirs.connect(address)
+            for number, size in enumerate(SIZES):
+                theirs.send(HEADER + make_record(number, size))
+            assert await inbox.has_numbers(len(SIZES)) == list(range(len(SIZES)))
+        assert inbox.frames == [HEADER + make_record(*one) for one in enumerate(SIZES)]
+        pipes.close()
+
+    live(test)()
+
+
+def test_the_heartbeats_of_libzmq_are_answered() -> None:
+    """A libzmq that hears no PONG for so long ends the connection, and makes another."""
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
+            theirs.heartbeat_ivl = 20
+            theirs.heartbeat_timeout = 200
+            with theirs.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
+                theirs.connect(pipe.address)
+                await eventually(lambda: len(pipes.connections) == 1)
+                assert not await asyncio.to_thread(monitor.poll, 1_000)
+                theirs.disable_monitor()
+            theirs.send(HEADER + make_record(1))
+            assert await inbox.has_numbers(1) == [1]
+        pipes.close()
+
+    live(test)()
+
+
+@pytest.mark.parametrize("theirs", TRANSPORTS)
+@pytest.mark.parametrize("ours", TRANSPORTS)
+def test_both_transports_understand_each_other(ours: str, theirs: str) -> None:
+    async def test() -> None:
+        sender = find_transport(ours)(frame_header=HEADER)
+        receiver: OutputPipes = find_transport(theirs)(frame_header=HEADER)
+        inbox = Inbox()
+        address = receiver.open_input(ANY_PORT, inbox).address
+        for number in range(5_000):
+            sender.send([address], make_record(number, SIZES[number % 4]))
+            if number % 500 == 0:
+                await asyncio.sleep(0)
+        assert await inbox.has_numbers(5_000) == list(range(5_000))
+        sender.close()
+        receiver.close()
+
+    live(test)()
+
+
+# -- strangers
+
+
+def test_a_connection_that_broke_is_made_again_and_the_frame_under_way_sent_anew() -> None:
+    """What the kernel had is lost with the connection; the first frame after it comes whole."""
+    count, size = 40, 2**20  # more than the kernel's buffers take, which are some 7 MB
+
+    async def test() -> None:
+        ours, inbox = new_pipes(PipeLimits(queue_bytes_max=2**26)), Inbox()
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = "tcp://{}:{}".format(*server.getsockname())
+            for number in range(count):
+                ours.send([address], make_record(number, size))
+            server.setblocking(False)
+            peer, _ = await loop.sock_accept(server)
+            with peer:
+                await loop.sock_sendall(peer, PULL)
+                await loop.sock_recv(peer, 2**15)
+                await eventually(lambda: ours.counters.frames_sent > 1)
+        theirs = new_pipes()
+        theirs.open_input(address, inbox)
+        await eventually(lambda: inbox.numbers[-1:] == [count - 1])
+        assert inbox.numbers == list(range(inbox.numbers[0], count))
+        assert {len(frame) for frame in inbox.frames} == {len(HEADER) + size}
+        ours.close()
+        theirs.close()
+
+    live(test)()
+
+
+def test_a_frame_may_come_byte_by_byte() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        with knock(pipe.address) as stranger:
+            stranger.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in PUSH + PING + message(make_record(1, 300)) + message(make_record(2)):
+                stranger.send(bytes((byte,)))
+                await asyncio.sleep(0)
+            assert await inbox.has_numbers(2) == [1, 2]
+        pipes.close()
+
+    live(test)()
+
+
+HOSTILE = {
+    "a greeting of HTTP": b"GET / HTTP/1.1\r\n\r\n",
+    "version 2 of ZMTP": GREETING[:10] + b"\x01" + GREETING[11:],
+    "the mechanism PLAIN": GREETING[:12] + b"PLAIN".ljust(20, b"\0") + bytes(32),
+    "a message before READY": GREETING + message(make_record(1)),
+    "a READY of a PULL": PULL,
+    "a READY of a DEALER": GREETING + ready({"Socket-Type": b"DEALER", "Identity": b""}),
+    "a READY that ends within a property": GREETING + b"\x04\x08\x05READY\x0bS",
+    "a READY of 1 MiB": GREETING + b"\x06" + struct.pack(">Q", 2**20),
+    "a subscription": PUSH + b"\x04\x0a\x09SUBSCRIBE",
+    "a command of no name": PUSH + b"\x04\x00",
+    "a PING with too long a context": PUSH + b"\x04\x18\x04PING" + bytes(19),
+    "a message of several frames": PUSH + b"\x01\x04abcd",
+    "an empty message of several frames": PUSH + b"\x01\x00",
+    "an empty frame": PUSH + b"\x00\x00",
+    "an odd flag": PUSH + b"\x08\x01a",
+    "a frame of 2^63 bytes": PUSH + b"\x02" + struct.pack(">Q", 2**63),
+}
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_who_says_what_is_not_allowed_is_cut_off_and_others_are_heard(said: bytes) -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        pipes.send([pipe.address], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        with knock(pipe.address) as stranger:
+            stranger.sendall(said)
+            await is_refused(stranger)
+        assert pipe.counters.frames_refused == 1
+        pipes.send([pipe.address], make_record(2))
+        assert await inbox.has_numbers(2) == [1, 2]
+        assert len(pipes.connections) == 1
+        pipes.close()
+
+    live(test)()
+
+
+def test_who_was_connected_to_may_not_talk_back() -> None:
+    async def test() -> None:
+        pipes, loop = new_pipes(), asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            pipes.send(["tcp://{}:{}".format(*server.getsockname())], make_record(1))
+            peer, _ = await loop.sock_accept(server)
+            with peer:
+                await loop.sock_sendall(peer, PULL + message(make_record(2)))
+                await is_refused(peer)
+        pipes.close(0)
+
+    live(test)()
+
+
+@pytest.mark.parametrize(
+    "other", [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", PUSH]
+)
+def test_a_port_that_another_program_took_over_gets_no_frame(other: bytes) -> None:
+    async def test() -> None:
+        pipes, loop = new_pipes(), asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            pipes.send(["tcp://{}:{}".format(*server.getsockname())], make_record(1))
+            peer, _ = await loop.sock_accept(server)
+            heard = b""
+            with peer, contextlib.suppress(ConnectionResetError):
+                await loop.sock_sendall(peer, other)
+                while piece := await loop.sock_recv(peer, 4096):
+                    heard += piece
+        assert heard in (b"", PUSH)
+        assert pipes.counters.frames_sent == 0
+        pipes.close(0)
+
+    live(test)()
+
+
+# -- attacks with the bytes of the security study (sections 0 and 1)
+
+
+def test_a_reset_after_a_ping_aborts_nothing() -> None:
+    """C1: 2,700 frames of 3 bytes and a PING, then a reset: libzmq aborts the process."""
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        frames: list[bytes] = []
+        pipe = pipes.open_input(ANY_PORT, frames.append)
+        for _ in range(20):
+            with knock(pipe.address) as stranger:
+                stranger.sendall(PUSH + b"\x00\x03abc" * 2_700 + PING)
+                stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            await asyncio.sleep(0)
+        pipes.send([pipe.address], make_record(1))
+        await eventually(lambda: HEADER + make_record(1) in frames)
+        assert not inbox.frames
+        pipes.close()
+
+    live(test)()
+
+
+def endless(piece: bytes) -> Iterator[bytes]:
+    block = piece * (2**16 // len(piece))
+    while True:
+        yield block
+
+
+@pytest.mark.parametrize(
+    ("piece", "sent_bytes"),
+    [
+        (b"\x01" + b"\x64" + bytes(100), 600_000_000),
+        (b"\x01\x00", 40_000_000),
+        (b"\0\0", 5_000_000),
+    ],
+    ids=["endless multipart", "empty parts", "empty frames"],
+)
+def test_floods_are_cut_off_at_once(piece: bytes, sent_bytes: int) -> None:
+    """C2: held by libzmq: 1 byte for each, 30 bytes for each, 17 bytes for each."""
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        before, sent = megabytes_of_memory(), 0
+        with knock(pipe.address) as stranger, contextlib.suppress(OSError):
+            await asyncio.get_running_loop().sock_sendall(stranger, PUSH)
+            for block in endless(piece):
+                await asyncio.get_running_loop().sock_sendall(stranger, block)
+                sent += len(block)
+                assert sent < sent_bytes
+        assert megabytes_of_memory() - before < 32
+        pipes.send([pipe.address], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        pipes.close()
+
+    live(test)()
+
+
+def test_connections_that_hold_almost_a_frame_share_a_bounded_room() -> None:
+    """300 connections hold a megabyte less one byte each: libzmq grew by 311 MB."""
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        before = megabytes_of_memory()
+        with contextlib.ExitStack() as stack:
+            for number in range(300):
+                stranger = stack.enter_context(knock(pipe.address))
+                with contextlib.suppress(OSError):
+                    await asyncio.get_running_loop().sock_sendall(
+                        stranger, PUSH + frame_head(2**20) + bytes(2**20 - 1)
+                    )
+                if number % 30 == 0:
+                    pipes.send([pipe.address], make_record(number))
+                assert megabytes_of_memory() - before < 32
+            assert await inbox.has_numbers(10) == list(range(0, 300, 30))
+        pipes.close()
+
+    live(test)()
+
+
+def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(zmtp_input, "HANDSHAKE_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(zmtp_input, "FRAME_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(zmtp_input, "_LOOK_SECONDS", 0.01)
+
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        pipes.send([pipe.address], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        for said in (b"", GREETING[:20], GREETING, PUSH + b"\x00\x09abc"):
+            with knock(pipe.address) as stranger:
+                stranger.sendall(said)
+                await is_refused(stranger)
+        assert len(pipes.connections) == 1  # who ended what it began may be silent
+        pipes.close()
+
+    live(test)()
+
+
+def mutated(rng: random.Random, said: bytes) -> bytes:
+    data = bytearray(said)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(data))
+        match rng.randrange(4):
+            case 0:
+                data[at] = rng.randrange(256)
+            case 1:
+                del data[at:]
+                data += rng.randbytes(rng.randrange(8))
+            case 2:
+                data[at:at] = rng.randbytes(rng.randrange(1, 9))
+            case _:
+                data[at : at + rng.randrange(9)] = b""
+        if not data:
+            data = bytearray(said)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("mutations", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_mutated_bytes_raise_nothing_but_a_protocol_error(mutations: int) -> None:
+    """What a codec is fed is cut into pieces at random; it may refuse, but not fail."""
+    rng = random.Random(1)
+    talk = (
+        PUSH + PING + message(make_record(1)) + message(make_record(2, 400)) + b"\x04\x05\x04PONG"
+    )
+    for _ in range(mutations):
+        decoder = Decoder(b"PUSH", 1_000)
+        data = memoryview(mutated(rng, talk))
+        at = 0
+        with contextlib.suppress(ProtocolError):
+            while at < len(data):
+                step = rng.randrange(1, 200)
+                for name, body in decoder.feed(data[at : at + step]):
+                    assert name or 0 < len(body) <= 1_000
+                assert decoder.held <= 1_009
+                at += step
+
+
+def test_an_address_with_a_host_name_is_found() -> None:
+    async def test() -> None:
+        pipes, inbox = new_pipes(), Inbox()
+        address = pipes.open_input(ANY_PORT, inbox).address
+        pipes.send([address.replace("127.0.0.1", "localhost")], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        pipes.close()
+
+    live(test)()
+
+
+def test_a_closed_loop_leaves_no_descriptor() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    made: list[ZmtpPipes] = []
+
+    async def test() -> None:
+        pipes = new_pipes()
+        made.append(pipes)
+        address = pipes.open_input(ANY_PORT, Inbox()).address
+        pipes.send([address, free_address()], make_record(1))
+        await asyncio.sleep(0)
+
+    live(test)()
+    made[0].close()
+    assert set(os.listdir("/proc/self/fd")) == before
