@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+import msgspec
 from attrs import frozen
 
 from camcast.doors.membership import Membership
@@ -44,6 +45,10 @@ class EventOutlet(Protocol):
 
 class OwnGroups(Protocol):
     """The groups that this very process is in; an event passes between them without a message."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the process is in no other group, so that the other verbs find nothing."""
 
     def membership(self, group: Topic) -> Membership | None:
         """Return this process's membership of a group; None if it has not joined it."""
@@ -91,7 +96,7 @@ class DisseminationContext:
     rng: Random
 
 
-class Sent(NamedTuple):
+class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for every event
     """To how many processes an event was sent at once."""
 
     peers: int = 0

@@ -104,6 +104,11 @@ class Intake:
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
+    @property
+    def alone(self) -> bool:
+        """See `camcast.doors.dissemination.OwnGroups`."""
+        return len(self._groups.current) == 1
+
     def membership(self, group: Topic) -> Membership | None:
         """See `camcast.doors.dissemination.OwnGroups`."""
         participation = self._groups.joined(group.group)

@@ -240,7 +240,8 @@ class Node:
             upward_probability=upward_probability,
             typed=typed,
         )
-        self.recorder.record_event("publish", event, topic.name, now)
+        if self.recorder.trace is not None:
+            self.recorder.record_event("publish", event, topic.name, now)
         sent = self._intake.publish(participation, event, now)
         self._settle(now)
         return Receipt(event.id, sent.peers, sent.super_processes)

@@ -39,7 +39,8 @@ class Camcast(Dissemination):
     def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
         super_processes = self._upward.climb(event, now)
-        return Sent(self._spread.disseminate(event, now, source).peers, super_processes)
+        sent = self._spread.disseminate(event, now, source)
+        return Sent(sent.peers, super_processes) if super_processes else sent
 
     def start(self, now: float) -> None:
         """See `Dissemination`; for the spread inside the community, as all that follows."""

@@ -34,11 +34,15 @@ class Upward:
     def climb(self, event: Event, now: float) -> int:
         """Send an event to super-processes; return to how many."""
         context, rng = self._context, self._context.rng
+        alone = context.groups.alone
         sent = 0
         for table, ancestors in self._ways:
             topic, super_processes = table.nearest()
-            nearest = topic if super_processes else ROOT
-            if self._accept_above(event, ancestors, nearest, now) or not super_processes:
+            if not alone:
+                nearest = topic if super_processes else ROOT
+                if self._accept_above(event, ancestors, nearest, now):
+                    continue
+            if not super_processes:
                 continue
             p_sel, size = event.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
             if p_sel is None:

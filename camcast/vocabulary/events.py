@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
-from attrs import frozen
 
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
@@ -42,8 +41,7 @@ class Event(msgspec.Struct, frozen=True):  # a Struct, for it is made for every 
     typed: bool = False
 
 
-@frozen
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True):
     """What is known when publish() returns: the event has left for this many peers.
 
     `peers` counts the members of the publisher's own community, `links` the upward

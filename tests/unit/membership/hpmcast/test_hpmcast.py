@@ -13,7 +13,7 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.doors.dissemination import DisseminationContext
+from camcast.doors.dissemination import DisseminationContext, Sent
 from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
@@ -239,7 +239,7 @@ def herald(sequence: int, level: int, share: float = 1.0, rounds: int = 1) -> He
 def test_a_publication_leaves_at_once_and_goes_down_level_by_level() -> None:
     """Two lines of R = 2 above, six processes below: rounds(2, 1) = 2.0 and rounds(1, 1) = 3.5."""
     engine = Engine()
-    assert engine.level_wise.disseminate(event(1, hops=0), 0.0) == (2, 0)
+    assert engine.level_wise.disseminate(event(1, hops=0), 0.0) == Sent(2)
     levels = [2]
     while not engine.idle:
         sent = engine.period()
