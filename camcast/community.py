@@ -22,7 +22,7 @@ from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import NodeCounters
 from camcast.interests.bounded import union_of
-from camcast.interests.interest import Interest
+from camcast.interests.interest import Interest, attributes_of
 from camcast.live import transports
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
@@ -644,7 +644,17 @@ class Community:
         if event.typed and self._decoder is not None:
             value = self._decoder.decode(event.payload)
         received = Received(event.id, event.topic, event.payload, value, event.hops)
+        attributes: Mapping[str, object] | None = None
         for subscription in self._subscriptions:
+            if (where := subscription.where) is not None:
+                if attributes is None:  # decoded once an event, for all filters of this process
+                    attributes = (
+                        attributes_of(value)
+                        if event.typed
+                        else self._manager._running().node.attributes.of(event)
+                    )
+                if not where.matches(event.topic, attributes):
+                    continue
             subscription.put(received)
 
 

@@ -2,10 +2,10 @@
 
 Each subscription has a bounded queue of its own. The node puts events in and goes on; the
 subscriber takes them out at its own speed, in an ``async for``, in a coroutine callback (a
-task) or in a plain callback (a thread of its own, so that it may block). What its interest does
-not match never enters the queue. When the queue is full, the chosen policy drops events, and the
-subscriber is told how many it missed. What a callback raises is logged and does not end the
-subscription.
+task) or in a plain callback (a thread of its own, so that it may block). An event that the
+subscription's interest does not match never enters the queue. When the queue is full, the chosen
+policy drops events, and the subscriber is told how many it missed. What a callback raises is logged
+and does not end the subscription.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
-from camcast.interests.interest import Interest, attributes_of
+from camcast.interests.interest import Interest
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.topics import Topic
 
@@ -122,11 +122,11 @@ class Subscription:
         return self._closed
 
     def put(self, received: Received) -> None:
-        """Queue an event of interest, dropping by the policy; never waits.
+        """Queue an event, dropping by the policy; never waits.
 
-        Called by the community.
+        Called by the community, with the events that match `where`.
         """
-        if self._closed or not self._wants(received):
+        if self._closed:
             return
         if self._threaded:
             with self._lock:
@@ -164,10 +164,6 @@ class Subscription:
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
-
-    def _wants(self, received: Received) -> bool:
-        where = self.where
-        return where is None or where.matches(received.topic, attributes_of(received.value))
 
     def _append(self, received: Received) -> None:
         if len(self._queue) >= self._length:

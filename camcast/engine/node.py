@@ -117,7 +117,8 @@ class Node:
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
         """By the topic subscribed to, the group in which its events start."""
-        self._attributes = EventAttributes()
+        self.attributes = EventAttributes()
+        """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
         self._intake = Intake(outbox, groups, recorder, self._strangers, self._take_control)
@@ -428,7 +429,7 @@ class Node:
             me=self.me,
             group=topic,
             interest=interest,
-            attributes=self._attributes,
+            attributes=self.attributes,
             membership=membership,
             super_tables=links,
             parameters=parameters,

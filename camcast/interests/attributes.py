@@ -1,9 +1,9 @@
-"""The attributes of events on their way: a payload is decoded only if need be, and then kept.
+"""The attributes of events: a payload is decoded once a process, and only if something asks.
 
 "Event coverage" (002, 6.1.1): "This can avoid the deserialization of events every time they are
-filtered." Processes that pass an event on know no class of it. So of a typed event
-(`camcast.typed`) they see the fields as they were sent, of another the entries of a payload that is
-a JSON object; else it has no attributes.
+filtered." A process that forwards an event does not have its class. The attributes of a typed
+event (`camcast.typed`) are therefore the fields as they were sent; those of any other event are the
+entries of a payload that is a JSON object, and none if it is not.
 """
 
 from __future__ import annotations
@@ -32,24 +32,28 @@ def matches_by_topic(interest: Interest, topic: Topic) -> bool | None:
 
 
 class EventAttributes:
-    """The attributes of the events that one process has to do with; the latest are remembered."""
+    """Reads the attributes of the events that one process receives; remembers the latest.
+
+    The protocols that filter by attributes and the subscriptions with ``where`` share one.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[EventId, tuple[Mapping[str, object], int]] = {}
-        """With the bytes that each was decoded from."""
+        self._known: dict[EventId, tuple[Mapping[str, object], bytes]] = {}
+        """With the payload that each was decoded from."""
         self._bytes = 0
 
     def of(self, event: Event) -> Mapping[str, object]:
         """Return the attributes of an event."""
         known = self._known.get(event.id)
-        if known is not None:
+        if known is not None and known[1] == event.payload:
             return known[0]
-        read = sent_fields if event.typed else attributes_of
-        attributes, size = read(event.payload), len(event.payload)
-        self._bytes += size
+        attributes = (sent_fields if event.typed else attributes_of)(event.payload)
+        if known is not None:  # a publisher that says two things as one event
+            return attributes
+        self._bytes += len(event.payload)
         while self._known and (len(self._known) >= KNOWN_MAX or self._bytes > KNOWN_BYTES_MAX):
-            self._bytes -= self._known.pop(next(iter(self._known)))[1]
-        self._known[event.id] = attributes, size
+            self._bytes -= len(self._known.pop(next(iter(self._known)))[1])
+        self._known[event.id] = attributes, event.payload
         return attributes
 
     def match(self, interest: Interest, event: Event) -> bool:

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from camcast import CommunityManager, Received, Subscription, blocking
@@ -64,6 +65,39 @@ async def test_each_subscription_has_a_filter_of_its_own() -> None:
         assert await rest(everything) == [*events, b"no attributes"]
         assert await rest(strong) == [events[0], events[2]]
         assert await rest(there) == [events[1]]
+
+
+@live
+async def test_an_event_that_does_not_match_takes_no_room_in_the_queue() -> None:
+    """Of six events, three match: they fill a queue of three, and nothing was missed."""
+    async with CommunityManager() as manager:
+        quakes = await manager.join(".quakes")
+        strong = quakes.subscribe(where="mag >= 5", queue_length=3)
+        payloads = [b'{"mag": 5}', b'{"mag": 4.9}', b"mag", b'{"mag": 9}', b"{}", b'{"mag": 5.0}']
+        for payload in payloads:
+            await quakes.publish(payload)
+        assert await rest(strong) == [payloads[0], payloads[3], payloads[5]]
+        assert strong.missed == 0
+
+
+@live
+async def test_a_payload_is_decoded_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many subscriptions look into it, in however many of the process's communities."""
+    decoded = []
+
+    def decode(payload: bytes) -> object:
+        decoded.append(payload)
+        return json.loads(payload)
+
+    monkeypatch.setattr(msgspec.json, "decode", decode)
+    async with CommunityManager() as manager:
+        nepal, quakes = await manager.join(".quakes.nepal"), await manager.join(".quakes")
+        strong = [nepal.subscribe(where="mag >= 5"), quakes.subscribe(where="mag >= 6")]
+        small = nepal.subscribe(where="mag < 5")
+        await nepal.publish(b'{"mag": 7.8}')
+        assert [await rest(subscription) for subscription in strong] == [[b'{"mag": 7.8}']] * 2
+        assert await rest(small) == []
+    assert decoded == [b'{"mag": 7.8}']
 
 
 @live

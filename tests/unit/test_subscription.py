@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.interests.interest import Interest
 from camcast.subscription import Lagged, Overflow, Received, Subscription
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
@@ -98,20 +97,3 @@ def test_closing_is_told_once() -> None:
         assert queue.closed
 
     asyncio.run(main())
-
-
-def test_what_is_of_no_interest_takes_no_room() -> None:
-    """Of six events, three match: they fill a queue of three, and nothing was missed."""
-
-    async def main() -> list[int]:
-        where = Interest.parse("mag >= 5")
-        queue = Subscription(None, None, 3, Overflow.DROP_OLDEST, lambda _: None, where=where)
-        payloads = [b'{"mag": 5}', b'{"mag": 4.9}', b"mag", b'{"mag": 9}', b"{}", b'{"mag": 5.0}']
-        for number, payload in enumerate(payloads):
-            queue.put(Received(EventId(PeerId(bytes(16)), 0, number), ROOT, payload, payload, 0))
-        queue.close()
-        assert queue.missed == 0
-        rest = [item async for item in queue]
-        return [item.id.sequence for item in rest if isinstance(item, Received)]
-
-    assert asyncio.run(main()) == [0, 3, 5]

@@ -66,6 +66,13 @@ def test_an_event_is_decoded_once_and_only_if_it_matters(monkeypatch: pytest.Mon
     assert decoded == [quake.payload]
 
 
+def test_two_payloads_under_one_identifier_are_read_each() -> None:
+    """A filter must see the payload that its subscriber gets, whatever a publisher sends."""
+    attributes = EventAttributes()
+    for mag in (3, 9, 3):
+        assert attributes.of(event(b'{"mag": %d}' % mag)) == {"mag": mag}
+
+
 def test_memory_is_bounded() -> None:
     attributes = EventAttributes()
     for sequence in range(KNOWN_MAX + 5):
