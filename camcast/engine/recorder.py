@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import logging
+from typing import Any, Final
 
 from attrs import define
 
@@ -11,6 +12,8 @@ from camcast.vocabulary.events import Event
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace, TraceKind
+
+_log = logging.getLogger(__name__)
 
 CONTROL_SECONDS: Final = 10.0  # chosen: a killed process loses so much of its `control` records
 
@@ -36,6 +39,8 @@ class NodeCounters:
     upward_sent: int = 0
     event_copies_sent: int = 0
     """Copies of events to members of the same group; `upward_sent` is not among them."""
+    trace_failures: int = 0
+    """How often the sink of the trace has failed, and dropped the records that it held."""
 
 
 class Recorder:
@@ -58,14 +63,14 @@ class Recorder:
         """Trace what happened to this process, in the group of a topic or in none."""
         if self.trace is not None:
             community = "" if topic is None else topic.name
-            self.trace.record(now, kind, community=community, peer=peer)
+            self._write(now, kind, community=community, peer=peer)
 
     def record_event(
         self, kind: TraceKind, event: Event, community: str, now: float, peer: bytes = b""
     ) -> None:
         """Trace what happened to an event in one of this process's groups."""
         if self.trace is not None:
-            self.trace.record(
+            self._write(
                 now,
                 kind,
                 community=community,
@@ -88,5 +93,19 @@ class Recorder:
         for group, size in sent.items():
             participation = self._groups.find(group)
             community = "" if participation is None else participation.subscribed.name
-            self.trace.record(now, "control", community=community, size=size)
+            self._write(now, "control", community=community, size=size)
         sent.clear()
+
+    def _write(self, now: float, kind: TraceKind, **fields: Any) -> None:
+        """Write a record; a sink that fails costs records, never events (TRUST, F20)."""
+        assert self.trace is not None
+        try:
+            self.trace.record(now, kind, **fields)
+        except OSError as error:
+            if not self.counters.trace_failures:
+                _log.warning(
+                    "the trace cannot be written (%s); records are dropped (further failures are"
+                    " only counted)",
+                    error,
+                )
+            self.counters.trace_failures += 1

@@ -1,0 +1,44 @@
+"""The recorder: a trace that cannot be written costs records, never events."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from camcast.engine.node import Node
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import JsonLinesSink
+from tests.memory_network import MemoryNetwork
+
+A = Topic.parse(".a")
+EVENTS = 3_000  # several times as many records as a sink holds lines
+
+
+def publish(payload: bytes, node: Node, now: float) -> None:
+    node.publish(A, payload, now)
+
+
+def test_a_full_disk_stops_no_event_and_fills_no_memory(caplog: pytest.LogCaptureFixture) -> None:
+    """Linux's /dev/full takes nothing, as a full disk (reliability study, D4)."""
+    sink = JsonLinesSink(Path("/dev/full"))
+    network = MemoryNetwork(sink=sink)
+    one = network.add()
+    other = network.add((one.me.address,))
+    for node in (one, other):
+        network.do(node, lambda n, now: n.join(A, now))
+        network.run(2.0)
+    for number in range(EVENTS):
+        network.do(one, partial(publish, b"%d" % number))
+    network.run(1.0)
+    got = [delivery.event.payload for node, delivery in network.delivered if node is other]
+    assert got == [b"%d" % number for number in range(EVENTS)]
+    assert len(sink._lines) < 1_000
+    assert one.counters.trace_failures + other.counters.trace_failures >= 4 * EVENTS // 1_000
+    warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 2  # each node warns once
+    with pytest.raises(OSError, match="No space left"):
+        sink.flush()
+    with sink:  # closes the file, with nothing left to write
+        pass
