@@ -13,7 +13,7 @@ class PeerTable:
 
     Some may be *pinned*: a fan-out always includes them (a membership that knows who depends
     on this process pins those). `watch(learned, contact)` is told of every change, for the
-    trace. The same history gives the same sequences, whatever the hash seed.
+    trace and the dissemination. The same history gives the same sequences, whatever the hash seed.
     """
 
     __slots__ = ("_contacts", "_index", "_pinned", "_watch")

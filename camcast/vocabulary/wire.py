@@ -21,10 +21,10 @@ the super-community can say so to a stranger who still links to it. An event's f
 alone is enough to recognise a duplicate, and nothing after it is looked at before that; a
 payload is opaque and is copied as it is.
 
-Room for what comes later: kinds 4 to 15 are kept for IHAVE, IWANT, GRAFT and PRUNE and their
-like, flag bit 7 for "a signature follows the payload". A record of an unknown kind or with a
-reserved flag is malformed for this version and is counted and dropped, and so is the rest of
-its frame, since nothing after a malformed record can be trusted.
+Room for what comes later: kinds 5 to 15 are kept for further parts of a node, flag bit 7 for "a
+signature follows the payload". A record of an unknown kind or with a reserved flag is malformed
+for this version: it is counted and dropped, and so is the rest of its frame, since nothing after a
+malformed record can be trusted.
 """
 
 from __future__ import annotations

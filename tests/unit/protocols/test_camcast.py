@@ -1,0 +1,198 @@
+"""CAMCAST's two parts, and what the door tells a dissemination in the second place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
+from camcast.doors.plugs import find_backend
+from camcast.doors.protocol import Group
+from camcast.engine.node import Node, Settings
+from camcast.protocols.camcast import Camcast, CamcastProtocol
+from camcast.simulation.census import Census
+from camcast.vocabulary import wire
+from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.trace import ListSink
+from camcast.vocabulary.wire import FRAME_HEADER
+from tests.memory_network import MemoryNetwork
+
+A, AB = Topic.parse(".a"), Topic.parse(".a.b")
+ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
+
+
+class Note(Message, tag=1, frozen=True):
+    """To a neighbour that has sent a duplicate."""
+
+    sequence: int
+
+
+class Flood(Dissemination):
+    """Sends an event to every neighbour but its source; keeps what it is told, with the time."""
+
+    decoder = Decoder(Note)
+    hears_duplicates = True
+
+    def __init__(self, context: DisseminationContext) -> None:
+        self.context = context
+        self.neighbours: dict[PeerId, Contact] = {}
+        self.told: list[tuple[Any, ...]] = []
+
+    def start(self, now: float) -> None:
+        self.told.append(("start", now))
+        self.context.outlet.wake(1.0, "tick", 7)
+
+    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+        peers = [contact for peer, contact in self.neighbours.items() if peer != source]
+        self.context.events.send(event, peers, now)
+        return Sent(len(peers))
+
+    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
+        self.told.append(("duplicate", event_id, source, now))
+        if contact := self.neighbours.get(source):
+            self.context.outlet.send([contact], Note(event_id.sequence))
+
+    def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:
+        assert (contact.peer in self.neighbours) is not there
+        if there:
+            self.neighbours[contact.peer] = contact
+        else:
+            del self.neighbours[contact.peer]
+        self.told.append(("learn" if there else "forget", contact.peer, now))
+
+    def receive(self, source: Contact, message: Note, now: float) -> None:
+        self.told.append(("note", source.peer, message.sequence, now))
+
+    def wake(self, name: tuple[Any, ...], now: float) -> None:
+        self.told.append(("wake", name, now))
+
+    def heard(self, kind: str) -> list[tuple[Any, ...]]:
+        return [tuple(rest) for one, *rest in self.told if one == kind]
+
+
+@frozen
+class Flooding(CamcastProtocol):
+    """CAMCAST with another spread inside the community."""
+
+    def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
+        return (Group(interest, partial(Camcast, spread=Flood)),)
+
+
+def join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+class Floods:
+    """Processes of the flooding CAMCAST, which settle for ten seconds."""
+
+    def __init__(self, *topics: Topic, sink: ListSink | None = None) -> None:
+        self.net = MemoryNetwork(1, sink)
+        self._settings = Settings(
+            backend=find_backend("scamp"),
+            discovery=Census(stream(1, "churn", "census")).discovery,
+            parameters=ALWAYS,
+            protocol=Flooding(),
+        )
+        self.nodes = [self.start(topic) for topic in topics]
+        self.net.run(10.0)
+
+    def start(self, topic: Topic) -> Node:
+        node = self.net.start(self._settings)
+        self.net.do(node, partial(join, topic))
+        self.net.run(0.2)
+        return node
+
+    def publish(self, at: int, topic: Topic) -> Any:
+        return self.net.do(self.nodes[at], lambda node, now: node.publish(topic, b"!", now))
+
+    def table(self, at: int) -> set[PeerId]:
+        [participation] = self.nodes[at].participations
+        return {contact.peer for contact in participation.membership.peers()}
+
+
+def flood_of(node: Node) -> Flood:
+    [participation] = node.participations
+    flood = vars(participation.dissemination)["_spread"]
+    assert isinstance(flood, Flood)
+    return flood
+
+
+def test_an_event_climbs_whatever_spreads_it_inside_a_community() -> None:
+    floods = Floods(ROOT, ROOT, A, A, A, AB, AB, AB)
+    receipt = floods.publish(5, AB)
+    floods.net.run(1.0)
+    got = Counter(node for node, _ in floods.net.delivered)
+    assert got == Counter(floods.nodes)
+    assert receipt.peers == len(floods.table(5))
+    assert receipt.links == floods.nodes[5].counters.upward_sent > 0
+
+
+def test_neighbours_that_come_and_go_are_told_as_they_are_traced() -> None:
+    """What was told adds up to the table at any time; the trace has the same, at the same times."""
+    sink = ListSink()
+    floods = Floods(*[A] * 8, sink=sink)
+    watched = floods.nodes[0]
+    floods.net.do(floods.nodes[1], lambda node, now: node.leave(A, now))
+    floods.net.kill(floods.nodes[2])
+    assert set(flood_of(watched).neighbours) == floods.table(0)
+    floods.net.run(30.0)
+    floods.start(A)
+    floods.net.run(5.0)
+    assert set(flood_of(watched).neighbours) == floods.table(0)
+    told = [one for one in flood_of(watched).told if one[0] in ("learn", "forget")]
+    assert {one[0] for one in told} == {"learn", "forget"}
+    assert told == [
+        (record.kind, bytes.fromhex(record.peer), record.when)
+        for record in sink.records
+        if record.node == watched.me.peer.hex() and record.kind in ("learn", "forget")
+    ]
+
+
+def test_every_duplicate_is_told_with_who_sent_it() -> None:
+    floods = Floods(*[A] * 5)
+    receipt = floods.publish(0, A)
+    floods.net.run(1.0)
+    for node in floods.nodes:
+        duplicates = flood_of(node).heard("duplicate")
+        assert len(duplicates) == node.counters.duplicates
+        assert {event_id for event_id, *_ in duplicates} <= {receipt.id}
+    answered = [
+        source
+        for node in floods.nodes
+        for _, source, _ in flood_of(node).heard("duplicate")
+        if source in flood_of(node).neighbours
+    ]
+    noted = {node.me.peer: len(flood_of(node).heard("note")) for node in floods.nodes}
+    assert Counter(answered) == Counter(noted)
+    assert answered
+
+
+def test_of_a_duplicate_only_the_head_is_read() -> None:
+    """Who tells of it by mistake, or by malice, has sent it all the same."""
+    floods = Floods(A)
+    [node] = floods.nodes
+    event = Event(EventId(PeerId(b"p" * 16), 1, 1), A, b"!")
+    first = FRAME_HEADER + wire.encode_event(event, 1, A.group, PeerId(b"s" * 16))
+    again = bytearray(FRAME_HEADER + wire.encode_event(event, 1, A.group, PeerId(b"t" * 16)))
+    again[len(FRAME_HEADER) + 5] = 0x80  # a reserved flag
+    for frame in (first, bytes(again)):
+        floods.net.inject(node.me.address, frame)
+    now = floods.net.now
+    assert flood_of(node).heard("duplicate") == [(event.id, PeerId(b"t" * 16), now)]
+    assert (node.counters.malformed, node.counters.duplicates) == (0, 1)
+
+
+def test_timers_and_the_start_reach_the_spread() -> None:
+    [node] = Floods(A).nodes
+    [[began]], [[name, woken]] = flood_of(node).heard("start"), flood_of(node).heard("wake")
+    assert name == ("tick", 7)
+    assert woken == began + 1.0
