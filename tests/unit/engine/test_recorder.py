@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import JsonLinesSink
-from tests.memory_network import MemoryNetwork
 
 A = Topic.parse(".a")
 EVENTS = 3_000  # several times as many records as a sink holds lines
@@ -23,16 +23,16 @@ def publish(payload: bytes, node: Node, now: float) -> None:
 def test_a_full_disk_stops_no_event_and_fills_no_memory(caplog: pytest.LogCaptureFixture) -> None:
     """Linux's /dev/full takes nothing, as a full disk (reliability study, D4)."""
     sink = JsonLinesSink(Path("/dev/full"))
-    network = MemoryNetwork(sink=sink)
-    one = network.add()
-    other = network.add((one.me.address,))
+    world = World(sink=sink)
+    one = world.add()
+    other = world.add((one.me.address,))
     for node in (one, other):
-        network.do(node, lambda n, now: n.join(A, now))
-        network.run(2.0)
+        world.do(node, lambda n, now: n.join(A, now))
+        world.run(2.0)
     for number in range(EVENTS):
-        network.do(one, partial(publish, b"%d" % number))
-    network.run(1.0)
-    got = [delivery.event.payload for node, delivery in network.delivered if node is other]
+        world.do(one, partial(publish, b"%d" % number))
+    world.run(1.0)
+    got = [delivery.event.payload for node, delivery in world.delivered if node is other]
     assert got == [b"%d" % number for number in range(EVENTS)]
     assert len(sink._lines) < 1_000
     assert one.counters.trace_failures + other.counters.trace_failures >= 4 * EVENTS // 1_000

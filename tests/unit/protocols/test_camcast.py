@@ -7,24 +7,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import attrs
 from attrs import frozen
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
-from camcast.doors.plugs import find_backend
 from camcast.doors.protocol import Group
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
 from camcast.protocols.camcast import Camcast, CamcastProtocol
-from camcast.simulation.census import Census
+from camcast.testing.world import World
 from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.events import Event, EventId, Receipt
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER
-from tests.memory_network import MemoryNetwork
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
@@ -87,31 +85,16 @@ class Flooding(CamcastProtocol):
         return (Group(interest, partial(Camcast, spread=Flood)),)
 
 
-def join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
-
-
 class Floods:
     """Processes of the flooding CAMCAST, which settle for ten seconds."""
 
     def __init__(self, *topics: Topic, sink: ListSink | None = None) -> None:
-        self.net = MemoryNetwork(1, sink)
-        self._settings = Settings(
-            backend=find_backend("scamp"),
-            discovery=Census(stream(1, "churn", "census")).discovery,
-            parameters=ALWAYS,
-            protocol=Flooding(),
-        )
-        self.nodes = [self.start(topic) for topic in topics]
+        self.net = World(sink=sink, parameters=ALWAYS)
+        self.net.settings = attrs.evolve(self.net.settings, protocol=Flooding())
+        self.nodes = [self.net.join(topic) for topic in topics]
         self.net.run(10.0)
 
-    def start(self, topic: Topic) -> Node:
-        node = self.net.start(self._settings)
-        self.net.do(node, partial(join, topic))
-        self.net.run(0.2)
-        return node
-
-    def publish(self, at: int, topic: Topic) -> Any:
+    def publish(self, at: int, topic: Topic) -> Receipt:
         return self.net.do(self.nodes[at], lambda node, now: node.publish(topic, b"!", now))
 
     def table(self, at: int) -> set[PeerId]:
@@ -145,7 +128,7 @@ def test_neighbours_that_come_and_go_are_told_as_they_are_traced() -> None:
     floods.net.kill(floods.nodes[2])
     assert set(flood_of(watched).neighbours) == floods.table(0)
     floods.net.run(30.0)
-    floods.start(A)
+    floods.net.join(A)
     floods.net.run(5.0)
     assert set(flood_of(watched).neighbours) == floods.table(0)
     told = [one for one in flood_of(watched).told if one[0] in ("learn", "forget")]
