@@ -18,7 +18,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 
 
 class KnownMembers(Protocol):
-    """What a node can say of a community from its own tables."""
+    """What this node knows of a community from its own tables, for answers to other processes."""
 
     def __call__(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return up to `wanted` members, itself included if it is one."""
@@ -29,8 +29,11 @@ class DiscoveryContext:
     """What a discovery is made with."""
 
     me: Contact
+    """This process, under the address that it announces."""
     rng: Random
+    """The only source of randomness."""
     outlet: ControlOutlet
+    """Takes answers (`found`), timers and messages to the discoveries of other processes."""
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
     """Configured first contacts, by topic; a topic's serve its subtopics too."""
@@ -42,13 +45,16 @@ class DiscoveryContext:
 
 
 class Discovery(ABC):
-    """How strangers are found; one instance a process. Answers go to `outlet.found`.
+    """How strangers are found: one instance a process, for all its communities.
 
-    A discovery that speaks through the node's own pipes sets `decoder` and overrides `receive`.
+    A synchronous state machine like a `Membership`: every input carries the time `now`, and what
+    it wants to happen it leaves in `DiscoveryContext.outlet`, answers with `outlet.found`. A
+    discovery that speaks through the node's own pipes sets `decoder` and overrides `receive`.
     One that speaks UDP overrides `open`, `close` and `receive_datagram`.
     """
 
     decoder: ClassVar[Decoder[Any] | None] = None
+    """Decodes the messages that `receive` takes; None: what comes for it is counted as stray."""
 
     def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
         """Begin to listen; called once, before any other input.
@@ -67,28 +73,47 @@ class Discovery(ABC):
 
     @abstractmethod
     def announce(self, topic: Topic, now: float) -> None:
-        """Make this process findable as a member of a community, until `withdraw`."""
+        """Make this process findable as a member of a community, until `withdraw`.
+
+        An announcement lasts while the process lives: the discovery renews it. Announcing twice
+        does no more than once.
+        """
 
     @abstractmethod
     def withdraw(self, topic: Topic, now: float) -> None:
-        """Stop being findable as a member."""
+        """Stop being findable as a member; harmless if the process never was.
+
+        The last of `announce` and `withdraw` holds, however close they follow each other.
+        """
 
     @abstractmethod
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """Look for members; the answer is a `Finding`, also when there are none."""
+        """Look for up to `wanted` members, never this process; the answer is a `Finding`.
+
+        Every seek is answered, within two seconds, at once or later. An answer without contacts
+        says that nobody is there, and makes who asked found the community; if that is not known,
+        it lists the addresses that did not answer (`Finding.unreachable`) or did not know
+        (`Finding.ignorant`). Who announces and seeks at once must find others who do the same.
+        """
 
     @abstractmethod
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Take a timer that was asked for through the outlet."""
+        """Take a timer that was set through the outlet, under the name it was given.
+
+        Timers cannot be cancelled, and one of an unknown name must be harmless.
+        """
 
     def receive_datagram(  # noqa: B027  # likewise
         self, port: int, source: Endpoint, data: bytes, now: float
     ) -> None:
         """Take a datagram that has arrived at the endpoint at `port`, of whatever content."""
 
-    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
-        """Take a message from another process's discovery."""
-        raise AssertionError("a discovery without a decoder receives nothing")
+    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:  # noqa: B027  # not called without a decoder
+        """Take a message that another process's discovery sent in a group.
+
+        The decoder has checked its types and nothing else, and anybody may have sent it: clamp
+        every number, cut every list, bound every table. Raise `MalformedError` for what cannot be.
+        """
 
 
 DiscoveryFactory = Callable[[DiscoveryContext], Discovery]

@@ -2,7 +2,7 @@
 
 CAMCAST is one of the systems that this library runs; the others are those that the papers
 compare it with. All run on the same node, membership, wire format and drivers, so that a
-comparison is fair. A protocol is an attrs class whose fields are its options.
+comparison is fair.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ class Group:
 
 
 class Protocol(ABC):
-    """A system for publish/subscribe; found by name (`camcast.doors.plugs`)."""
+    """A system for publish/subscribe: an attrs class, whose fields are the options of it.
+
+    It is made once a process, and has no state: what changes is in its disseminations.
+    """
 
     name: ClassVar[str]
+    """The name of its entry point in ``camcast.protocols``."""
     source: ClassVar[str]
-    """The paper and section."""
+    """The paper and section that describe it."""
     membership: ClassVar[str | None] = None
     """The only backend that it works with, because its tables are part of it; None: any."""
     linked: ClassVar[bool] = False
@@ -45,8 +49,9 @@ class Protocol(ABC):
     """Whether events reach processes that are not interested: they are counted, and dropped
     instead of delivered."""
     selective: ClassVar[bool] = False
-    """Whether processes tell each other what they want of attributes, too, and events are sent by
-    that: one that they do not want is a parasite then. With others topics decide."""
+    """Whether processes also tell each other which attributes they want, and send events by that:
+    an event whose attributes a process does not want is then a parasite there. With protocols that
+    are not selective, the topic alone decides."""
 
     def membership_options(self) -> Mapping[str, object]:
         """Return the options that this protocol sets for its membership; most set none.
@@ -57,10 +62,11 @@ class Protocol(ABC):
 
     @abstractmethod
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
-        """Return the groups that a process interested in a topic is in, home first.
+        """Return the groups that a process interested in a topic is in, its home first.
 
-        Its own events of that topic start in the first. `topics` are all that exist, as far
-        as this process has been told (`Settings.topics`).
+        The home is where the process's own events of that topic start; there is at least that.
+        `topics` are all that exist, as far as this process has been told (`Settings.topics`). The
+        answer depends on the arguments alone: other processes must find the same groups.
         """
 
     @abstractmethod
