@@ -15,6 +15,7 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import UnknownPlugError, find_protocol
+from camcast.measures import measure_of
 from camcast.reproduction.described import PAPER_OF, choose
 from camcast.sweeps import ProgressBar, SweepError
 
@@ -158,20 +159,28 @@ def _print_memberships(found: Memberships) -> None:
     grid.add_column("")
     for row in found.comparison:
         grid.add_column(f"{row.world}: {row.variant} {row.backend}", justify="right", no_wrap=True)
-    for name, heading in COLUMNS.items():
-        grid.add_row(heading, *(_interval(getattr(row, name)) for row in found.comparison))
-    grid.add_row("parasites", *(str(row.parasites) for row in found.comparison))
+    for name in (*COLUMNS, "parasites"):
+        values = (getattr(row, name) for row in found.comparison)
+        grid.add_row(measure_of(name).column, *(_text(name, value) for value in values))
     console.print(grid, highlight=False)
     console.print()
     grid = Grid(title="What they cost", title_justify="left", box=None)
     grid.add_column("")
     for cost in found.upkeep:
         grid.add_column(f"{cost.variant} {cost.backend}", justify="right", no_wrap=True)
-    for name, heading in UPKEEP.items():
-        grid.add_row(heading, *(_interval(cost.measures[name]) for cost in found.upkeep))
+    for name in UPKEEP:
+        values = (cost.measures[name] for cost in found.upkeep)
+        grid.add_row(measure_of(name).column, *(_text(name, value) for value in values))
     console.print(grid, highlight=False)
     console.print()
     _print_claims(found)
+
+
+def _text(name: str, value: Interval | int) -> str:
+    measure = measure_of(name)
+    if isinstance(value, int):
+        return measure.text(value)
+    return measure.text(value.mean, value.low, value.high)
 
 
 def _print_claims(found: Reproduction) -> None:
@@ -183,15 +192,6 @@ def _print_claims(found: Reproduction) -> None:
         grid.add_row(claim.quote, claim.holds, claim.found)
     console.print(grid, highlight=False)
     console.print()
-
-
-def _interval(interval: Interval) -> str:
-    if interval.mean is None:
-        return "-"
-    shown = f"{interval.mean:.3f}" if abs(interval.mean) < 1 else f"{interval.mean:.2f}"
-    if interval.low is None or interval.high is None:
-        return shown
-    return f"{shown} ±{(interval.high - interval.low) / 2:.3f}"
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:

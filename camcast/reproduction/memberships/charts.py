@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import attrs
 
+from camcast.measures import measure_of
 from camcast.report.drawing import Drawing, render
 from camcast.report.series import PALETTE, by_series
 from camcast.reproduction.memberships.plan import VARIANTS
-from camcast.reproduction.memberships.results import SHARES, Figure
+from camcast.reproduction.memberships.results import Figure
 
 _COLOURS: Final = dict(zip(VARIANTS, PALETTE, strict=False))
 _DASHES: Final = dict(zip(VARIANTS, ([1, 0], [7, 4], [2, 3]), strict=True))
@@ -24,7 +25,7 @@ _TICKS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 def draw(figure: Figure) -> Drawing:
     """Draw a figure."""
     backends = list(dict.fromkeys(point.backend for point in figure.points))
-    share = figure.measure in SHARES
+    share = measure_of(figure.measure).is_share
     names = [f"{VARIANTS[backend]} {backend}" for backend in backends]
     rows = [
         {**attrs.asdict(point), "backend": f"{VARIANTS[point.backend]} {point.backend}"}

@@ -44,7 +44,7 @@ def claims(results: Results) -> list[Claim]:
         _claim(
             "the latency complexity decreases while the inter-community dissemination"
             " probability increases",
-            *_falls(results, "hops"),
+            *_falls(results, "hops_mean"),
         ),
         _claim(
             "a higher inter-community dissemination probability increases the number of"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Final
 
+from camcast.measures import measure_of
 from camcast.report.drawing import Drawing
 from camcast.report.page import (
     PAIRS_STYLE,
@@ -75,13 +76,14 @@ def _introduction(found: Memberships) -> str:
 
 
 def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
+    heads = ["", "", *(measure_of(name).column for name in (*COLUMNS, "parasites"))]
     body = (
         f"<tr><td>{escape(row.world)}</td><td class='how'>{row.variant} {escape(row.backend)}</td>"
         + "".join(f"<td>{interval_cell(getattr(row, name))}</td>" for name in COLUMNS)
         + f"<td>{row.parasites}</td></tr>"
         for row in rows
     )
-    return grid(["", "", *COLUMNS.values(), "parasites"], body) + notes_list(
+    return grid(heads, body) + notes_list(
         (
             "Reception, reliability, efficiency and hops: of d and a, in the mean over all p_sel"
             " of the figures. Upward messages: from g and from d together.",
@@ -102,10 +104,10 @@ def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
 def _upkeep(rows: tuple[UpkeepRow, ...]) -> str:
     headings = ["", *(f"{row.variant} {row.backend}" for row in rows)]
     body = (
-        f"<tr><td class='how'>{escape(heading)}</td>"
+        f"<tr><td class='how'>{escape(measure_of(name).column)}</td>"
         + "".join(f"<td>{interval_cell(row.measures[name])}</td>" for row in rows)
         + "</tr>"
-        for name, heading in UPKEEP.items()
+        for name in UPKEEP
     )
     return grid(headings, body) + notes_list(
         (

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any, Final, cast
 
 import numpy as np
 from attrs import frozen
 
+from camcast.measures import measure_of
 from camcast.population.spread import Interval, mean_interval
 from camcast.reproduction.memberships.plan import VARIANTS, World
 
-MEASURES: Final = {
-    "reception": "event reception probability",
-    "reliability": "reliability",
-    "efficiency": "efficiency",
-    "hops": "latency in hops",
-    "upward": "upward messages an event",
-}
-SHARES: Final = ("reception", "reliability", "efficiency")
-"""The measures that are between 0 and 1."""
+MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upward")
+"""The measures of the figures, in the paper's order."""
 _FIRST_FIGURE: Final = 19  # [CAMCAST 6.2.2] two a measure, in the order of MEASURES
-_NOTES: Final = {
-    "reception": "The share of (event, member) pairs that ended in a delivery.",
-    "reliability": "The share of events that all members received.",
-    "efficiency": "Useful copies of all that arrived: useful / (useful + duplicate).",
-    "hops": "Of the deliveries, from the publisher. Nothing where no event arrived (the paper: 0).",
-    "upward": "Copies sent to the super-community, an event.",
-}
+_DEVIATIONS: Final = {"hops_mean": " Nothing where no event arrived (the paper: 0)."}
+"""By measure: where a figure is not as the paper's."""
 
 
 @frozen(kw_only=True)
@@ -71,7 +59,7 @@ class Figure:
 class Row:
     """A row of the comparison: one backend in one world, in the mean over all its p_sel.
 
-    Reception, reliability, efficiency and hops are those of d and a, the communities that an
+    Reception, reliability, efficiency and hops are of d and a, the communities that an
     event climbs to; `reception_low` is the reception at the lowest p_sel.
     """
 
@@ -83,7 +71,7 @@ class Row:
     reception_low: Interval
     reliability: Interval
     efficiency: Interval
-    hops: Interval
+    hops_mean: Interval
     upward: Interval
     """From g to d and from d to a, an event."""
     table_to_law: Interval
@@ -99,20 +87,11 @@ class Row:
     parasites: int
 
 
-COLUMNS: Final = {
-    "reception": "reception",
-    "reception_low": "reception at the lowest p_sel",
-    "reliability": "reliability",
-    "efficiency": "efficiency",
-    "hops": "hops",
-    "upward": "upward messages an event",
-    "table_to_law": "tables / law",
-    "unlisted": "in nobody's table",
-    "start_seconds": "all joined, s",
-    "settle_seconds": "settled, s",
-    "controls": "controls a process and s",
-}
-"""The intervals of a row of the comparison, with their headings."""
+COLUMNS: Final = (
+    *("reception", "reception_low", "reliability", "efficiency", "hops_mean", "upward"),
+    *("table_to_law", "unlisted", "start_seconds", "settle_seconds", "controls"),
+)
+"""The measures of a row of the comparison that have an interval."""
 
 
 class Results:
@@ -156,8 +135,8 @@ class Results:
     def _figure(self, number: int, measure: str, community: str) -> Figure:
         source = {"d": "g", "a": "d"}[community]
         where = f"from {source} to {community}" if measure == "upward" else f"in {community}"
-        said = MEASURES[measure]
-        title = f"{said[0].upper()}{said[1:]} {where}"
+        known = measure_of(measure)
+        title = f"{known.title[0].upper()}{known.title[1:]} {where}"
         live = self.world == "live"
         at = source if measure == "upward" else community
         return Figure(
@@ -166,8 +145,8 @@ class Results:
             number=number if live else None,
             title=title,
             measure=measure,
-            axis=said,
-            notes=_NOTES[measure],
+            axis=known.title,
+            notes=f"{known.meaning[0].upper()}{known.meaning[1:]}." + _DEVIATIONS.get(measure, ""),
             points=tuple(
                 self._point(backend, at, p_sel, measure)
                 for backend in self.backends
@@ -241,5 +220,4 @@ class Results:
 
 
 def _interval(values: Sequence[float], measure: str) -> Interval:
-    high = 1.0 if measure in SHARES else inf
-    return mean_interval(np.array(values), 0.0, high)
+    return mean_interval(np.array(values), 0.0, measure_of(measure).most)

@@ -35,7 +35,7 @@ def rows_of(summary: Summary, p_sel: float) -> list[JSON]:
             "reception": community.reception,
             "reliability": community.reliability,
             "efficiency": community.efficiency,
-            "hops": community.hops_mean,
+            "hops_mean": community.hops_mean,
             "upward": community.upward_messages / summary.events,
             "predicted": community.predicted,
         }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import inf
 from typing import Any, Final
 
 import attrs
@@ -18,6 +17,7 @@ from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node, Settings
+from camcast.measures import measure_of
 from camcast.population.spread import Interval, mean_interval
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
 from camcast.scenarios.live import chain
@@ -40,18 +40,11 @@ REPAIR_SECONDS: Final = 30.0  # chosen: tables that have lost half their entries
 EVENTS: Final = 20  # chosen: 1,600 expected receptions in g
 EVENT_SECONDS: Final = 0.25  # chosen: between two events, so that they do not queue
 
-UPKEEP: Final = {
-    "bootstrap_seconds": "all joined at once, s",
-    "chi_square": "in-degree in g: chi-square / degrees of freedom",
-    "control_kilobytes": "control kB a process and hour",
-    "newcomer_seconds": "a newcomer has joined, s",
-    "listed_seconds": "a newcomer is in somebody's table, s",
-    "dropped_seconds": "the crashed are in nobody's table, s",
-    "reception_alone": "reception in g, first contact dead",
-    "joined_alone": "newcomers through any member then, share",
-}
-"""What is measured, with its headings."""
-_SHARES: Final = ("reception_alone", "joined_alone")
+UPKEEP: Final = (
+    *("bootstrap_seconds", "chi_square", "control_kilobytes", "newcomer_seconds"),
+    *("listed_seconds", "dropped_seconds", "reception_alone", "joined_alone"),
+)
+"""What is measured (`camcast.measures`)."""
 
 
 @frozen(kw_only=True)
@@ -75,7 +68,7 @@ def upkeep_rows(
             name: mean_interval(
                 np.array([result[name] for result in results if result[name] is not None]),
                 0.0,
-                1.0 if name in _SHARES else inf,
+                measure_of(name).most,
             )
             for name in UPKEEP
         }

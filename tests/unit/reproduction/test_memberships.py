@@ -194,7 +194,7 @@ def made_up(reception: dict[str, float]) -> Memberships:
         result: Any = {
             "rows": [
                 {"p_sel": value, "community": community, "reliability": mean, "efficiency": mean}
-                | {"reception": mean, "hops": 3.0 / value, "upward": value, "predicted": None}
+                | {"reception": mean, "hops_mean": 3.0 / value, "upward": value, "predicted": None}
                 for value in values
                 for community in COMMUNITIES
             ],
