@@ -18,7 +18,6 @@ from extra_info import MulticastInfo
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from camcast.scenarios.virtual import Links, VirtualScenario
-from camcast.scenarios.virtual_file import read_virtual_scenario
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.scenario_run import run_scenario
@@ -103,7 +102,7 @@ def peak_memory_bytes(*, reset: bool = True) -> int:
 def test_the_paper_from_joins_and_a_hundred_events(
     benchmark: BenchmarkFixture, membership: str, protocol: str
 ) -> None:
-    _measure(benchmark, read_virtual_scenario(SCENARIOS / "paper_scamp.toml"), membership, protocol)
+    _measure(benchmark, VirtualScenario.read(SCENARIOS / "paper_scamp.toml"), membership, protocol)
 
 
 @pytest.mark.slow
@@ -111,7 +110,7 @@ def test_events_at_a_constant_latency(
     benchmark: BenchmarkFixture, membership: str, protocol: str
 ) -> None:
     """Five times the events, so that they and not the joins are what is measured."""
-    scenario = read_virtual_scenario(SCENARIOS / "paper_scamp.toml")
+    scenario = VirtualScenario.read(SCENARIOS / "paper_scamp.toml")
     workload = attrs.evolve(scenario.workload, events=500, rate=100.0)
     scenario = attrs.evolve(scenario, workload=workload, links=Links())
     _measure(benchmark, scenario, membership, protocol)
@@ -122,7 +121,7 @@ def test_ten_thousand_processes_under_real_churn(
     benchmark: BenchmarkFixture, protocol: str
 ) -> None:
     """With SCAMP, for which the scenario has options."""
-    scenario = read_virtual_scenario(SCENARIOS / "tor_churn.toml")
+    scenario = VirtualScenario.read(SCENARIOS / "tor_churn.toml")
     assert scenario.churn is not None
     if not scenario.churn.file.exists():
         pytest.skip(f"needs the trace {scenario.churn.file}")

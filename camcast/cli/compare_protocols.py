@@ -15,7 +15,7 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Workers
-from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 

@@ -12,7 +12,7 @@ from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
 from camcast.runs.folder import dated_folder
-from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.live import Scenario, chain, communities_for, find_scenario
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.vocabulary.parameters import Parameters

@@ -158,9 +158,9 @@ def setting_command(simulator: str) -> Callable[..., None]:
                     raise CommandError("--trace-format goes with --output")
                 form = trace_format or TraceFormat.JSONL
                 _refuse_beside_a_scenario(ctx)
-                from camcast.scenarios.virtual_file import read_virtual_scenario
+                from camcast.scenarios.virtual import VirtualScenario
 
-                read = read_virtual_scenario(scenario)
+                read = VirtualScenario.read(scenario)
                 changed = options.systems_options(protocol, protocol_settings, None, None, read)
                 changed |= {} if seed is None else {"seed": seed}
                 _run_scenario(attrs.evolve(read, **changed), output, form, json=json)

@@ -14,29 +14,19 @@ import platform
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
 import msgspec
 
 from camcast.live.zmq_pipes import library_versions
+from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.workload import digest
 from camcast.vocabulary.trace import SCHEMA_VERSION
-from camcast.workloads import Publication
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
 
 World = Literal["live", "virtual"]
-
-
-class Described(Protocol):
-    """What the folder says of a scenario, live or virtual."""
-
-    def publications(self) -> list[Publication]:
-        """Return what is published."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the scenario as JSON takes it."""
 
 
 class OutputError(OSError):
@@ -73,7 +63,7 @@ class OutputFolder:
         """Return all traces in JSON lines that are there."""
         return sorted(self.path.glob("trace-*.jsonl"))
 
-    def write_scenario(self, scenario: Described, world: World) -> None:
+    def write_scenario(self, scenario: BaseScenario, world: World) -> None:
         """Write down what determines the run, before it begins."""
         publications = scenario.publications()
         self._write(

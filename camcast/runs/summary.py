@@ -19,9 +19,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Protocol
 
 import attrs
 from attrs import define, field, frozen
@@ -29,9 +28,8 @@ from attrs import define, field, frozen
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.models.camcast.reception import Level, predict
 from camcast.runs.trace_reading import Member, Published, Reading
-from camcast.scenarios.communities import levels
+from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.live import Scenario
-from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 
 
@@ -94,36 +92,8 @@ class _Tally:
     latencies: list[float] = field(factory=list)
 
 
-class Described(Protocol):
-    """What a summary needs of a scenario, live or virtual."""
-
-    @property
-    def communities(self) -> Mapping[Topic, int]:
-        """The number of processes by topic."""
-
-    @property
-    def protocol(self) -> str:
-        """The name of the protocol."""
-
-    @property
-    def protocol_options(self) -> Mapping[str, object]:
-        """The protocol's options."""
-
-    @property
-    def membership(self) -> str:
-        """The name of the backend."""
-
-    @property
-    def options(self) -> Mapping[str, object]:
-        """The backend's options."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """The parameters of all communities."""
-
-
 def summarise(
-    reading: Reading, scenario: Described, since: float = -math.inf, *, predicted: bool = True
+    reading: Reading, scenario: BaseScenario, since: float = -math.inf, *, predicted: bool = True
 ) -> Summary:
     """Compute the measures, of the events published at `since` or later (trace's clock).
 
@@ -264,7 +234,7 @@ def _end(reading: Reading) -> float:
 
 
 def _predictions(
-    published: dict[str, Published], scenario: Described, law: Callable[[float], float]
+    published: dict[str, Published], scenario: BaseScenario, law: Callable[[float], float]
 ) -> dict[str, float]:
     """Average the model's reception over the events that each community was to receive."""
     events: dict[str, int] = defaultdict(int)
@@ -273,7 +243,7 @@ def _predictions(
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, int] = defaultdict(int)
     for name, count in events.items():
-        topics = list(levels(scenario.communities, Topic.parse(name)))
+        topics = list(scenario.levels(Topic.parse(name)))
         chain = [_level(scenario, topic, law) for topic in topics]
         for topic, reception in zip(topics, predict(chain), strict=True):
             sums[topic.name] += count * reception
@@ -281,7 +251,7 @@ def _predictions(
     return {topic: sums[topic] / weights[topic] for topic in sums}
 
 
-def _level(scenario: Described, topic: Topic, law: Callable[[float], float]) -> Level:
+def _level(scenario: BaseScenario, topic: Topic, law: Callable[[float], float]) -> Level:
     size = scenario.communities[topic]
     return Level(size, law(size), scenario.parameters)
 

@@ -1,56 +1,50 @@
-"""A scenario: everything that determines an experiment, and the built-in one of the paper."""
+"""Live scenarios: experiments with real processes, and the built-in one of the paper.
+
+A scenario file has the fields of `Scenario` as keys; its tables have those of `Workload` and
+`Parameters`, the membership's options, and topics with their sizes::
+
+    seed = 1
+    processes = 2
+    [communities]
+    "." = 7
+    ".soccer" = 30
+    [workload]
+    topic = ".soccer"
+    events = 200
+    rate = 50
+    [parameters]
+    p_sel = 0.5
+    [options]
+    c = 2
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import ClassVar, Final
 
-import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import find_protocol, membership_for
-from camcast.scenarios.communities import ScenarioError, check_sizes, check_topics, unchanging
+from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
 
-NODES_MAX: Final = 2000  # chosen: about 1 MB and 0.1 % of a core each; beyond, simulate
 PROCESSES_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
 
 
-def _check_nodes(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
-    if (nodes := sum(sizes.values())) > NODES_MAX:
-        raise ScenarioError(
-            f"{nodes} nodes in {len(sizes)} communities are too many for one machine, which"
-            f" hosts {NODES_MAX}; give smaller communities or fewer events"
-        )
-
-
 @frozen(kw_only=True)
-class Scenario:
-    """One experiment: who is there, what is published, and what goes wrong.
+class Scenario(BaseScenario):
+    """One experiment with live nodes, in several operating system processes."""
 
-    Raises `ScenarioError` or `ValueError` for what cannot be run, and what the membership
-    says of its options.
-    """
-
-    name: str = field(default="run", validator=validators.min_len(1))
-    communities: Mapping[Topic, int] = field(
-        converter=unchanging, validator=[check_sizes, _check_nodes]
+    UNNAMED: ClassVar[str] = "run"
+    NODES_MAX: ClassVar[int] = 2000  # chosen: about 1 MB and 0.1 % of a core each; else simulate
+    TOO_MANY: ClassVar[str] = (
+        "{nodes} nodes in {communities} communities are too many for one machine, which hosts"
+        f" {NODES_MAX}; give smaller communities or fewer events"
     )
-    """The number of nodes by topic; each node is in one community."""
-    workload: Workload = field(factory=Workload)
-    protocol: str = "camcast"
-    protocol_options: Mapping[str, object] = field(factory=dict)
-    """The parameters of the protocol (`camcast.protocols`)."""
-    membership: str = "scamp"
-    options: Mapping[str, object] = field(factory=dict)
-    """The parameters of the membership, as `CommunityManager` takes them."""
-    parameters: Parameters = field(factory=Parameters)
-    seed: int = 1
-    """Of the choice of publishers and victims, and of the protocols' randomness."""
+
     processes: int = field(
         default=2, validator=[validators.ge(1), validators.le(PROCESSES_MAX)]
     )  # chosen: as many as the smallest machine has cores
@@ -73,8 +67,7 @@ class Scenario:
     """The p_sel of the events, in turn, instead of the parameters' (`Community.publish`)."""
 
     def __attrs_post_init__(self) -> None:
-        protocol = find_protocol(self.protocol, self.protocol_options)
-        membership_for(protocol, self.membership, self.options)
+        super().__attrs_post_init__()
         if self.kill and not 1 <= self.victims < self.processes:
             raise ScenarioError(
                 f"kill={self.kill} of {self.processes} processes kills {self.victims} of them;"
@@ -82,32 +75,9 @@ class Scenario:
             )
 
     @property
-    def nodes(self) -> int:
-        """How many nodes there are."""
-        return sum(self.communities.values())
-
-    @property
     def victims(self) -> int:
         """How many operating system processes are killed."""
         return round(self.kill * self.processes)
-
-    def publications(self) -> list[Publication]:
-        """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
-        publications = self.workload.load()
-        check_topics(self.communities, publications)
-        return publications
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the scenario as JSON takes it, with the names of a scenario file."""
-        plain = attrs.asdict(self, recurse=False)
-        plain["communities"] = {topic.name: size for topic, size in self.communities.items()}
-        plain["parameters"] = attrs.asdict(self.parameters)
-        plain["workload"] = attrs.asdict(self.workload, recurse=False) | {
-            "topic": self.workload.topic.name,
-            "file": None if self.workload.file is None else str(self.workload.file),
-        }
-        options = {"options": dict(self.options), "protocol_options": dict(self.protocol_options)}
-        return plain | options
 
 
 def communities_for(
@@ -156,13 +126,11 @@ BUILT_IN: Final = {"paper": paper}
 
 
 def find_scenario(name: str) -> Scenario:
-    """Return a built-in scenario or read a file; `ScenarioError` lists the built-in ones."""
-    from camcast.scenarios.live_file import read_scenario
-
+    """Return a built-in scenario, or read a file. Raises `ScenarioError`, or `TomlError`."""
     if name in BUILT_IN:
         return BUILT_IN[name]()
     if not name.endswith(".toml"):
         raise ScenarioError(
             f"unknown scenario {name!r}; built in: {', '.join(BUILT_IN)}; a file ends in .toml"
         )
-    return read_scenario(Path(name))
+    return Scenario.read(Path(name))

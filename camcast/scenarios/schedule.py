@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
-from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.live import Scenario
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic

@@ -1,37 +1,47 @@
-"""A virtual scenario: everything that determines a run in the virtual network.
+"""Virtual scenarios: everything that determines a run in the virtual network.
 
 Who is there (communities, or a churn trace), what is published, what the links are like, and
-what goes wrong: crashes and restarts, cuts and their healing. `scenario_file` reads one from
-TOML; `scenario_run` runs it.
+what goes wrong: crashes and restarts, cuts and their healing. A scenario file has the fields of
+`VirtualScenario` as keys; its tables have those of the classes here, and the options of the
+membership::
+
+    seed = 7
+    duration_seconds = 120
+    [communities]
+    "." = 10
+    ".d" = 100
+    [links]
+    latency = "matrix"
+    file = "planetlab.csv"
+    loss = 0.01
+    [workload]
+    topic = ".d"
+    events = 100
+    rate = 2
+    [[crashes]]
+    at_seconds = 30
+    share = 0.3
+    restart_seconds = 20
+    [[cuts]]
+    from_seconds = 60
+    until_seconds = 80
+    share = 0.5
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import ClassVar, Final, Literal
 
-import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import find_protocol, membership_for
 from camcast.interests.interest import Interest
-from camcast.scenarios.communities import (
-    ScenarioError,
-    check_sizes,
-    check_topic,
-    check_topics,
-    unchanging,
-)
-from camcast.scenarios.workload import Workload
+from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Matrix, Uniform
-from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.workloads import Publication
 from camcast.workloads.churn import ChurnTrace, load_churn
 from camcast.workloads.latencies import load_latencies
 
-PROCESSES_MAX: Final = 100_000  # chosen: some 6 GB; beyond that the population simulator
 EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills the memory
 
 _PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
@@ -155,31 +165,16 @@ class Churn:
         return load_churn(self.file)
 
 
-def _check_processes(_scenario: object, _field: object, sizes: Mapping[Topic, int]) -> None:
-    if (total := sum(sizes.values())) > PROCESSES_MAX:
-        raise ScenarioError(
-            f"{total:,} processes in the communities are too many for the virtual network, which"
-            f" takes {PROCESSES_MAX:,}; use `camcast simulate population`"
-        )
-
-
 @frozen(kw_only=True)
-class VirtualScenario:
-    """One run in the virtual network. Raises `ScenarioError` or `ValueError`."""
+class VirtualScenario(BaseScenario):
+    """One run in the virtual network. With churn, nodes choose communities in their proportion."""
 
-    name: str = field(default="virtual", validator=validators.min_len(1))
-    seed: int = 1
-    communities: Mapping[Topic, int] = field(
-        converter=unchanging, validator=[check_sizes, _check_processes]
+    UNNAMED: ClassVar[str] = "virtual"
+    NODES_MAX: ClassVar[int] = 100_000  # chosen: some 6 GB; beyond that the population simulator
+    TOO_MANY: ClassVar[str] = (
+        "{nodes:,} processes in the communities are too many for the virtual network, which takes"
+        f" {NODES_MAX:,}; use `camcast simulate population`"
     )
-    """How many processes there are by topic; with churn, in which proportion they choose."""
-    protocol: str = "camcast"
-    protocol_options: Mapping[str, object] = field(factory=dict)
-    """The parameters of the protocol (`camcast.protocols`)."""
-    membership: str = "scamp"
-    options: Mapping[str, object] = field(factory=dict)
-    """The parameters of the membership."""
-    parameters: Parameters = field(factory=Parameters)
     discovery: Literal["census", "gateways", "kademlia"] = field(
         default="census", validator=validators.in_(("census", "gateways", "kademlia"))
     )
@@ -203,14 +198,12 @@ class VirtualScenario:
     """Share of the processes that die the moment they have announced themselves, so that
     others are sent to them."""
     links: Links = field(factory=Links)
-    workload: Workload = field(factory=Workload)
     crashes: tuple[Crashes, ...] = ()
     cuts: tuple[Partition, ...] = ()
     churn: Churn | None = None
 
     def __attrs_post_init__(self) -> None:
-        protocol = find_protocol(self.protocol, self.protocol_options)
-        membership_for(protocol, self.membership, self.options)
+        super().__attrs_post_init__()
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)
         if (self.workload.events or 0) > EVENTS_MAX:
@@ -218,7 +211,7 @@ class VirtualScenario:
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
             )
         if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
-            check_topic(self.communities, self.workload.topic)
+            self.check_topic(self.workload.topic)
         for crash in self.crashes:
             if crash.community is not None and crash.community not in self.communities:
                 raise ScenarioError(
@@ -232,36 +225,7 @@ class VirtualScenario:
                     )
 
     @property
-    def processes(self) -> int:
-        """How many processes the communities have."""
-        return sum(self.communities.values())
-
-    @property
     def calm(self) -> bool:
         """Whether nothing is lost and nobody dies, so that the models of reception apply."""
         quiet = not (self.links.loss or self.stillborn or self.crashes or self.cuts)
         return quiet and self.churn is None
-
-    def publications(self) -> list[Publication]:
-        """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
-        publications = self.workload.load()
-        check_topics(self.communities, publications)
-        return publications
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the scenario as JSON takes it, with the names of a scenario file."""
-
-        def plain(_owner: object, _field: object, value: Any) -> Any:
-            if isinstance(value, Topic | Path):
-                return str(value)
-            if isinstance(value, Mapping):
-                return {str(key): inner for key, inner in value.items()}
-            if isinstance(value, tuple):
-                return [str(one) if isinstance(one, Topic) else one for one in value]
-            return value
-
-        return attrs.asdict(
-            self,
-            value_serializer=plain,
-            filter=lambda attribute, _value: not attribute.name.startswith("_"),
-        )

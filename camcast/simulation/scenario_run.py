@@ -195,7 +195,7 @@ class _Run:
             window = scenario.churn.load().window(
                 scenario.churn.from_seconds,
                 scenario.duration_seconds,
-                nodes_max=scenario.processes,
+                nodes_max=scenario.nodes,
                 random=self._churn,
             )
             self._changes = window.changes

@@ -1,6 +1,6 @@
 """Sweeps over the simulators: a TOML file and a grid become cells, and results become rows.
 
-The file is a scenario of the virtual network (`camcast.scenarios.virtual_file`) or, if it has
+The file is a scenario of the virtual network (`camcast.scenarios.virtual`) or, if it has
 `sizes`, a setting of section 6.1.1 on any of the three simulators::
 
     simulator = "population"     # or "chain", "virtual"

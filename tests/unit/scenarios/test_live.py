@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from camcast.experiment.demo_flights import departures
-from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.live import Scenario, chain, find_scenario
-from camcast.scenarios.live_file import read_scenario
 from camcast.scenarios.schedule import Plan, due
+from camcast.scenarios.toml_file import TomlError
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -36,7 +36,7 @@ def _file(tmp_path: Path, content: str) -> Path:
 
 
 def test_a_file_says_everything(tmp_path: Path) -> None:
-    scenario = read_scenario(_file(tmp_path, GOOD))
+    scenario = Scenario.read(_file(tmp_path, GOOD))
     assert scenario.name == "mine"
     assert scenario.communities == {ROOT: 4, Topic.parse(".soccer"): 9}
     assert (scenario.seed, scenario.processes, scenario.victims) == (7, 3, 1)
@@ -71,24 +71,24 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_named_with_line_and_key(tmp_path: Path, content: str, named: str) -> None:
     path = _file(tmp_path, content)
-    with pytest.raises(ScenarioError) as caught:
-        read_scenario(path)
+    with pytest.raises(TomlError) as caught:
+        Scenario.read(path)
     assert str(caught.value).startswith(f"{path}{named}")
 
 
 def test_a_file_may_name_its_scenario(tmp_path: Path) -> None:
-    assert read_scenario(_file(tmp_path, 'name = "yours"\n' + GOOD)).name == "yours"
+    assert Scenario.read(_file(tmp_path, 'name = "yours"\n' + GOOD)).name == "yours"
 
 
 def test_a_workload_s_file_is_beside_the_scenario_s(tmp_path: Path) -> None:
     content = GOOD.replace("rate = 50", 'kind = "usenet"\nfile = "posts.csv"')
-    assert read_scenario(_file(tmp_path, content)).workload.file == tmp_path / "posts.csv"
+    assert Scenario.read(_file(tmp_path, content)).workload.file == tmp_path / "posts.csv"
 
 
 def test_unknown_scenarios_are_told_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="paper"):
         find_scenario("papers")
-    with pytest.raises(ScenarioError, match=r"absent\.toml"):
+    with pytest.raises(TomlError, match=r"absent\.toml"):
         find_scenario(str(tmp_path / "absent.toml"))
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.scenarios.virtual_file import read_virtual_scenario
+from camcast.scenarios.virtual import VirtualScenario
 from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import SweepError, sweep
 from camcast.sweeps.grid import Axis, GridError, overridden, points, read_axis
@@ -125,7 +125,7 @@ def test_a_row_is_what_the_scenario_gives_by_itself(scenario: Path, tmp_path: Pa
     assert camcast("sweep", scenario, *asked, "--output", tmp_path / "o") == 0
     by_hand = tmp_path / "by_hand.toml"
     by_hand.write_text(SCENARIO.replace("seed = 3", "seed = 9").replace("0.1", "0.3"))
-    outcome = run_scenario(read_virtual_scenario(by_hand))
+    outcome = run_scenario(VirtualScenario.read(by_hand))
     second = [row for row in dataset(tmp_path / "o").to_pylist() if row["repetition"] == 1]
     assert {row["seed"] for row in second} == {9}
     assert {tuple(row["grid"]) for row in second} == {(("links.loss", "0.3"),)}

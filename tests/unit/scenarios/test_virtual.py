@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from camcast.scenarios.communities import ScenarioError
+from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.toml_file import TomlError
 from camcast.scenarios.virtual import (
     EVENTS_MAX,
-    PROCESSES_MAX,
     Churn,
     Crashes,
     Links,
     Partition,
     VirtualScenario,
 )
-from camcast.scenarios.virtual_file import read_virtual_scenario
 from camcast.scenarios.workload import Workload
 from camcast.settings.climate import Constant, LogNormal, Matrix, Uniform
 from camcast.simulation.scenario_run import run_scenario
@@ -86,7 +84,7 @@ loss = 0.5
 def read(tmp_path: Path, content: str | bytes) -> VirtualScenario:
     path = tmp_path / "storm.toml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_virtual_scenario(path)
+    return VirtualScenario.read(path)
 
 
 def test_a_file_says_everything(tmp_path: Path) -> None:
@@ -126,7 +124,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
             ),
         ),
     )
-    assert scenario.processes == 110
+    assert scenario.nodes == 110
     assert not scenario.calm
     climate = scenario.links.climate()
     assert climate.latency == LogNormal(0.05, 0.1)
@@ -184,7 +182,7 @@ LAST = GOOD.count("\n") + 1
 
 BAD: list[tuple[str | bytes, str]] = [
     # an unknown key in each table
-    (wrong("seed", "sead"), ":1: sead: unknown key; known are name, seed, communities,"),
+    (wrong("seed", "sead"), ":1: sead: unknown key; known are name, communities,"),
     (wrong("p_sel", "q_sel"), ":15: parameters.q_sel: unknown key"),
     (wrong("p95_seconds", "p99_seconds"), ":19: links.p99_seconds: unknown key"),
     (wrong("rate =", "pace ="), ":27: workload.pace: unknown key"),
@@ -200,7 +198,7 @@ BAD: list[tuple[str | bytes, str]] = [
     (wrong('".d" = 100', '".d" = true'), ':11: communities.".d": community .d has True'),
     (wrong('".d" = 100', '".d" = "x"'), ':11: communities.".d": community .d has x processes'),
     (
-        wrong('".d" = 100', f'".d" = {PROCESSES_MAX}'),
+        wrong('".d" = 100', f'".d" = {VirtualScenario.NODES_MAX}'),
         ":9: communities: 100,010 processes in the communities are too many",
     ),
     (wrong('".d" = 100', '"d" = 100'), ":11: communities.d: topic 'd' must start with '.'"),
@@ -287,7 +285,7 @@ def test_what_is_wrong_is_named_with_line_and_key(
 
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TomlError, match=r"absent\.toml: No such file or directory; name a file"):
-        read_virtual_scenario(tmp_path / "absent.toml")
+        VirtualScenario.read(tmp_path / "absent.toml")
 
 
 # -- files that a scenario names are read when it is run ---------------------------------------
