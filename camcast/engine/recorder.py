@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
-from attrs import define
+from attrs import define, field
 
 from camcast.engine.groups import Groups
 from camcast.vocabulary.events import Event
@@ -39,7 +39,7 @@ class NodeCounters:
     upward_sent: int = 0
     event_copies_sent: int = 0
     """Copies of events to members of the same group; `upward_sent` is not among them."""
-    trace_failures: int = 0
+    trace_failures: int = field(default=0, repr=False)  # a trace changes no digest of a run
     """How often the sink of the trace has failed, and dropped the records that it held."""
 
 

@@ -22,7 +22,7 @@ from camcast.simulation.scenario_run import run_scenario
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import DigestSink, ListSink
+from camcast.vocabulary.trace import DigestSink, ListSink, TraceRecord
 
 REPOSITORY = Path(__file__).parents[2]
 A = Topic.parse(".a")
@@ -46,6 +46,13 @@ STORM = VirtualScenario(
     ),
 )
 """Everything at once."""
+
+
+class FullDisk:
+    """A trace's sink that cannot write."""
+
+    def write(self, record: TraceRecord) -> None:
+        raise OSError
 
 
 def digests(scenario: VirtualScenario) -> str:
@@ -78,6 +85,7 @@ def test_a_trace_changes_nothing() -> None:
     assert run_scenario(STORM).digest == digest
     sink = ListSink()
     assert run_scenario(STORM, sink).digest == digest
+    assert run_scenario(STORM, FullDisk()).digest == digest
     again = DigestSink()
     for record in sink.records:
         again.write(record)
