@@ -17,9 +17,9 @@ from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
-KNOWN_MAX: Final = 512  # chosen: events on their way at a time; bounds what peers can fill (G5)
-# chosen: so many events of 2 KiB, or one of any size; likewise, for what is decoded takes up to 43
-# times as much (measured: a list of empty lists).
+KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers fill this (G5)
+# chosen: 512 events of 2 KiB, or one of any size. A bound as well: a decoded payload takes up to
+# 43 times its bytes (measured: a list of empty lists).
 KNOWN_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
 
 
@@ -39,7 +39,7 @@ class EventAttributes:
 
     def __init__(self) -> None:
         self._known: dict[EventId, tuple[Mapping[str, object], bytes]] = {}
-        """With the payload that each was decoded from."""
+        """The attributes of an event, and the payload that they were decoded from."""
         self._bytes = 0
 
     def of(self, event: Event) -> Mapping[str, object]:
@@ -57,6 +57,6 @@ class EventAttributes:
         return attributes
 
     def match(self, interest: Interest, event: Event) -> bool:
-        """Say whether an event is of interest; looks into it only if it depends on that."""
+        """Say whether an event matches; decodes it only if the interest compares attributes."""
         by_topic = matches_by_topic(interest, event.topic)
         return interest.matches(event.topic, self.of(event)) if by_topic is None else by_topic

@@ -11,10 +11,10 @@ from camcast.vocabulary.topics import Topic
 
 
 class EventId(NamedTuple):
-    """(publisher, epoch, sequence): who published it, in which of its lives, and its number.
+    """Names an event by its publisher, the publisher's epoch, and a number within that epoch.
 
-    The epoch is the publisher's start time in milliseconds, so that a restarted process
-    does not repeat the identifiers of its former life (TRUST, identity and format).
+    The epoch is the publisher's start time in milliseconds, so that a process that was
+    restarted does not repeat earlier identifiers (TRUST, identity and format).
     """
 
     publisher: PeerId
@@ -25,7 +25,7 @@ class EventId(NamedTuple):
         return f"{self.publisher.hex()}-{self.epoch}-{self.sequence}"
 
 
-class Event(msgspec.Struct, frozen=True):  # a Struct, for it is made for every copy that is new
+class Event(msgspec.Struct, frozen=True):  # a Struct, because one is made for every first copy
     """An event on its way through the engine: the paper's E_j^t (2.1, 5.3.2.1).
 
     `hops` counts the messages that brought it here (0 at the publisher), the paper's round

@@ -1,4 +1,4 @@
-"""What an engine wishes to happen; a driver drains it after each step (DESIGN, one engine).
+"""The outbox: what an engine wishes to happen, until a driver drains it (DESIGN, one engine).
 
 Nothing here acts. The engine appends wishes, the live runner or the virtual network carries
 them out, and a test compares plain lists.
@@ -20,7 +20,7 @@ class Token(NamedTuple):
     """Names a timer: the part of the node that set it, and that part's own name for it."""
 
     kind: Kind | None
-    """Of the control records that the part sends; None for a timer of the node itself."""
+    """The kind of the part's control records; None for a timer of the node itself."""
     group: GroupId
     name: tuple[Hashable, ...]
 
@@ -104,7 +104,7 @@ class ControlOutlet:
         self._kind = kind
         self._group = group
         self._scope = scope
-        self._head: bytes | None = None  # of its own messages; most outlets are for one only
+        self._head: bytes | None = None  # the head of its own messages, made for the first
 
     def send(
         self,

@@ -11,8 +11,8 @@ from camcast.vocabulary.identity import Contact, PeerId
 class PeerTable:
     """Contacts by identity, in an order that depends on nothing but the calls made.
 
-    Some may be *pinned*: a fan-out always includes them (a membership that knows who depends
-    on this process pins those). `watch(learned, contact)` is told of every change, for the
+    Some may be *pinned*: a fan-out always includes them (a membership pins the peers that it
+    knows to depend on this process). `watch(learned, contact)` is told of every change, for the
     trace and the dissemination. The same history gives the same sequences, whatever the hash seed.
     """
 
@@ -48,7 +48,7 @@ class PeerTable:
         return self._index.get(peer, self._pinned) < self._pinned
 
     def add(self, contact: Contact) -> bool:
-        """Add a contact; False if its peer is here already, whose address is then renewed."""
+        """Add a contact; if its peer is here already, renew the address and return False."""
         index = self._index.get(contact.peer)
         if index is not None:
             self._contacts[index] = contact

@@ -1,7 +1,7 @@
-"""What happened, as one sequence of records: the proof that tests, reports and bug hunts read.
+"""Traces: what happened at a node, as a sequence of records that tests and reports read.
 
-One schema for the live and the simulated world (DESIGN, traces). A node without a trace
-pays one comparison with None an input. A sink that cannot write costs trace records, never events.
+Live and simulated nodes write one schema (DESIGN, traces). A node without a trace compares with
+None once an input. A sink that cannot write costs trace records, never events.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ that is not events: the bytes that the node has sent for a community since its l
 each copy counted; without a community, what it sent for no community of its own."""
 
 SCHEMA_VERSION = 2
-"""Version 1 had no `control`, and numbered a node that came back as itself from 1 again."""
+"""Version 1 had no `control`, and a node that returned as itself began again at sequence 1."""
 
 
 class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True):

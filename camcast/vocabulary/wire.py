@@ -215,7 +215,7 @@ def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
 # bound, because peers feed this table; what is malformed is not remembered.
 @lru_cache(maxsize=16_384)
 def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
-    """Read a control record's head, which is the same in all that one process sends for a part."""
+    """Read a control record's head, which all records share that one process sends for one part."""
     kind, flags, _, group, sender = _CONTROL_HEAD.unpack_from(head)
     control_kind = _CONTROL_KINDS.get(kind)
     if flags or control_kind is None:
