@@ -329,7 +329,7 @@ def _run_scenario(
         summary = outcome.summary
         console.print(
             f"{outcome.virtual_seconds:,.0f} virtual seconds, {outcome.joined:,} joined,"
-            f" {summary.crashed:,} crashed; {outcome.messages:,} messages,"
+            f" {summary.crashed:,} crashed; {outcome.records_sent:,} records sent,"
             f" {outcome.lost_copies:,} lost on the way, {outcome.undeliverable:,} found nobody",
             f"{summary.events:,} events, {summary.deliveries:,} deliveries, {summary.lost:,} lost,"
             f" {summary.parasites} parasite, {outcome.unpublished} with nobody to publish them",

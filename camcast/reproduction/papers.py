@@ -9,7 +9,7 @@ from camcast.reproduction.camcast import charts as figures
 from camcast.reproduction.camcast import page
 from camcast.reproduction.camcast import paper as camcast_paper
 from camcast.reproduction.camcast import plan as camcast_plan
-from camcast.reproduction.hpmcast import charts as hpmcast_figures
+from camcast.reproduction.hpmcast import charts as hpmcast_charts
 from camcast.reproduction.hpmcast import page as hpmcast_page
 from camcast.reproduction.hpmcast import paper as hpmcast_paper
 from camcast.reproduction.hpmcast import plan as hpmcast_plan
@@ -35,7 +35,7 @@ PERCOLATION: Final = Paper(
     percolation_figures.draw, percolation_page.html,
 )  # fmt: skip
 HPMCAST: Final = Paper(
-    "hpmcast", hpmcast_plan.Plan, hpmcast_paper.reproduce, hpmcast_figures.draw, hpmcast_page.html
+    "hpmcast", hpmcast_plan.Plan, hpmcast_paper.reproduce, hpmcast_charts.draw, hpmcast_page.html
 )
 
 PAPERS: Final[Mapping[str, Paper[Any, Any]]] = {

@@ -206,7 +206,7 @@ class _Costs:
             parasites=summary.parasites,
             filtered=outcome.filtered,
             event_copies=outcome.event_copies,
-            control_copies=outcome.messages - outcome.event_copies,
+            control_copies=outcome.records_sent - outcome.event_copies,
             redundancy=outcome.event_copies / delivered - 1 if delivered else None,
             table_entries=outcome.table_entries,
             latency_ms_p50=outcome.latency_ms_p50,

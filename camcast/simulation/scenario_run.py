@@ -52,7 +52,7 @@ class VirtualOutcome:
     virtual_seconds: float
     joined: int
     """How many processes (lives) became members."""
-    messages: int
+    records_sent: int
     """Copies of records sent, control messages included."""
     bytes: int
     """Of all these copies."""
@@ -418,7 +418,7 @@ class _Run:
             digest=state.hexdigest(),
             virtual_seconds=network.now,
             joined=len(reading.members),
-            messages=network.messages,
+            records_sent=network.messages,
             bytes=network.bytes,
             lost_copies=network.weather.lost,
             undeliverable=network.undeliverable,

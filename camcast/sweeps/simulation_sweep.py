@@ -164,7 +164,14 @@ def simulate_sweep_cell(cell: Cell) -> JSON:
     del whole["lines_torn"]  # of live runs
     whole |= {
         name: getattr(outcome, name)
-        for name in ("joined", "messages", "bytes", "lost_copies", "undeliverable", "unpublished")
+        for name in (
+            "joined",
+            "records_sent",
+            "bytes",
+            "lost_copies",
+            "undeliverable",
+            "unpublished",
+        )
     }
     found = [[None, whole], *([community.pop("topic"), community] for community in communities)]
     return [

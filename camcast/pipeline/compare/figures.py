@@ -15,9 +15,9 @@ from attrs import frozen
 from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import Findings, community_name, names_of, place_name
+from camcast.report.series import PALETTE, by_series
 
-# Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
 _PANEL_WIDTH, _PANEL_HEIGHT = 250, 170  # chosen: pixels; three stand beside each other
 _WIDTH, _STEP = 560, 13  # chosen: pixels; a line of text is as high
 _PANELS_MAX: Final = 9  # chosen: three rows of three; what is left out is said
@@ -181,22 +181,7 @@ def _by_who(
     shown = {
         name: values[at % len(values)] for at, name in enumerate(names.values()) if name in present
     }
-    return {
-        "field": "who",
-        "type": "nominal",
-        "scale": {"domain": list(shown), "range": list(shown.values())},
-        "legend": {
-            "title": None,
-            "orient": "bottom",
-            "columns": 4,
-            "labelColor": "currentColor",
-            "labelFontSize": 13,
-            "labelLimit": 400,
-            "symbolType": "stroke",
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,
-        },
-    }
+    return by_series("who", list(shown), list(shown.values()), columns=4, labelLimit=400)
 
 
 def _tooltip(measure: Measure) -> list[dict[str, Any]]:

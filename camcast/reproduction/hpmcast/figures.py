@@ -1,4 +1,4 @@
-"""What Figures 7 to 13 of the hpmcast paper (002, 5.3, 5.4) show; `hpmcast_figures` draws them."""
+"""What Figures 7 to 13 of the hpmcast paper (002, 5.3, 5.4) show; `charts` draws them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import pytest
 
 from camcast.population import baselines
 from camcast.report import drawing
-from camcast.report import page as page_parts
+from camcast.report.page import in_script
 from camcast.reproduction.camcast import paper as camcast_paper
 from camcast.reproduction.camcast.cells import cells
 from camcast.reproduction.camcast.plan import CRASHED, ENGINES, RUNS, Engine, Plan, setting_of
@@ -271,9 +271,9 @@ def test_the_page_has_everything(folder: Path) -> None:
 
 
 def test_what_is_in_a_script_does_not_end_it() -> None:
-    ended = page_parts.in_script('"</script>" "</SCRIPT>" "</p>"')
+    ended = in_script('"</script>" "</SCRIPT>" "</p>"')
     assert ended == '"<\\/script>" "<\\/SCRIPT>" "</p>"'
-    assert "</script" not in page_parts.in_script(drawing.script()).lower()
+    assert "</script" not in in_script(drawing.script()).lower()
 
 
 # -- stopping and continuing -----------------------------------------------------------------------

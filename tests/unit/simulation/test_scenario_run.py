@@ -380,7 +380,7 @@ def test_loss_everywhere(loss: float, at_least: float) -> None:
     """As much is lost as was asked for, at 99.9 %; over seeds 0 to 99 the reception never was
     below 1, 0.998 and 0.925 (in the mean 1.000, 1.000 and 0.988)."""
     outcome = run_scenario(scenario(communities={A: 30}, links=Links(loss=loss)))
-    expected = loss * outcome.messages
+    expected = loss * outcome.records_sent
     assert abs(outcome.lost_copies - expected) <= Z_999 * sqrt(expected * (1 - loss))
     reception = of(outcome, A).reception
     assert reception is not None

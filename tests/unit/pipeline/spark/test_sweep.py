@@ -130,7 +130,7 @@ def test_a_row_is_what_the_scenario_gives_by_itself(scenario: Path, tmp_path: Pa
     assert {row["seed"] for row in second} == {9}
     assert {tuple(row["grid"]) for row in second} == {(("links.loss", "0.3"),)}
     found = {(row["community"], row["metric"]): row["value"] for row in second}
-    assert found[None, "messages"] == outcome.messages
+    assert found[None, "records_sent"] == outcome.records_sent
     for community in outcome.summary.communities:
         assert found[community.topic, "reception"] == community.reception
         assert found[community.topic, "duplicates"] == community.duplicates
