@@ -104,17 +104,20 @@ class CommunityManager:
         async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
             soccer = await manager.join(".soccer")
 
-    `membership` names the backend that keeps the tables, `options` its parameters. `protocol` is
-    ``"camcast"``, or one of the systems that it is compared with (`camcast.protocols`), with
-    `protocol_options`; of these some must know all `topics` that there are.
+    Each layer has its own options: `membership` names the backend that keeps the tables, `options`
+    are that backend's; `protocol` is ``"camcast"`` or one of the systems that CAMCAST is compared
+    with (`camcast.protocols`), `protocol_options` are that system's, and `topics` lists all topics
+    that exist, for the systems that must know them; `parameters` are those of the paper.
+
     `gateways` are addresses, addresses by topic, or the path of a TOML file
-    (`camcast.live.gateway_file`); without any, the process founds what it joins. `bind` is where it
-    listens (port 0: any free one; any other has to be free for UDP too if there is an overlay),
-    `advertise` what it tells others, needed when `bind` is a wildcard. Addresses off the loopback
-    need `insecure=True`, since anybody who reaches an open node can read and publish. `remember`
-    is a file in which an overlay (hybrid, dht) keeps contacts from one run to the next, for when
-    no gateway answers. `trace` takes a record of everything that happens; `pipes` are output pipes
-    that several managers of one loop share; `rng` replaces the system's chance in the protocols.
+    (`camcast.live.gateway_file`); a process without any founds what it joins. `bind` is the address
+    to listen at (port 0: any free port; with an overlay, any other port has to be free for UDP,
+    too). `advertise` is the address told to other processes, needed when `bind` is a wildcard.
+    Addresses off the loopback need `insecure=True`, since anybody who reaches an open node can read
+    and publish. `remember` is a file in which an overlay (hybrid, dht) keeps contacts from one run
+    to the next, for when no gateway answers. `trace` takes a record of everything that happens.
+    `pipes` are output pipes that several managers of one loop share. `rng` is the random stream of
+    the protocols; without it they are seeded by the operating system.
     """
 
     def __init__(
@@ -154,7 +157,7 @@ class CommunityManager:
         )
         self._trace = trace
         self._given_pipes = pipes
-        # Seeded, for a system call each would cost a fan-out as much as its copies.
+        # Seeded once: a system call for every draw would double the cost of a fan-out.
         self._rng = rng or Random(SystemRandom().getrandbits(64))
         self._pipes: OutputPipes | None = None
         self._runner: Runner | None = None
@@ -236,8 +239,8 @@ class CommunityManager:
     def discovery_state(self) -> str:
         """How strangers are found at the moment: ``connected``, ``alone`` or ``degraded``.
 
-        An overlay is ``alone`` until somebody has answered, and ``degraded`` when nobody does any
-        more; the tables that there are keep working. ``closed`` before `start` and after `close`.
+        An overlay is ``alone`` until a process has answered, and ``degraded`` when none answers any
+        more; the existing tables go on working. ``closed`` before `start` and after `close`.
         """
         return "closed" if self._runner is None else self._runner.node.discovery.state
 
@@ -252,9 +255,9 @@ class CommunityManager:
     ) -> Community:
         """Return the community of a topic, without joining it yet (getCommunity, 5.1).
 
-        `topic` is a name, a `Topic` or an attrs class. `super_topics` replaces the one that
-        the name implies, or the bases that the class has; several are allowed (3.6). Asking
-        again returns the same object and then takes no settings.
+        `topic` is a name, a `Topic` or an attrs class. `super_topics` replaces the super-topic
+        that the name implies, or the bases of the class; several are allowed (3.6). A second call
+        returns the same object, and raises `CommunityError` if it brings settings.
         """
         cls = topic if isinstance(topic, type) else None
         resolved = _topic(topic)
@@ -479,13 +482,13 @@ class Community:
         """Receive the events of this topic and its subtopics, this process's own included.
 
         Without a callback, iterate the subscription. A coroutine function runs as a task, a
-        plain one in a thread of its own, so that it may block. Starts to join if the process
-        is no member yet; await `join` or `ready` to know when it is.
+        plain function in a thread of its own, so that it may block. The process starts to join if
+        it is no member yet; await `join` or `ready` to know when it is.
 
-        `where`, such as "mag >= 5", leaves out what does not match it. It looks at the fields of
-        an attrs instance, or at a payload that is a JSON object. It is a filter here; hpmcast and
-        pmcast also tell others, who then send less, while all other protocols send as without it.
-        Raises `InterestError` for a text that is no interest.
+        `where`, such as "mag >= 5", is a filter on the fields of an attrs instance, or on a payload
+        that is a JSON object. hpmcast and pmcast also tell it to other processes, which then send
+        less; with all other protocols the filter is local. Raises `InterestError` for a text that
+        is no interest.
         """
         interest = Interest.parse(where) if isinstance(where, str) else where
         self._take_part(interest)
@@ -508,10 +511,10 @@ class Community:
     async def publish(self, event: object, *, upward_probability: float | None = None) -> Receipt:
         """Publish bytes, or an instance of this community's attrs class.
 
-        Joins first if need be, which is when the call takes its time. When it returns, the
-        event was handed to the transport for the peers that the receipt counts: best effort,
-        no confirmation (TRUST, G7). `upward_probability` overrides p_sel for this event and
-        every process that forwards it (setUpwardProb, 5.3.2.1).
+        The first call joins, which takes its time. When the call returns, the event was handed to
+        the transport for the peers that the receipt counts: best effort, no confirmation
+        (TRUST, G7). `upward_probability` overrides p_sel for this event, at every process that
+        forwards it (setUpwardProb, 5.3.2.1).
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `ValueError` for a probability
         outside [0, 1], `CommunityError` after `leave` or while the manager closes, and what
@@ -540,7 +543,7 @@ class Community:
         return receipt
 
     def stop_publishing(self) -> None:
-        """Say that this process publishes no more; without a subscription it leaves (5.1)."""
+        """Stop publishing; a process without a subscription then leaves the community (5.1)."""
         self._publishing = False
         if not self._subscriptions:
             self._leave()
@@ -556,7 +559,7 @@ class Community:
 
     @property
     def state(self) -> State:
-        """Where the process stands: "alone" is a member who knows no other."""
+        """Whether the process is a member; "alone" is a member that knows no other one."""
         if self._participation is None:
             return "left" if self._left else "new"
         if not self._participation.joined:
@@ -572,7 +575,7 @@ class Community:
 
     @property
     def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
-        """For each super-topic, the nearest ancestor with known members, and those."""
+        """For each super-topic, the nearest ancestor with known members, and these members."""
         if self._participation is None:
             return ()
         nearest = (link.nearest() for link in self._participation.links)
@@ -595,7 +598,7 @@ class Community:
         return self._participation
 
     def _tell_interest(self) -> None:
-        """Let others know what the subscriptions want together; without any, everything."""
+        """Tell the node the union of what the subscriptions want; without any, everything."""
         wheres = [subscription.where for subscription in self._subscriptions]
         precise = [where for where in wheres if where is not None]
         whole = not precise or len(precise) < len(wheres)

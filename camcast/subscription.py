@@ -51,7 +51,7 @@ class Received(msgspec.Struct, frozen=True):
 
 @frozen
 class Lagged:
-    """Stands in the stream where `missed` events were dropped, for the queue was full."""
+    """A gap in a subscription: here `missed` events were dropped because the queue was full."""
 
     missed: int
 
@@ -91,13 +91,13 @@ class Subscription:
         self.errors = 0
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
-        """With a callback: done when it has ended, which a callback that hangs never does."""
+        """With a callback: done when the callback's task or thread has ended."""
         self._callback = callback
         self._on_close = on_close
         self._on_lagged = on_lagged
         self._overflow = overflow
         self.where = where
-        """What it wants of the events that it is given; None: all."""
+        """The interest that events have to match; None: all match."""
         self._queue: deque[Received] = deque()
         self._length = queue_length
         self._unreported = 0
@@ -188,7 +188,7 @@ class Subscription:
                 self._waiter = None
 
     def _take(self) -> Received | Lagged | None:
-        """Take what comes next: the gap comes where the events are missing."""
+        """Take the next item; a gap is handed out at the place of the missing events."""
         if self._unreported and (self._overflow is Overflow.DROP_OLDEST or not self._queue):
             missed, self._unreported = self._unreported, 0
             return Lagged(missed)

@@ -6,8 +6,8 @@ base; further bases are further super-topics (3.6), and then need ``attrs.frozen
 for Python gives a class one base with slots at most. An event is an instance of an attrs class,
 and travels as the names of its class's topics, the most special first, and its fields.
 
-Who subscribes to Soccer receives an Italy if it knows that class, else an instance of the
-nearest base that it knows, else the raw bytes with the topic's name.
+A process that subscribes to Soccer receives an Italy if it knows that class, else an instance of
+the nearest base that it knows, else the raw bytes with the topic's name.
 """
 
 from __future__ import annotations

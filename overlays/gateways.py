@@ -35,15 +35,15 @@ GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5
 
 
 class Announce(Message, tag=1, frozen=True):
-    """I am a member of this group; remember me for a while."""
+    """Announcement: the sender is a member of this group for the time of a lease."""
 
 
 class Withdraw(Message, tag=2, frozen=True):
-    """I am no member any more."""
+    """The sender is no member of this group any more."""
 
 
 class Ask(Message, tag=3, frozen=True):
-    """Ask who is in this group."""
+    """Question about the members of this group."""
 
     seek: int
     wanted: int
@@ -57,13 +57,13 @@ class Members(Message, tag=4, frozen=True):
 
 
 class Nobody(Message, tag=5, frozen=True):
-    """Answer: I keep the register, and the group has no members."""
+    """Answer: the gateway keeps the register, and the group has no members."""
 
     seek: int
 
 
 class Unknown(Message, tag=6, frozen=True):
-    """Answer: I know of no members, and keep no register."""
+    """Answer: the gateway knows of no members, and keeps no register."""
 
     seek: int
 

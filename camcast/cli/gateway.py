@@ -33,10 +33,10 @@ def gateway(
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
 
-    It takes part in no community and sees no event; it remembers for half a minute who
-    announced itself; with --overlay it is one of the first contacts of a DHT, which remembers
-    by itself. Prints its address, for --gateway of the other commands, when it is
-    ready. Several may run side by side; every process announces itself to all it knows.
+    A gateway takes part in no community and sees no event. It keeps the register: for half a
+    minute it remembers every process that announced itself. With --overlay it is one of the first
+    contacts of a DHT instead. It prints its address, for --gateway of the other commands, when
+    it is ready. Several may run side by side; every process announces itself to all it knows.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
@@ -52,5 +52,5 @@ async def _serve(manager: CommunityManager, *, json: bool) -> None:
             else:
                 print_line(manager.address)
         except BrokenPipeError:
-            pass  # who only wanted the address has it
+            pass  # the reader of stdout has the address, and went
         await asyncio.Event().wait()

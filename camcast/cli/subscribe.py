@@ -52,8 +52,8 @@ def subscribe(
     """Print the events of a topic and its subtopics, one JSON object a line.
 
     A line has the event's topic, id, hops (messages that brought it here), and its payload,
-    or payload_base64 where that is not UTF-8. Who names no gateway founds the community, and
-    serves the others as one at the address that it prints.
+    or payload_base64 where that is not UTF-8. Without a gateway the process founds the community,
+    and is a gateway for other processes at the address that it prints.
     """
     with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
         work = _subscribe(
