@@ -20,6 +20,7 @@ from camcast.interests.interest import Interest
 from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork, address_of
+from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
@@ -178,10 +179,11 @@ class World:
 
     def publish(
         self, node: Node, topic: Topic, payload: bytes = b"!", seconds: float = 3.0
-    ) -> None:
+    ) -> EventId:
         """Publish an event, and let so much time pass."""
-        self.do(node, lambda node, now: node.publish(topic, payload, now))
+        receipt = self.do(node, lambda node, now: node.publish(topic, payload, now))
         self.run(seconds)
+        return receipt.id
 
     def inject(self, target: str, frame: bytes) -> None:
         """Let bytes arrive at an address."""

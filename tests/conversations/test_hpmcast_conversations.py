@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from camcast.engine.node import Node
 from camcast.protocols.hpmcast.spread import Herald, LevelWise
-from camcast.simulation.network import Process
 from camcast.testing.world import name_of
 from camcast.vocabulary import wire
 from camcast.vocabulary.identity import PeerId
@@ -22,7 +22,7 @@ from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 from membership.hpmcast.messages import DECODER, Gossip, Join, Key, LineNews, Update, View, Visit
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
-from tests.laws.hpmcast_world import World, views
+from tests.laws.hpmcast_world import HpmcastWorld, views
 
 HERE = Path(__file__).parent / "hpmcast"
 
@@ -31,17 +31,17 @@ class Story:
     """A small world, and the text of what is said in it."""
 
     def __init__(self, seed: int = 1) -> None:
-        self.world = World(seed, latency=0.01, arity=2, depth=2, redundancy=2, fan_out=2)
+        self.world = HpmcastWorld(seed, latency=0.01, arity=2, depth=2, redundancy=2, fan_out=2)
         self.text: list[str] = []
         self._said: list[str] = []
         self._started = 0
-        self.world.network.on_send = self._take
+        self.world.virtual.on_send = self._take
 
-    def join(self, topic: str = ".a", seconds: float = 0.2, where: str = "") -> Process:
+    def join(self, topic: str = ".a", seconds: float = 0.2, where: str = "") -> Node:
         self._started += 1
         number = self._started
-        process = self.world.start(topic, gap=0.0, peer=PeerId(number.to_bytes(16)), where=where)
-        self.world.network.run(seconds)
+        process = self.world.begin(topic, gap=0.0, peer=PeerId(number.to_bytes(16)), where=where)
+        self.world.run(seconds)
         return process
 
     def say(self, text: str) -> None:
@@ -56,10 +56,10 @@ class Story:
 
     def skip(self, seconds: float) -> None:
         """Let time pass unseen."""
-        self.world.network.run(seconds)
+        self.world.run(seconds)
         self._said.clear()
 
-    def tables(self, process: Process) -> None:
+    def tables(self, process: Node) -> None:
         """Write down somebody's views (Figure 5)."""
         membership = views(process)
         for level in (2, 1):
@@ -83,7 +83,7 @@ class Story:
                 shown = self._show(DECODER.decode(body))
         passed_on = "" if sender == source else f" for {name_of(sender)}"
         path = f"{name_of(source)} → {name_of(target)}{passed_on}"
-        self._said.append(f"{self.world.network.now:7.2f}  {path:<16} {shown}")
+        self._said.append(f"{self.world.now:7.2f}  {path:<16} {shown}")
 
     def _show(self, message: Any) -> str:
         match message:
@@ -144,7 +144,7 @@ def period(story: Story) -> None:
     for topic in (".a", ".b", ".a", ".b"):
         story.join(topic)
     story.skip(6.0)
-    story.world.network.run(1.0)
+    story.world.run(1.0)
     story.show()
 
 
@@ -157,7 +157,7 @@ def leave(story: Story) -> None:
     story.skip(6.0)
     story.tables(processes[1])
     story.say("n1 leaves")
-    story.world.network.do(processes[0], lambda node, now: node.leave(Topic.parse(".a"), now))
+    story.world.do(processes[0], lambda node, now: node.leave(Topic.parse(".a"), now))
     story.show()
     story.skip(4.0)
     story.say("four seconds later")
@@ -170,8 +170,8 @@ def crash(story: Story) -> None:
     processes = [story.join() for _ in range(5)]
     story.skip(6.0)
     story.say("n1 crashes")
-    story.world.crash(processes[0])
-    story.world.network.run(12.0)
+    story.world.kill(processes[0])
+    story.world.run(12.0)
     story.show(Gossip, Visit, Update)
     story.tables(processes[1])
     story.tables(processes[2])
@@ -185,8 +185,8 @@ def event(story: Story) -> None:
     processes = [story.join(topic) for topic in (".a", ".a", ".a", ".b", ".b")]
     story.skip(6.0)
     story.say("n1 publishes on .a")
-    story.world.publish(processes[0], ".a")
-    story.world.network.run(1.5)
+    story.world.say(processes[0])
+    story.world.run(1.5)
     story.show(Gossip, Visit, Update, "Event")
 
 
@@ -202,18 +202,18 @@ def attributes(story: Story) -> None:
     story.tables(processes[0])
     story.tables(processes[1])
     story.say("n1 publishes mag 3, km 50, which only n2 wants; n3 is a delegate of 1")
-    story.world.publish(processes[0], ".a", b'{"mag": 3, "km": 50}')
-    story.world.network.run(1.5)
+    story.world.say(processes[0], b'{"mag": 3, "km": 50}')
+    story.world.run(1.5)
     story.show(Gossip, Visit, Update, "Event")
     story.say("n2 wants mag > 4 only")
     story.world.want(processes[1], ".a", "mag > 4")
-    story.world.network.run(1.0)
+    story.world.run(1.0)
     story.show(Gossip, Visit)
     story.skip(4.0)
     story.tables(processes[0])
     story.say("n3 publishes the same again")
-    story.world.publish(processes[2], ".a", b'{"mag": 3, "km": 50}')
-    story.world.network.run(1.5)
+    story.world.say(processes[2], b'{"mag": 3, "km": 50}')
+    story.world.run(1.5)
     story.show(Gossip, Visit, Update, "Event")
 
 

@@ -16,17 +16,17 @@ from typing import Any
 
 import pytest
 
+from camcast.engine.node import Node
 from camcast.interests.interest import Interest
 from camcast.population.flat import FlatSetting
 from camcast.population.flat import simulate as simulate_flat
 from camcast.protocols.hpmcast.view import condense
 from camcast.scenarios.virtual import VirtualScenario
 from camcast.scenarios.workload import Workload
-from camcast.simulation.network import Process
 from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
 from camcast.vocabulary.topics import ROOT, Topic
 from membership.hpmcast import tables as hpmcast_tables
-from tests.laws.hpmcast_world import World, views
+from tests.laws.hpmcast_world import HpmcastWorld, views
 
 A = Topic.parse(".a")
 WHERES = ("mag >= 2.5", "mag >= 4.5", "")
@@ -39,10 +39,12 @@ HIERARCHIES: list[dict[str, Any]] = [
 ]
 
 
-def world_of(size: int, seed: int, wheres: tuple[str, ...] = WHERES, **options: Any) -> World:
-    world = World(seed, latency=0.01, **options)
+def world_of(
+    size: int, seed: int, wheres: tuple[str, ...] = WHERES, **options: Any
+) -> HpmcastWorld:
+    world = HpmcastWorld(seed, latency=0.01, **options)
     for number in range(size):
-        world.start(".a", where=wheres[number % len(wheres)])
+        world.begin(".a", where=wheres[number % len(wheres)])
     world.until_right(SETTLES)
     return world
 
@@ -55,8 +57,8 @@ def wants(number: int, mag: float) -> bool:
 class Told:
     """What became of events of some magnitudes: for each the share of those who want it."""
 
-    def __init__(self, world: World, mags: list[float], rng: Random) -> None:
-        processes = list(world.network)
+    def __init__(self, world: HpmcastWorld, mags: list[float], rng: Random) -> None:
+        processes = list(world.alive.values())
         self.shares: list[float] = []
         self.unwanted = self.unwilling = 0
         """Deliveries to who does not want the event, and how many there could be."""
@@ -64,11 +66,11 @@ class Told:
         for mag in mags:
             process = rng.choice(processes)
             payload = json.dumps({"mag": mag, "place": "Gorkha"}).encode()
-            published.append((world.publish(process, ".a", payload), process, mag))
-            world.network.run(0.1)
-        world.network.run(5.0)
+            published.append((world.say(process, payload), process, mag))
+            world.run(0.1)
+        world.run(5.0)
         for event, publisher, mag in published:
-            got = world.delivered.get(event, {})
+            got = world.received(event)
             others = [(n, p) for n, p in enumerate(processes) if p is not publisher]
             wanting = [p.me.peer for n, p in others if wants(n, mag)]
             self.shares.append(sum(peer in got for peer in wanting) / len(wanting))
@@ -77,7 +79,7 @@ class Told:
             self.unwanted += sum(peer in got for peer in unwilling)
             assert all(times == 1 for times in got.values())
         self.parasites = Counter(
-            {number: p.node.counters.parasites for number, p in enumerate(processes)}
+            {number: p.counters.parasites for number, p in enumerate(processes)}
         )
 
     @property
@@ -93,7 +95,7 @@ class Told:
 def test_views_follow_what_subscribers_want_of_attributes(options: dict[str, Any]) -> None:
     """Condensed without redundancies, weaker level by level; narrowed and widened live."""
     world = world_of(30, 1, **options)
-    processes = list(world.network)
+    processes = list(world.alive.values())
     for process in processes[2::3]:
         world.want(process, ".a", "mag >= 6 and depth_km < 30")
     assert world.wrong_tables()
@@ -116,10 +118,10 @@ def test_a_table_that_has_not_changed_is_not_condensed_again(
         return condense(*given)
 
     monkeypatch.setattr(hpmcast_tables, "condense", count)
-    world.network.run(20.0)  # twenty periods
+    world.run(20.0)  # twenty periods
     assert not condensed
-    world.want(next(iter(world.network)), ".a", "mag >= 7")
-    world.network.run(10.0)
+    world.want(next(iter(world.alive.values())), ".a", "mag >= 7")
+    world.run(10.0)
     assert len(condensed) >= 1
 
 
@@ -160,13 +162,13 @@ def test_all_interested_receive_and_parasites_are_fewer_than_by_topic(
     assert by_topic.lower > 0.99
     assert by_topic.unwanted > 0.99 * by_topic.unwilling
     assert precise.parasites.total() < 0.8 * by_topic.unwanted
-    for number, process in enumerate(world.network):
+    for number, process in enumerate(world.alive.values()):
         if precise.parasites[number]:
             assert world.hierarchy.depth > 1
             assert is_delegate(world, process)
 
 
-def is_delegate(world: World, process: Process) -> bool:
+def is_delegate(world: HpmcastWorld, process: Node) -> bool:
     """Say whether a process stands for its group of level 1."""
     address = world.hierarchy.address_of(process.me.peer)
     return any(address in line.delegates for line in views(process).table(2))
@@ -178,31 +180,31 @@ def test_a_single_process_that_wants_an_event_receives_it_from_one_that_does_not
 ) -> None:
     """n p_1 = 1, for which Equation 9 alone would be 0 rounds (5.3.1): all of 20 events come. With
     F = 24 of 24 others each round reaches it."""
-    world = World(
+    world = HpmcastWorld(
         5,
         protocol=protocol,
         latency=0.01,
         fan_out=24,
     )
     for number in range(25):
-        world.start(".a", where="mag >= 9" if number else "mag < 1")
+        world.begin(".a", where="mag >= 9" if number else "mag < 1")
     world.until_right(SETTLES)
-    lonely, *others = world.network
+    lonely, *others = world.alive.values()
     events = []
     for number in range(20):
-        events.append(world.publish(others[number % 24], ".a", b'{"mag": 0}'))
-        world.network.run(0.1)
-    world.network.run(5.0)
-    assert all(list(world.delivered[event]) == [lonely.me.peer] for event in events)
+        events.append(world.say(others[number % 24], b'{"mag": 0}'))
+        world.run(0.1)
+    world.run(5.0)
+    assert all(list(world.received(event)) == [lonely.me.peer] for event in events)
 
 
 def test_a_payload_without_attributes_goes_to_whom_no_comparison_keeps_from_it() -> None:
     world = world_of(12, 6, protocol="pmcast", fan_out=11)
-    processes = list(world.network)
-    event = world.publish(processes[0], ".a", b"no JSON \xff")
-    world.network.run(3.0)
-    assert set(world.delivered[event]) == {p.me.peer for p in processes[2::3]}
-    assert all(p.node.counters.parasites == 0 for p in processes)
+    processes = list(world.alive.values())
+    event = world.say(processes[0], b"no JSON \xff")
+    world.run(3.0)
+    assert set(world.received(event)) == {p.me.peer for p in processes[2::3]}
+    assert all(p.counters.parasites == 0 for p in processes)
 
 
 # -- scenarios -------------------------------------------------------------------------------------
