@@ -38,7 +38,7 @@ class Constant:
 
 @frozen
 class Uniform:
-    """Any time between two bounds."""
+    """Every frame is under way for a time drawn uniformly between two bounds."""
 
     low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
     high_seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
@@ -56,7 +56,7 @@ class Uniform:
 
 @frozen
 class LogNormal:
-    """A heavy tail, as measured on the Internet: the median, and the 95 % quantile over it."""
+    """Latencies with a heavy tail, as on the Internet, by their median and 95 % quantile."""
 
     median_seconds: float = field(default=0.0675, validator=[validators.gt(0.0)])
     # default: half of the median round trip of the PlanetLab matrix, 135 ms [data/README]
@@ -92,14 +92,14 @@ class Matrix:
 
 @frozen(kw_only=True)
 class Climate:
-    """What the weather is like on every link, while nothing special happens."""
+    """What every link is like, apart from the cuts of `camcast.simulation.weather`."""
 
     latency: Latency = field(factory=Constant)
     loss: float = field(default=0.0, validator=_PROBABILITY)
     """Probability that a frame does not arrive."""
     duplication: float = field(default=0.0, validator=_PROBABILITY)
-    """Probability that it arrives twice, the second time with a latency of its own."""
+    """Probability that a frame arrives twice, the second time with a latency of its own."""
     reordering: float = field(default=0.0, validator=_PROBABILITY)
-    """Probability that it is held back, so that later ones overtake it."""
+    """Probability that a frame is held back, so that later ones overtake it."""
     hold_seconds_max: float = field(default=0.1, validator=_NOT_NEGATIVE)
-    """How long at most, uniformly. chosen: ten times the default latency."""
+    """A frame that is held back waits up to so long, uniformly. chosen: ten default latencies."""

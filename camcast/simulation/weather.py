@@ -19,14 +19,14 @@ from camcast.settings.climate import Climate, Constant
 
 
 class Obstacle(Protocol):
-    """Something between processes, for a while: what of the frames that meet it gets lost."""
+    """Something that lies between processes for a while; frames that meet it may get lost."""
 
     @property
     def loss(self) -> float:
-        """The probability that a frame that meets it is lost."""
+        """The probability that a frame gets lost that meets the obstacle."""
 
     def severs(self, source: int, target: int, /) -> bool:
-        """Say whether a frame from `source` to `target` meets it."""
+        """Say whether a frame from `source` to `target` meets the obstacle."""
 
 
 @frozen(eq=False)
@@ -52,12 +52,12 @@ _LOST: Final[tuple[float, ...]] = ()
 
 
 class Weather:
-    """Decides about every frame; numbers name the processes."""
+    """Decides when each frame arrives, if at all; processes are named by numbers."""
 
     def __init__(self, climate: Climate, rng: Random) -> None:
         self.climate = climate
         self.cuts: list[Obstacle] = []
-        """The cuts that last at the moment."""
+        """The cuts that are in force now."""
         self.lost = 0
         """Copies of records lost so far, by chance or by a cut."""
         self._rng = rng
