@@ -49,7 +49,6 @@ from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
-from camcast.protocols.camcast import CamcastProtocol
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.events import Event, EventId, Receipt
@@ -86,7 +85,7 @@ class Settings:
     other draws."""
     parameters: Parameters = field(factory=Parameters)
     """The defaults of a community that is joined without parameters of its own."""
-    protocol: Protocol = field(factory=CamcastProtocol)
+    protocol: Protocol = field(kw_only=True)
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 

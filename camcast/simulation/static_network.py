@@ -19,6 +19,7 @@ import numpy as np
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Settings
 from camcast.population.spread import Spread
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant
 from camcast.settings.setting import Setting, SettingError
 from camcast.simulation.dealt_table import dealt_tables
@@ -145,6 +146,7 @@ def _start(
                 search_seconds=_NEVER,
                 search_seconds_max=_NEVER,
             ),
+            protocol=CamcastProtocol(),
         )
         living: dict[int, Process] = {}
         for position, contact in enumerate(members[index]):

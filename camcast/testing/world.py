@@ -17,6 +17,7 @@ from attrs import frozen
 from camcast.doors.plugs import find_backend, find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork, address_of
@@ -145,6 +146,7 @@ class World:
             options=plug.parse_options(options or {}),
             gateways={ROOT: gateways},
             parameters=parameters or Parameters(),
+            protocol=CamcastProtocol(),
         )
         return self.start(settings)
 

@@ -14,6 +14,7 @@ import pytest
 
 from camcast.doors.plugs import find_backend
 from camcast.engine.node import Settings
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork
@@ -38,6 +39,7 @@ class World:
             discovery=self.census.discovery,
             options=backend.parse_options({"c": c}),
             parameters=Parameters(c=c),
+            protocol=CamcastProtocol(),
         )
         self.dead: list[Process] = []
 

@@ -18,6 +18,7 @@ import pytest
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Node, Settings
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
@@ -82,7 +83,9 @@ def uniform(net: World, sizes: dict[Topic, int], parameters: Parameters) -> list
     """
     Directory.members.clear()
     nodes = list[Node]()
-    settings = Settings(dealt_tables(sizes), Directory, parameters=parameters)
+    settings = Settings(
+        dealt_tables(sizes), Directory, parameters=parameters, protocol=CamcastProtocol()
+    )
     for topic, size in sizes.items():
         nodes = []
         members = Directory.members[topic] = []

@@ -19,6 +19,7 @@ from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node, Settings
 from camcast.measures import measure_of
 from camcast.population.spread import Interval, mean_interval
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
 from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
@@ -125,6 +126,7 @@ class _Town:
             discovery=find_discovery(backend.discovery),
             options=backend.parse_options({"c": 0}),  # [CAMCAST 6.2.1]
             parameters=PARAMETERS,
+            protocol=CamcastProtocol(),
         )
         self._first = self._start(())
         self._people: dict[int, Topic] = {}

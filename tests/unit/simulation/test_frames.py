@@ -9,6 +9,7 @@ import pytest
 
 from camcast.engine.node import Settings
 from camcast.live.zmq_pipes import ZmqPipes
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
@@ -36,7 +37,7 @@ class Bench:
     def __init__(self, climate: Climate) -> None:
         self.network = VirtualNetwork(1, climate)
         census = Census(stream(1, "churn"))
-        settings = Settings(BACKEND, census.discovery)
+        settings = Settings(BACKEND, census.discovery, protocol=CamcastProtocol())
         self.sender, *_ = (self.network.start(settings) for _ in range(3))
         self.arrived: list[tuple[str, bytes]] = []
         arrive = self.network._arrive

@@ -9,6 +9,7 @@ import pytest
 
 from camcast.doors.plugs import find_backend
 from camcast.engine.node import Node, Settings
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.census import Census
 from camcast.simulation.invariants import InvariantError, Invariants
 from camcast.simulation.network import Process, VirtualNetwork
@@ -35,7 +36,9 @@ class Watched:
         self.delivered: list[tuple[Process, Deliver]] = []
         self.network.on_delivery = self._take
         census = Census(stream(1, "churn"))
-        self.settings = Settings(find_backend("scamp"), census.discovery, ScampOptions())
+        self.settings = Settings(
+            find_backend("scamp"), census.discovery, ScampOptions(), protocol=CamcastProtocol()
+        )
         self.processes = [self._start() for _ in range(size)]
         self.network.run(10.0)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from camcast.engine.node import Node, Settings
+from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census
 from camcast.simulation.datagrams import HOSTS_MAX
@@ -37,7 +38,9 @@ class Bench:
         self.census = Census(stream(seed, "churn"))
         self.delivered: list[tuple[float, Process, EventId, bytes]] = []
         self.network.on_delivery = self._take
-        self.settings = Settings(BACKEND, self.census.discovery, ScampOptions())
+        self.settings = Settings(
+            BACKEND, self.census.discovery, ScampOptions(), protocol=CamcastProtocol()
+        )
 
     def _take(self, process: Process, delivery: Deliver) -> None:
         event = delivery.event
