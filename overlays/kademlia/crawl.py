@@ -93,7 +93,7 @@ class Crawl:
         self._pool: dict[bytes, _Candidate] = {}
         self._failed: dict[bytes, None] = {}
         for node in starts:
-            self._add(node, None)
+            self._add(node.id, node.address, None)
 
     def start(self, now: float) -> None:
         """Ask the first nodes; a crawl that has none is over at once."""
@@ -120,20 +120,21 @@ class Crawl:
 
     def _sorted(self) -> list[_Candidate]:
         # A liar may name many nodes that do not count, which must not crowd out those that do.
-        return nsmallest(3 * NEIGHBOURS, self._pool.values(), key=lambda c: c.distance)
+        return sorted(self._pool.values(), key=lambda c: c.distance)[: 3 * NEIGHBOURS]
 
-    def _add(self, node: Neighbour, voucher: Endpoint | None) -> None:
-        if node.id in self._own or node.id in self._failed:
+    def _add(self, node_id: bytes, address: Endpoint, voucher: Endpoint | None) -> None:
+        if node_id in self._own or node_id in self._failed:
             return
-        candidate = self._pool.get(node.id)
+        candidate = self._pool.get(node_id)
         if candidate is None:
+            node = Neighbour(node_id, *address)
             distance = node.long_id ^ self._target_number
-            candidate = self._pool[node.id] = _Candidate(node, distance, [])
+            candidate = self._pool[node_id] = _Candidate(node, distance, [])
         if voucher is not None and voucher not in candidate.vouchers:
-            if candidate.node.address == node.address:
+            if candidate.node.address == address:
                 candidate.vouchers.append(voucher)
             elif not candidate.vouchers and candidate.call is None:
-                candidate.node = node
+                candidate.node = Neighbour(node_id, *address)
                 candidate.vouchers.append(voucher)
 
     def _advance(self, now: float) -> None:
@@ -190,15 +191,15 @@ class Crawl:
             del self._pool[candidate.node.id]
             self._failed[candidate.node.id] = None
         if answer is not None:
-            node = Neighbour(answer[0], candidate.node.ip, candidate.node.port)
-            self._add(node, None)
-            if (present := self._pool.get(node.id)) is not None:
+            source = candidate.node.address
+            self._add(answer[0], source, None)
+            if (present := self._pool.get(answer[0])) is not None:
                 if not present.answered:
                     self.answers += 1
                 present.answered = True
             for node_id, ip, port in answer[1]:
-                if usable((ip, port), candidate.node.ip):
-                    self._add(Neighbour(node_id, ip, port), candidate.node.address)
+                if usable((ip, port), source[0]):
+                    self._add(node_id, (ip, port), source)
                 else:
                     self._protocol.counters.refused += 1
             if self._on_answer is not None:

@@ -33,7 +33,6 @@ import errno
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from heapq import nsmallest
 from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal
@@ -513,7 +512,7 @@ class KademliaOverlay:
         for identity in self._identities.values():
             nearest = identity.protocol.router.find_neighbors(point, CRAWL_STARTS)
             known.update((node.id, node) for node in nearest)
-        return nsmallest(CRAWL_STARTS, known.values(), key=lambda n: n.long_id ^ point.long_id)
+        return sorted(known.values(), key=lambda n: n.long_id ^ point.long_id)[:CRAWL_STARTS]
 
     def _crawl(
         self,

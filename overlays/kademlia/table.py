@@ -11,9 +11,8 @@ identifier at a bucket's upper end.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
-from heapq import nsmallest
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Any, Final, Protocol
 
@@ -65,15 +64,13 @@ class Limits:
 class Neighbour(Node):  # type: ignore[misc] # Node is untyped
     """A node of the DHT: its identifier and its endpoint."""
 
-    id: bytes
-    long_id: int
-    ip: str
-    port: int
-
-    @property
-    def address(self) -> Endpoint:
-        """The endpoint at which the node answers."""
-        return self.ip, self.port
+    def __init__(self, node_id: bytes, ip: str = "", port: int = 0) -> None:
+        # As upstream, but without a detour by text: simulations make millions of nodes.
+        self.id = node_id
+        self.long_id = int.from_bytes(node_id)
+        self.ip = ip
+        self.port = port
+        self.address: Endpoint = (ip, port)
 
 
 @lru_cache(maxsize=16_384)  # chosen: as for contacts (`camcast.vocabulary.identity`); liars feed it
@@ -120,21 +117,23 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         self._failures: dict[bytes, int] = {}
         self._heard: dict[bytes, float] = {}
         self._homes: dict[Endpoint, Neighbour] = {}
+        self._neighbours: list[Neighbour] | None = None
+        """What `neighbours` returns, until it changes."""
 
     def __len__(self) -> int:
         return sum(map(len, self.buckets))
 
-    def neighbours(self) -> Iterator[Neighbour]:
-        """Yield the neighbours in the buckets, without the replacements."""
-        for bucket in self.buckets:
-            yield from bucket.nodes.values()
+    def neighbours(self) -> Sequence[Neighbour]:
+        """Return the neighbours in the buckets, without the replacements."""
+        if self._neighbours is None:
+            self._neighbours = [node for b in self.buckets for node in b.nodes.values()]
+        return self._neighbours
 
     def get(self, node_id: bytes) -> Neighbour | None:
         """Return the neighbour of this identifier."""
-        node = Neighbour(node_id)
-        bucket = self.buckets[self.get_bucket_for(node)]
-        known: Neighbour | None = bucket[node_id] or bucket.replacement_nodes.get(node_id)
-        return known
+        bucket = self.buckets[self._index(int.from_bytes(node_id))]
+        known: Neighbour | None = bucket.nodes.get(node_id)
+        return known or bucket.replacement_nodes.get(node_id)
 
     def is_good(self, node_id: bytes) -> bool:
         """Return whether the neighbour has answered the last call."""
@@ -146,19 +145,22 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
 
     def get_bucket_for(self, node: Neighbour) -> int:
         """Return the index of a node's bucket. Upstream misses by one at a bucket's upper end."""
-        return bisect_left(self.buckets, node.long_id, key=lambda bucket: bucket.range[1])
+        return self._index(node.long_id)
+
+    def _index(self, long_id: int) -> int:
+        return bisect_left(self.buckets, long_id, key=lambda bucket: bucket.range[1])
 
     def find_neighbors(
         self, node: Node, k: int | None = None, exclude: Node | None = None
     ) -> list[Neighbour]:
         """Return exactly the k nearest good ones, nearest first; doubtful ones if none is good."""
         target = node.long_id
-        known = list(self.neighbours())
+        known = self.neighbours()
         if self._failures:
             known = [n for n in known if n.id not in self._failures] or known
         if exclude is not None:
             known = [n for n in known if n.id != exclude.id]
-        return nsmallest(k or self.ksize, known, key=lambda n: n.long_id ^ target)
+        return sorted(known, key=lambda n: n.long_id ^ target)[: k or self.ksize]
 
     def admit(self, node: Neighbour, now: float) -> bool:
         """Insert a neighbour that has just answered; return whether it is in the table then."""
@@ -196,9 +198,15 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         """
         index = self.get_bucket_for(node)
         bucket = self.buckets[index]
+        if node.id not in bucket.nodes:
+            self._neighbours = None
         if bucket.add_node(node):
             return
-        if bucket.has_in_range(self.node) or bucket.depth() % 5 != 0:
+        # As upstream's `bucket.depth()`, the bits that the identifiers begin with in common, but
+        # reckoned with numbers.
+        numbers = [known.long_id for known in bucket.nodes.values()]
+        depth = 8 * len(node.id) - (min(numbers) ^ max(numbers)).bit_length()
+        if bucket.has_in_range(self.node) or depth % 5 != 0:
             self.split_bucket(index)
             self.add_contact(node, now)
         else:
@@ -206,6 +214,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
 
     def remove_contact(self, node: Neighbour) -> None:
         """Forget a neighbour; a replacement takes its place."""
+        self._neighbours = None
         super().remove_contact(node)
         self._failures.pop(node.id, None)
         self._heard.pop(node.id, None)
@@ -233,10 +242,10 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
 
     def stalest(self, wanted: int) -> list[Neighbour]:
         """Return the doubtful neighbours first, then those that have been silent for longest."""
-        known = list(self.neighbours())
-        return nsmallest(
-            wanted, known, key=lambda n: (self.is_good(n.id), self._heard.get(n.id, -1.0))
-        )
+        heard = self._heard
+        return sorted(self.neighbours(), key=lambda n: (self.is_good(n.id), heard.get(n.id, -1.0)))[
+            :wanted
+        ]
 
     def tidy(self) -> None:
         """Drop what is noted of replacements that upstream has dropped without telling."""
