@@ -1,7 +1,7 @@
 """Baseline (a): gossip broadcast (000, 4.2).
 
-One group of everybody. Each event infects the whole system, and whoever is not interested in it
-has received, and forwards, a parasite.
+One group of everybody. Each event infects the whole system: a process that is not interested in it
+receives, and forwards, a parasite.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Baseline (c): hierarchical gossip broadcast (000, 4.2, 4.3, 4.4; Kermarrec et al., 2003).
 
-The processes are dealt to C clusters, whatever they are interested in. Each has a table of its
-cluster, ceil(ln m + c1) of whom it sends an event to, and one of processes of other clusters, of
-which it sends to ceil(ln C + c2). Every process that has the event does both once (Equation 5), so
-that the event reaches all clusters and in each everybody, interested or not.
+The processes are dealt to C clusters, whatever they are interested in. A process keeps two tables:
+one of its own cluster, and one of processes of other clusters. It sends an event once to
+ceil(ln m + c1) members of its cluster of m, and once to ceil(ln C + c2) processes of other clusters
+(Equation 5). So the event reaches all clusters, and in each everybody, interested or not.
 
 Readings: c1 = c2 = c of the community's parameters. A process's cluster is a digest of its
-identity, so that everybody knows everybody's cluster; the processes of other clusters are drawn
-from a membership of everybody, in a group that events only pass through.
+identity, so that its cluster is known to everybody. Processes of other clusters are drawn from a
+membership of everybody, whose group events only pass through.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cluster_of(peer: PeerId, clusters: int) -> int:
 
 
 class _Within(Dissemination):
-    """Spreads an event in one's cluster, and sends it to others."""
+    """Spreads an event inside the process's own cluster, and sends it to other clusters."""
 
     def __init__(self, clusters: int, context: DisseminationContext) -> None:
         self._clusters = clusters
@@ -62,7 +62,7 @@ class _Within(Dissemination):
 
 
 class _Across(Dissemination):
-    """Takes what comes from other clusters into one's own."""
+    """Accepts an event that comes from another cluster in the process's own cluster."""
 
     def __init__(self, home: Topic, context: DisseminationContext) -> None:
         self._home = home
@@ -87,7 +87,7 @@ class Hierarchical(Protocol):
     """C. [CAMCAST 6.1.1] as many as there are communities in the paper's setting"""
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
-        """Return one's cluster, and the group of everybody."""
+        """Return the process's cluster, and the group of everybody."""
         home = Topic((_NAME, str(cluster_of(me, self.clusters))))
         return (
             Group(home, partial(_Within, self.clusters)),

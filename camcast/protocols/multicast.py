@@ -1,7 +1,8 @@
 """Baseline (b): gossip multicast, one group a topic (000, 4.2).
 
-An event spreads in the group of its own topic, and there only. So a process is in the group of
-its topic and of every subtopic of it, which it must know beforehand, and keeps a table for each.
+An event spreads in the group of its own topic, and there only. A process is therefore in the group
+of its topic and in that of every subtopic, and keeps a table for each. It must know the subtopics
+beforehand.
 """
 
 from __future__ import annotations

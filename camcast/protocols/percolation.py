@@ -1,14 +1,15 @@
 """Subscription-aware percolation gossip on an overlay (003, Algorithms 1 and 2).
 
-Neighbours tell each other what they subscribe to. Who has an event sends it to every neighbour
-whose subscriptions match it, but not back, and to each other neighbour with probability gamma; each
-event once, and for at most `ttl` hops. So an event percolates through the overlay, and more easily
-where subscribers are.
+Neighbours tell each other what they subscribe to. A process that has an event sends it to every
+neighbour whose subscriptions match the event, and to every other neighbour with probability gamma;
+never back, once an event, and for at most `ttl` hops. So an event percolates through the overlay,
+and more easily where subscribers are.
 
-Readings: the overlay is the membership's: a process's neighbours are the peers in its table and,
-if it knows them, those who have it in theirs, so that links have two ends as in the paper.
-Subscriptions are told to a neighbour when it is new and when they change, whole (Algorithm 1 sends
-each change by itself, which a lost message would undo), and again every `ticks_of_a_refresh`.
+Readings: the overlay is the membership's. The neighbours of a process are the peers in its table
+and, if the membership knows them, the peers that have the process in theirs: links have two ends
+then, as in the paper. A process sends all its subscriptions to each new neighbour, to every
+neighbour when they change (Algorithm 1 sends each change by itself, which a lost message would
+undo), and again every `ticks_of_a_refresh`.
 """
 
 from __future__ import annotations

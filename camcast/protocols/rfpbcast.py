@@ -1,12 +1,12 @@
 """rfpbcast: gossip in rounds to everybody, filtered on reception (002, 2.1, Figure 1).
 
-Every `period_seconds` a process sends every event that it has buffered to F random others, until
-the event is T rounds old; the rounds are counted in the message, here as its hops. Everybody
-receives and gossips everything; who is not interested only does not deliver.
+Every `period_seconds` a process sends every event in its buffer to F random processes, until the
+event is T rounds old. The message counts the rounds, here as its hops. Every process receives and
+gossips every event; a process that is not interested does not deliver it.
 
-Readings: T is Equation 5's for the estimate of n, of which the table is a sample: the paper
-assumes a complete view. A publisher gossips at once; who receives begins its period anywhere
-within `period_seconds`, so that periods are not in step, as they are not in the paper's processes.
+Readings: T is Equation 5's for an estimate of n, and the table is a sample of all processes: the
+paper assumes a complete view. A publisher gossips at once. A receiver begins its period at a random
+time within `period_seconds`, so that periods are not in step, as in the paper.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Rounds(Dissemination):
         self._options = options
         self._context = context
         self._gossips: dict[EventId, Event] = {}
-        """Whose hops are the rounds that the event is old."""
+        """The buffer; the hops of an event count the rounds of its age."""
         self._awake = False
 
     def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
@@ -51,7 +51,7 @@ class _Rounds(Dissemination):
         return Sent(sent)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Gossip what is buffered (lines 4 to 12)."""
+        """Gossip the events in the buffer (lines 4 to 12)."""
         self._awake = False
         rounds_max = self._rounds_max()
         for event_id in list(self._gossips):
@@ -64,7 +64,7 @@ class _Rounds(Dissemination):
         self._context.outlet.wake(periods * self._options.period_seconds, "gossip")
 
     def _gossip(self, event_id: EventId, rounds_max: int, now: float) -> int:
-        """Send an event for one round, or forget it; return to how many."""
+        """Send an event for one round, or forget it if it is too old; return the copies sent."""
         event = self._gossips[event_id]
         if event.hops >= rounds_max:
             del self._gossips[event_id]
