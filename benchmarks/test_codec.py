@@ -19,7 +19,7 @@ from camcast.vocabulary.wire import (
     encode_control,
     encode_event,
 )
-from membership.scamp.messages import DECODER, Heartbeat, Replace
+from membership.scamp.messages import DECODER, Arc, Replace
 from membership.scamp.size_estimate import SizeEstimate
 
 TOPIC = Topic.parse(".soccer.italy")
@@ -57,7 +57,7 @@ def test_decode_an_event(benchmark: BenchmarkFixture, payload_bytes: int) -> Non
 
 
 CONTROLS = {
-    "heartbeat": Heartbeat(0.125, 1, False, SizeEstimate(ME.peer, 1.0).encode(0.0)),
+    "arc": Arc(0.125, 0.1, 1, False, False, SizeEstimate(ME.peer, 1.0).encode(0.0), False),
     "replace": Replace(OTHER),  # names a process, whose contact is checked
 }
 control = pytest.mark.parametrize("name", CONTROLS)

@@ -20,9 +20,10 @@ since the last time as make a share 2 · `stale_share` of the table (entries tha
 said goodbye, and greetings), so that it is out of date by half of that on average. So the
 interval follows the rate of change by itself, within [refresh_seconds_min, refresh_seconds_max].
 
-*Checking.* Every `check_seconds` a process pings its table. Who does not answer two checks in
-turn is dropped and replaced by a look-up. The checks also tell a process who holds it, so
-that it can say goodbye when it leaves.
+*Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
+table a heartbeat each `check_seconds`. One that answers neither of two heartbeats in turn is
+dropped and replaced by a look-up. Along with a heartbeat goes `Holding`, so that a process knows
+who holds it and can say goodbye when it leaves.
 
 *Healing.* A table that is empty asks the discovery as often as it checks. Communities that were
 founded twice become one with the next refresh, since both sides are found in one place.
@@ -42,6 +43,7 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 
 CHECKS_MISSED: Final = 2  # chosen: at 10 % loss each way a false verdict takes (0.19)^2 = 4 %
+PATIENCE: Final = CHECKS_MISSED + 0.5  # chosen: periods; the second answer is under way by then
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
 HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
 
@@ -50,19 +52,15 @@ class Greeting(Message, tag=1, frozen=True):
     """I am new here, and you are in my table: put me into yours."""
 
 
-class Check(Message, tag=2, frozen=True):
-    """Ask a process of the table whether it is alive."""
+class Holding(Message, tag=2, frozen=True):
+    """You are in my table; goes along with the heartbeats to the table."""
 
 
-class Alive(Message, tag=3, frozen=True):
-    """The answer to `Check`."""
-
-
-class Goodbye(Message, tag=4, frozen=True):
+class Goodbye(Message, tag=3, frozen=True):
     """I leave the community."""
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Greeting | Check | Alive | Goodbye)
+DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye)
 
 
 @frozen(kw_only=True)
@@ -109,8 +107,10 @@ class DhtTable(Membership):
         self._outlet = context.outlet
         self._options = options
         self._table = PeerTable(context.watch)
-        self._missed: dict[PeerId, int] = {}  # checks in turn without an answer
-        self._holders: dict[PeerId, tuple[Contact, float]] = {}  # who checks this process, and when
+        self._liveness = context.liveness
+        period = options.check_seconds
+        self._liveness.report_to(self, period, PATIENCE * period)
+        self._holders: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
         self._size = 1.0
         self._joined = False
         self._leaving = False
@@ -118,7 +118,6 @@ class DhtTable(Membership):
         self._refreshed = 0.0
         self._patience = 0.0  # until a refresh without any change
         self._refreshing = False
-        self._last_check = 0.0
 
     # -- what others read ------------------------------------------------------------------
 
@@ -131,6 +130,13 @@ class DhtTable(Membership):
         """Return the topic table; see `Membership`."""
         return self._table
 
+    def neighbours(self) -> list[Contact]:
+        """See `Membership`: the table, and who said of late that it holds this process."""
+        known = {contact.peer: contact for contact in self._table}
+        for peer, (contact, _) in self._holders.items():
+            known.setdefault(peer, contact)
+        return list(known.values())
+
     def size(self) -> float:
         """See `Membership`: the discovery's estimate, but never less than is known here."""
         return max(self._size, len(self._table) + 1.0)
@@ -140,10 +146,10 @@ class DhtTable(Membership):
     def join(self, contacts: Iterable[Contact], now: float) -> None:
         """See `Membership`."""
         self._joined = True
-        self._refreshed = self._last_check = now
+        self._refreshed = now
         self._patience = self._options.refresh_seconds_min * self._jitter()
         for contact in contacts:
-            self._enter(contact)
+            self._enter(contact, now)
         self._outlet.send(list(self._table), Greeting())
         self._seek()  # contacts are few, and say nothing of the size
         self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
@@ -166,18 +172,14 @@ class DhtTable(Membership):
         else:
             fresh = [c for c in found if c.peer not in self._table][: self._missing]
             for contact in fresh:
-                self._enter(contact)
+                self._enter(contact, now)
             self._outlet.send(fresh, Greeting())
 
     def leave(self, now: float) -> None:
-        """Say goodbye to everybody in the table, and to who checked this process lately."""
+        """Say goodbye to the table, and to every process that holds this one."""
         self._leaving = True
-        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
-        known = {contact.peer: contact for contact in self._table}
-        for peer, (contact, when) in self._holders.items():
-            if when >= lately:
-                known[peer] = contact
-        self._outlet.send(known.values(), Goodbye())
+        self._forget_former_holders(now)
+        self._outlet.send(self.neighbours(), Goodbye())
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""
@@ -186,16 +188,13 @@ class DhtTable(Membership):
                 self._outlet.send([source], Goodbye())
             return
         match message:
-            case Check():
+            case Holding():
                 if source.peer in self._holders or len(self._holders) < HOLDERS_MAX:
                     self._holders[source.peer] = (source, now)
-                self._outlet.send([source], Alive())
-            case Alive():
-                self._missed.pop(source.peer, None)
             case Greeting():
                 self._changes += 1
                 self._size += 1.0  # until the next look-up says better
-                self._admit(source)
+                self._admit(source, now)
             case Goodbye():
                 self._holders.pop(source.peer, None)
                 self._drop(source.peer)
@@ -205,6 +204,15 @@ class DhtTable(Membership):
         if name == ("check",) and not self._leaving:
             self._check(now)
             self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: drop a process that is gone; the next check looks for another."""
+        self._holders.pop(contact.peer, None)
+        self._drop(contact.peer)
+
+    def heartbeat(self, contact: Contact, now: float) -> Holding | None:
+        """See `Watcher`."""
+        return Holding() if contact.peer in self._table else None
 
     # -- the table -------------------------------------------------------------------------
 
@@ -217,17 +225,18 @@ class DhtTable(Membership):
     def _missing(self) -> int:
         return max(0, self._wanted - len(self._table))
 
-    def _enter(self, contact: Contact) -> None:
+    def _enter(self, contact: Contact, now: float) -> None:
         if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
             self._table.add(contact)
+            self._liveness.watch(contact, now)
 
-    def _admit(self, newcomer: Contact) -> None:
+    def _admit(self, newcomer: Contact, now: float) -> None:
         """Put a newcomer in, in place of a random entry if the table is full."""
         if newcomer.peer not in self._table and not self._missing:
             evicted = self._table.choose(self._rng)
             if evicted is not None:
                 self._forget(evicted.peer)
-        self._enter(newcomer)
+        self._enter(newcomer, now)
 
     def _drop(self, peer: PeerId) -> None:
         """Forget a process that is gone, and look for another."""
@@ -238,7 +247,7 @@ class DhtTable(Membership):
 
     def _forget(self, peer: PeerId) -> None:
         self._table.discard(peer)
-        self._missed.pop(peer, None)
+        self._liveness.unwatch(peer)
 
     def _replace(self, found: list[Contact], now: float) -> None:
         """Draw the table anew; what a look-up did not bring is filled from the old entries."""
@@ -256,7 +265,7 @@ class DhtTable(Membership):
             if contact.peer not in kept:
                 self._forget(contact.peer)
         for contact in kept.values():
-            self._enter(contact)
+            self._enter(contact, now)
 
     def _refresh_is_due(self, now: float) -> bool:
         """Say whether enough has changed, or enough time passed, since the last refresh."""
@@ -274,25 +283,18 @@ class DhtTable(Membership):
         self._outlet.seek(self._topic, self._wanted)
 
     def _check(self, now: float) -> None:
-        paused = now - self._last_check > 3 * self._options.check_seconds
-        self._last_check = now
-        if paused:  # this very process was: nobody's silence counts (TRUST, faults)
-            self._missed.clear()
-        for peer, missed in list(self._missed.items()):
-            if missed >= CHECKS_MISSED:
-                self._drop(peer)
-        for contact in self._table:
-            self._missed[contact.peer] = self._missed.get(contact.peer, 0) + 1
-        self._outlet.send(list(self._table), Check())
-        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
-        for peer, (_, when) in list(self._holders.items()):
-            if when < lately:
-                del self._holders[peer]
+        self._forget_former_holders(now)
         if self._refresh_is_due(now):
             self._refreshing = True
             self._seek()
         elif self._missing:
             self._seek()
+
+    def _forget_former_holders(self, now: float) -> None:
+        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
+        for peer, (_, when) in list(self._holders.items()):
+            if when < lately:
+                del self._holders[peer]
 
 
 BACKEND = Backend(

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 from attrs import frozen
 
-from camcast.engine import links
+from camcast.engine import links, liveness
 from camcast.testing.world import World, name_of
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import Event
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
-from membership.scamp.messages import Copy, Heartbeat
+from membership.scamp.messages import Arc, Copy
 from membership.scamp.scamp import Scamp
 from overlays.gateways import GatewayDiscovery
 
@@ -27,6 +27,7 @@ DECODERS: dict[Kind, Any] = {
     Kind.MEMBERSHIP: Scamp.decoder,
     Kind.LINKS: links.DECODER,
     Kind.DISCOVERY: GatewayDiscovery.decoder,
+    Kind.LIVENESS: liveness.DECODER,
 }
 
 
@@ -67,7 +68,7 @@ class Transcript:
                 more = f" → … {len(names) - 3} more" if len(names) > 3 else ""
                 path = " → ".join([name_of(e.source), *names[:3]]) + more
                 passed_on = "" if e.sender == e.source else f" for {name_of(e.sender)}"
-                where = self._topics.get(e.group, e.group.hex())
+                where = self._topics.get(e.group, "")  # heartbeats are of no community
                 yield f"{e.when:7.2f}  {path + passed_on:<16} {where:<7} {self._show(e.content)}"
 
     def _walks(self) -> list[list[Exchange]]:
@@ -100,16 +101,29 @@ class Transcript:
             text = content.payload.decode()
             return f'Event {content.id.sequence} {content.topic} "{text}" hops={content.hops}'
         fields = msgspec.structs.asdict(content)
-        if isinstance(content, Heartbeat):
-            fields.pop("sponsored", None)
         fields.pop("walk", None)  # a random name
-        shown = (f"{key}={self._show_value(key, value)}" for key, value in fields.items())
-        return f"{type(content).__name__}({', '.join(shown)})"
+        if isinstance(content, Arc):
+            fields.pop("sponsored")
+        if isinstance(content, Arc | liveness.Heartbeat | liveness.Answer):
+            fields = {key: value for key, value in fields.items() if value}
+        shown = (
+            key if value is True and isinstance(content, Arc) else f"{key}={shown_value}"
+            for key, value in fields.items()
+            for shown_value in [self._show_value(key, value)]
+        )
+        return f"{type(content).__name__}({', '.join(shown)})".replace("pieces=", "")
 
     def _show_value(self, key: str, value: Any) -> str:
         match value:
             case Contact():
                 return name_of(value.address)
+            case (int(kind), bytes(group), bytes(body)):  # a piece of a heartbeat
+                message = self._show(DECODERS[Kind(kind)].decode(body)) if body else "-"
+                return f"{self._topics[GroupId(group)]}: {message}"
+            case tuple() if key == "pieces":
+                return "; ".join(self._show_value("", piece) for piece in value)
+            case (int(), bytes(group)):  # a group that the sender is not in
+                return self._topics[GroupId(group)]
             case tuple():
                 return "[" + " ".join(self._show_value(key, item) for item in value) + "]"
             case bytes() if key == "sample":

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
+from camcast.doors.liveness import Liveness, Watcher
 from camcast.doors.options import build_options
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder
@@ -17,7 +18,7 @@ from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import Topic
 
 
-class Membership(ABC):
+class Membership(Watcher, ABC):
     """Who is in my community: one instance a process and community (paper 000, 2.2).
 
     A synchronous state machine. Every input carries the time `now`, in seconds of a clock that
@@ -97,6 +98,17 @@ class Membership(ABC):
         """
         return None
 
+    def neighbours(self) -> list[Contact]:
+        """Return the topic table, and every process known to hold or check this one, once each.
+
+        What a tree needs, whose links have two ends. By default the table and `holders()`; a
+        membership that learns otherwise who holds this process overrides it. Never this process.
+        """
+        known = {contact.peer: contact for contact in self.peers()}
+        for holder in self.holders() or ():
+            known.setdefault(holder.peer, holder)
+        return list(known.values())
+
     @abstractmethod
     def size(self) -> float:
         """Estimate N_t, this process included, at least 1."""
@@ -110,6 +122,8 @@ class MembershipContext:
     topic: Topic
     rng: Random
     outlet: ControlOutlet
+    liveness: Liveness
+    """Watches the peers of the table, so that the membership sends no heartbeats of its own."""
     watch: Callable[[bool, Contact], None] | None = None
     """For the topic table: told of every peer learned (True) or forgotten."""
 

@@ -27,6 +27,8 @@ from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
 
 TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 """Takes a control record: kind, group, sender, the sender's address, body, now."""
+TakeSignOfLife = Callable[[PeerId, float], bool]
+"""Takes the sender of a frame of events, and now."""
 
 _event_head: Final = wire.EVENT_HEAD.unpack_from
 
@@ -41,6 +43,7 @@ class Intake:
         recorder: Recorder,
         strangers: Strangers,
         take_control: TakeControl,
+        heard: TakeSignOfLife,
     ) -> None:
         self._outbox = outbox
         self._groups = groups
@@ -48,10 +51,12 @@ class Intake:
         self._counters = recorder.counters
         self._strangers = strangers
         self._take_control = take_control
+        self._heard = heard
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
         groups, counters = self._groups.current, self._counters
+        sender_heard = False  # once a frame, all of whose events come from one process
         try:
             if not frame.startswith(FRAME_HEADER):
                 raise MalformedError("not a frame of this version")
@@ -66,6 +71,9 @@ class Intake:
                 end = start + 4 + length
                 if end > size or length < wire.EVENT_HEADER_BYTES - 4:
                     raise MalformedError("a record's length does not fit its frame")
+                if not sender_heard:
+                    sender_heard = True
+                    self._heard(wire.sender(frame, start), now)
                 participation = groups.get(group)
                 if participation is None:
                     self._refuse(frame, start, end, group, now)

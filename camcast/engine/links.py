@@ -12,8 +12,12 @@ some neighbours, who answer from their own tables or pass it on while its TTL la
 process (`SearchRelay`). An answer for a farther ancestor is used, and the search goes on for
 the nearer levels only, at a growing pause; an answer for super(t) ends it.
 
-*Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process pings
-its super-processes; those that do not answer in time have failed. With τ or fewer alive it
+*Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process asks its
+super-processes whether they are still in their topic (`Ping`). Those of which nothing has arrived
+since, in time, have failed; whatever arrives is a sign of life. The links *listen* to their
+super-processes (`camcast.doors.liveness`), so that they learn of a death that another part of the
+process has found; they do not watch them, since heartbeats from all N_t processes of the community
+instead of the checks of g of them would be the super-community's load. With τ or fewer alive it
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
 table without a live entry starts a search. Who failed stays on a list for some periods and is
 not taken back from others' tables, which would pass the dead around for ever; an answer of its
@@ -29,11 +33,13 @@ super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import inf
 from random import Random
 from typing import Final
 
 from attrs import define
 
+from camcast.doors.liveness import Liveness, Watcher
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -106,11 +112,10 @@ DECODER: Final[Decoder[Message]] = Decoder(
 class _Entry:
     contact: Contact
     topic: Topic
-    answered: bool = True
     failed: bool = False
 
 
-class SuperLinks:
+class SuperLinks(Watcher):
     """One super-topic table, searched and kept up; see the module's theory of operation."""
 
     def __init__(
@@ -119,6 +124,7 @@ class SuperLinks:
         super_topic: Topic,
         parameters: Parameters,
         outlet: ControlOutlet,
+        liveness: Liveness,
         rng: Random,
         peers: Callable[[int], list[Contact]],
         size: Callable[[], float],
@@ -129,6 +135,8 @@ class SuperLinks:
         self._me = me
         self._parameters = parameters
         self._outlet = outlet
+        self._liveness = liveness
+        self._liveness.report_to(self, inf, inf)
         self._rng = rng
         self._peers = peers
         self._size = size
@@ -138,6 +146,7 @@ class SuperLinks:
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
         self._search_number = 0
+        self._checked = 0.0  # when the last check began
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
 
     # -- what others read ----------------------------------------------------------------
@@ -169,7 +178,7 @@ class SuperLinks:
                 self._widen()
                 self._ask()
             case ("check",):
-                self._check()
+                self._check(now)
                 self._outlet.wake(self._check_pause(), "check")
             case ("verdict",):
                 self._verdict(now)
@@ -194,12 +203,7 @@ class SuperLinks:
                     if not pushed:
                         self._push(topic)
             case Pong():
-                self._failed.pop(source.peer, None)
-                if (entry := self._table.get(source.peer)) is not None:
-                    entry.answered = True
-                    if entry.failed:
-                        entry.failed = False
-                        self._renew_nearest()
+                self._revive(source.peer)
             case Gone(topic=name):
                 entry = self._table.get(source.peer)
                 if entry is not None and entry.topic.name == name:
@@ -207,10 +211,33 @@ class SuperLinks:
 
     def suspect(self, peer: PeerId, now: float) -> None:
         """Forget a super-process that is gone."""
-        if self._table.pop(peer, None) is not None:
+        if peer in self._table:
+            self._drop(peer)
             self._fail(peer, now)
             self._renew_nearest()
             self._search_if_wanting()
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: another part of this process has found a super-process silent."""
+        self._table[contact.peer].failed = True
+        self._fail(contact.peer, now)
+        self._renew_nearest()
+        self._search_if_wanting()
+
+    def peer_back(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: whatever it was that came, the super-process lives."""
+        self._revive(contact.peer)
+
+    def _revive(self, peer: PeerId) -> None:
+        self._failed.pop(peer, None)
+        entry = self._table.get(peer)
+        if entry is not None and entry.failed:
+            entry.failed = False
+            self._renew_nearest()
+
+    def _drop(self, peer: PeerId) -> None:
+        del self._table[peer]
+        self._liveness.unwatch(peer)
 
     # -- search: Figure 5 ----------------------------------------------------------------
 
@@ -257,25 +284,25 @@ class SuperLinks:
         # Jittered, so that a community that started together does not check together.
         return self._parameters.check_seconds * (0.5 + self._rng.random())
 
-    def _check(self) -> None:
+    def _check(self, now: float) -> None:
         self._search_if_wanting()
         if self._table and self._rng.random() < self._parameters.selection_probability(
             self._size()
         ):
+            self._checked = now
             for entry in self._table.values():
-                entry.answered = False
                 self._outlet.send([entry.contact], Ping(entry.topic.name))
             self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
 
     def _verdict(self, now: float) -> None:
-        for entry in self._table.values():
-            entry.failed = not entry.answered
+        for peer, entry in self._table.items():
+            entry.failed = self._liveness.heard(peer) < self._checked
             if entry.failed:
-                self._fail(entry.contact.peer, now)
+                self._fail(peer, now)
         alive = [entry for entry in self._table.values() if not entry.failed]
         self._renew_nearest()
-        if not alive:
-            self._table.clear()
+        for peer in [] if alive else list(self._table):
+            self._drop(peer)
         self._search_if_wanting()
         if alive and (
             len(alive) <= self._parameters.tau
@@ -310,8 +337,8 @@ class SuperLinks:
             entry = self._table.get(contact.peer)
             if entry is not None:
                 if topic.level > entry.topic.level or entry.failed:
-                    entry.topic, entry.contact = topic, contact
-                    entry.failed, entry.answered = False, True
+                    entry.topic, entry.contact, entry.failed = topic, contact, False
+                    self._liveness.listen(contact, now)
                     changed = True
                 continue
             if len(self._table) >= self._parameters.z:
@@ -319,8 +346,9 @@ class SuperLinks:
                 if worse is None:
                     continue
                 refresh = refresh and worse.failed  # at most one live entry makes room
-                del self._table[worse.contact.peer]
+                self._drop(worse.contact.peer)
             self._table[contact.peer] = _Entry(contact, topic)
+            self._liveness.listen(contact, now)
             changed = True
         if changed:
             self._renew_nearest()

@@ -39,10 +39,12 @@ from camcast.doors.membership import Backend
 from camcast.doors.protocol import Group, Protocol
 from camcast.doors.selective import SelectiveContext
 from camcast.engine import links as links_module
+from camcast.engine import liveness as liveness_module
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
 from camcast.engine.links import SuperLinks
+from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.strangers import Strangers
@@ -62,8 +64,7 @@ from camcast.vocabulary.wire import Kind, MalformedError
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
 
-_MEMBERSHIP: Final = Kind.MEMBERSHIP  # a look-up less for every control record
-_NO_GROUP: Final = GroupId(bytes(8))  # of the discovery's own timers
+_NO_GROUP: Final = GroupId(bytes(8))  # of the parts that serve all groups
 
 
 @frozen
@@ -120,7 +121,12 @@ class Node:
         """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
-        self._intake = Intake(outbox, groups, recorder, self._strangers, self._take_control)
+        self.liveness = LivenessService(
+            ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP), rng, self._take_piece
+        )
+        self._intake = Intake(
+            outbox, groups, recorder, self._strangers, self._take_control, self.liveness.heard
+        )
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -257,7 +263,10 @@ class Node:
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""
-        if token.kind is Kind.DISCOVERY:
+        if token.kind is Kind.LIVENESS:
+            if self.liveness.wake(token.name, now):
+                self._tell_all_neighbours(now)
+        elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
         else:
             serial, *name = token.name
@@ -297,28 +306,57 @@ class Node:
         counters.controls += 1
         if sender == self.me.peer:
             return  # a message of our own that came back
-        if kind is _MEMBERSHIP:  # the most frequent by far
+        if self.liveness.heard(sender, now):
+            self._tell_all_neighbours(now)
+        if kind is Kind.LIVENESS:  # the most frequent by far
+            if self.liveness.receive(source, liveness_module.DECODER.decode(body), now):
+                self._tell_all_neighbours(now)
+        elif kind is Kind.MEMBERSHIP:
             participation = self._groups.find(group)
             if participation is None:
                 counters.stray_controls += 1
-                return
-            membership = participation.context.membership
-            membership.receive(source, membership.decoder.decode(body), now)
-            if participation.neighbour_changes:
-                self._tell_neighbours(participation, now)
+            else:
+                self._give_membership(participation, source, body, now)
         elif kind is Kind.PROTOCOL:
             participation = self._groups.current.get(group)
-            decoder = None if participation is None else participation.dissemination.decoder
-            if participation is None or decoder is None:
+            if participation is None or not self._give_protocol(participation, source, body, now):
                 counters.stray_controls += 1
-            else:
-                participation.dissemination.receive(source, decoder.decode(body), now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:
             counters.stray_controls += 1
         else:
             self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
+
+    def _take_piece(
+        self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
+    ) -> bool:
+        """Give a piece of a heartbeat to its part; False if this process is not in the group."""
+        participation = self._groups.current.get(group)
+        if participation is None:
+            return False
+        if body and kind == Kind.MEMBERSHIP:
+            self._give_membership(participation, source, body, now)
+        elif body and kind == Kind.PROTOCOL:
+            self._give_protocol(participation, source, body, now)
+        return True
+
+    def _give_membership(
+        self, participation: Participation, source: Contact, body: bytes, now: float
+    ) -> None:
+        membership = participation.context.membership
+        membership.receive(source, membership.decoder.decode(body), now)
+        if participation.neighbour_changes:
+            self._tell_neighbours(participation, now)
+
+    def _give_protocol(
+        self, participation: Participation, source: Contact, body: bytes, now: float
+    ) -> bool:
+        """Give a message to a dissemination; False if it takes none."""
+        decoder = participation.dissemination.decoder
+        if decoder is not None:
+            participation.dissemination.receive(source, decoder.decode(body), now)
+        return decoder is not None
 
     def _wake(
         self,
@@ -406,6 +444,7 @@ class Node:
                 topic=topic,
                 rng=self._rng,
                 outlet=ControlOutlet(self.outbox, self.me, Kind.MEMBERSHIP, topic.group, serial),
+                liveness=self.liveness.part(Kind.MEMBERSHIP, topic.group),
                 watch=lambda there, contact: changes.append((there, contact)),
                 **asked,
             ),
@@ -417,6 +456,7 @@ class Node:
                 super_topic=super_topic,
                 parameters=parameters,
                 outlet=ControlOutlet(self.outbox, self.me, Kind.LINKS, topic.group, serial, number),
+                liveness=self.liveness.part(Kind.LINKS, topic.group),
                 rng=self._rng,
                 peers=partial(membership.peers().sample, rng=self._rng),
                 size=membership.size,
@@ -456,6 +496,7 @@ class Node:
         if participation in self._joining:
             self._joining.remove(participation)
         self.discovery.withdraw(participation.topic, now)
+        self.liveness.close(participation.topic.group)
         participation.membership.leave(now)
         self._tell_neighbours(participation, now)
         self.recorder.record("leave", now, participation.subscribed)
@@ -466,6 +507,12 @@ class Node:
             token = Token(None, participation.topic.group, (participation.serial,))
             self.outbox.wakes.append(Wake(participation.retry_seconds, token))
             participation.retry_seconds = min(2 * participation.retry_seconds, RETRY_SECONDS_MAX)
+
+    def _tell_all_neighbours(self, now: float) -> None:
+        """Tell what a step of the liveness service, which is for all groups, has changed."""
+        for participation in self._groups.current.values():
+            if participation.neighbour_changes:
+                self._tell_neighbours(participation, now)
 
     def _tell_neighbours(self, participation: Participation, now: float) -> None:
         """Tell the trace and the dissemination how the topic table has changed in this step."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from camcast.doors.membership import Membership
 from camcast.doors.plugs import find_backend
+from camcast.engine import liveness
 from camcast.engine.node import Node
 from camcast.testing.garbage import GARBAGE, malformed
 from camcast.testing.world import World
@@ -119,6 +120,19 @@ class MembershipContract:
                         traced[record.peer] = None
             assert sorted(traced) == sorted(c.peer.hex() for c in membership_of(node).peers())
 
+    def test_neighbours_are_the_table_and_who_holds_this_process(self) -> None:
+        """A tree's links have two ends, so each end of a table's entry must know of the other."""
+        world = self.grown()
+        world.run(self.seconds)
+        members = {node.me: membership_of(node) for node in world.nodes}
+        for me, membership in members.items():
+            neighbours = membership.neighbours()
+            assert len(set(neighbours)) == len(neighbours)
+            assert me not in neighbours
+            assert set(membership.peers()) <= set(neighbours) <= members.keys()
+            for holder in neighbours:
+                assert me in members[holder].neighbours()
+
     def test_size_is_at_least_one_and_counts_a_few(self) -> None:
         assert membership_of(self.world().join(ROOT)).size() >= 1.0
         assert all(5 <= membership_of(node).size() <= 15 for node in self.grown(10).nodes)
@@ -192,8 +206,13 @@ class MembershipContract:
         world, bodies = self.world(), dict[bytes, None]()
 
         def note(_source: str, _target: str, record: bytes) -> None:
+            body = decode_control(record, 0, len(record)).body if record[4] else b""
             if record[4] == Kind.MEMBERSHIP:
-                bodies[decode_control(record, 0, len(record)).body] = None
+                bodies[body] = None
+            elif record[4] == Kind.LIVENESS:  # what goes along with a heartbeat
+                heartbeat = liveness.DECODER.decode(body)
+                assert isinstance(heartbeat, liveness.Heartbeat | liveness.Answer)
+                bodies.update({body: None for *_, body in heartbeat.pieces if body})
 
         world.virtual.on_send = note
         for _ in range(3):

@@ -21,7 +21,7 @@ the super-community can say so to a stranger who still links to it. An event's f
 alone is enough to recognise a duplicate, and nothing after it is looked at before that; a
 payload is opaque and is copied as it is.
 
-Room for what comes later: kinds 5 to 15 are kept for further parts of a node, flag bit 7 for "a
+Room for what comes later: kinds 6 to 15 are kept for further parts of a node, flag bit 7 for "a
 signature follows the payload". A record of an unknown kind or with a reserved flag is malformed
 for this version: it is counted and dropped, and so is the rest of its frame, since nothing after a
 malformed record can be trusted.
@@ -76,6 +76,7 @@ class Kind(IntEnum):
     LINKS = 2
     DISCOVERY = 3
     PROTOCOL = 4
+    LIVENESS = 5
 
 
 _CONTROL_KINDS: Final = {int(kind): kind for kind in Kind if kind is not Kind.EVENT}

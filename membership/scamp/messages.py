@@ -52,24 +52,26 @@ class Drop(Message, tag=7, frozen=True):
     left: bool
 
 
-class Heartbeat(Message, tag=9, frozen=True):
-    """Along an arc: I live and hold you with this weight; I sponsor so many, you or not."""
+class Arc(Message, tag=8, frozen=True):
+    """Along with a heartbeat or its answer: what the sender knows of the arcs between the two."""
 
     weight: float
+    """Of the sender's arc to the receiver, among the sender's arcs; 0 if there is none."""
+    share: float
+    """Of the receiver's arc to the sender, among the sender's holders; 0 if there is none."""
     sponsored: int
+    """How many processes the sender sponsors."""
     sponsoring: bool
-    sample: bytes
-
-
-class Echo(Message, tag=10, frozen=True):
-    """The answer to a heartbeat: I live; the arc's weight among my holders'; be my sponsor."""
-
-    weight: float
-    sample: bytes
+    """Whether the receiver is one of these."""
     sponsor: bool
+    """Whether the receiver is to be the sender's sponsor."""
+    sample: bytes
+    """Of the size estimate; empty but for one random member of the view a period."""
+    answer: bool
+    """Whether the receiver's own sample is wanted back."""
 
 
-class Probe(Message, tag=11, frozen=True):
+class Probe(Message, tag=9, frozen=True):
     """To a cold peer: perhaps you are there after all. Or, not cold, to one just found."""
 
     sample: bytes
@@ -77,5 +79,5 @@ class Probe(Message, tag=11, frozen=True):
 
 
 DECODER: Final[Decoder[Message]] = Decoder(
-    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Heartbeat | Echo | Probe
+    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Arc | Probe
 )

@@ -31,12 +31,14 @@ have thinned out, and surplus holders are told to drop. No timer drops an arc wh
 in a community of three to six everybody holds everybody, so that a renewal finds no new holder,
 and arcs that expired would all expire together (measured: events lost every two leases).
 
-*Heartbeats.* Every period a process sends a heartbeat along each arc; the answer proves that
-the arc's end lives, the heartbeat that its holder does. Silence for `suspect_after` periods
-removes the arc at either end. The heartbeats also carry the arc weights of the indirection,
-normalised in turn by the holder (its arcs sum to 1) and by the target (its holders sum to 1),
-so that the weighted walk tends to visit everyone alike; and, to one random member a period,
-the sample behind the size estimate (`membership.scamp.size_estimate`).
+*Heartbeats.* The process's liveness service (`camcast.doors.liveness`) sends one heartbeat a
+period along every arc and gives up the ends that fall silent for `suspect_after` periods. What
+SCAMP has to say of the arcs between two processes (`Arc`) goes along with these heartbeats and
+their answers: that the sender holds the receiver, without which a holder is forgotten; the arc
+weights of the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target
+(its holders sum to 1), so that the weighted walk tends to visit every process alike; and, to one
+random member a period, the sample behind the size estimate (`membership.scamp.size_estimate`),
+which that member answers with its own.
 
 *Sponsors.* Infect and die misses a process when none of its holders happens to choose it,
 once in e^(fan-out) times. So each process names one of its holders its sponsor, which from
@@ -71,10 +73,9 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from membership.scamp.messages import (
     DECODER,
+    Arc,
     Copy,
     Drop,
-    Echo,
-    Heartbeat,
     Kept,
     Probe,
     Renew,
@@ -141,19 +142,12 @@ def expected_view(options: ScampOptions, size: float) -> float:
 
 
 @define
-class _Arc:
-    """What a holder knows of one of its arcs."""
-
-    heard: float
-    weight: float
-
-
-@define
 class _Holder:
     """What the target of an arc knows of its holder."""
 
     contact: Contact
     heard: float
+    """When the holder last said that it holds this process."""
     weight: float = 1.0
 
 
@@ -168,13 +162,19 @@ class Scamp(Membership):
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
+        self._liveness = context.liveness
         self._options = options
+        self._patience = options.suspect_after * options.heartbeat_seconds
+        self._liveness.report_to(self, options.heartbeat_seconds, self._patience)
         self._view = PeerTable(context.watch)
-        self._arcs: dict[PeerId, _Arc] = {}
+        self._weights: dict[PeerId, float] = {}
+        """Of the arcs to the members of the view."""
         self._holders: dict[PeerId, _Holder] = {}
         self._holders_weight = 1.0
         """The sum of the holders' weights, as of the last tick."""
         self._sponsor: PeerId | None = None
+        self._sampled: dict[PeerId, bool] = {}
+        """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
         self._cold: dict[PeerId, tuple[Contact, float]] = {}
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
         self._joined = False
@@ -210,7 +210,7 @@ class Scamp(Membership):
 
     def size(self) -> float:
         """See `Membership`; the estimate, but never less than the processes known here."""
-        known = len(self._arcs) + 1.0  # one arc a member of the view
+        known = len(self._weights) + 1.0  # one arc a member of the view
         estimate = self._estimate.size
         return estimate if estimate > known else known
 
@@ -264,10 +264,8 @@ class Scamp(Membership):
                 self._outlet.send([source], Drop(left=True))
             return
         match message:  # the frequent ones first
-            case Heartbeat():
-                self._on_heartbeat(source, message, now)
-            case Echo():
-                self._on_echo(source, message, now)
+            case Arc():
+                self._on_arc(source, message, now)
             case Copy(ttl=ttl, walk=walk):
                 if self._steps.first_time(source.peer, walk, ttl):
                     self._estimate.note(source.peer, now)
@@ -289,7 +287,7 @@ class Scamp(Membership):
             case Replace(by=by):
                 self._on_replace(source, by, now)
             case Drop(left=left):
-                self._on_drop(source, left=left)
+                self._on_drop(source, now, left=left)
             case Probe():
                 self._on_probe(source, message, now)
 
@@ -402,8 +400,9 @@ class Scamp(Membership):
         full = len(self._view) >= self._cap()
         if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
             return False
-        self._arcs[contact.peer] = _Arc(now, 1 / len(self._view))
+        self._weights[contact.peer] = 1 / len(self._view)
         self._cold.pop(contact.peer, None)
+        self._liveness.watch(contact, now)
         return True
 
     def _held_by(self, contact: Contact, now: float, weight: float = 1.0) -> None:
@@ -412,6 +411,8 @@ class Scamp(Membership):
             holder.contact, holder.heard, holder.weight = contact, now, weight
         elif len(self._holders) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
             self._holders[contact.peer] = _Holder(contact, now, weight)
+            if contact.peer not in self._view:
+                self._liveness.listen(contact, now)
 
     def _cap(self) -> int:
         size = max(self.size(), CAP_SIZE_MIN)
@@ -422,30 +423,56 @@ class Scamp(Membership):
         members = [contact for contact in self._view if contact.peer != without]
         if not members:
             return None
-        weights = [self._arcs[contact.peer].weight for contact in members]
+        weights = [self._weights[contact.peer] for contact in members]
         return self._rng.choices(members, weights)[0]
 
     # -- arcs given up -----------------------------------------------------------------------
 
     def _on_replace(self, leaver: Contact, by: Contact, now: float) -> None:
-        self._on_drop(leaver, left=True)
+        self._on_drop(leaver, now, left=True)
         self._keep(by, now)
 
-    def _on_drop(self, source: Contact, *, left: bool) -> None:
+    def _on_drop(self, source: Contact, now: float, *, left: bool) -> None:
         # A process asked to drop its only arc keeps it, and its next heartbeat says so.
-        if (left or len(self._view) > 1) and self._view.discard(source.peer):
-            del self._arcs[source.peer]
+        if left or len(self._view) > 1:
+            self._drop_arc(source.peer, now)
         if left:
-            self._holders.pop(source.peer, None)
+            self._forget_holder(source.peer)
             self._cold.pop(source.peer, None)
+
+    def _drop_arc(self, peer: PeerId, now: float) -> None:
+        """Hold no arc to a peer, which may still hold one to this process."""
+        if self._view.discard(peer):
+            del self._weights[peer]
+            holder = self._holders.get(peer)
+            if holder is None:
+                self._unwatch(peer)
+            else:
+                self._liveness.listen(holder.contact, now)
+
+    def _forget_holder(self, peer: PeerId) -> None:
+        if self._holders.pop(peer, None) is not None and peer not in self._view:
+            self._unwatch(peer)
+
+    def _unwatch(self, peer: PeerId) -> None:
+        self._sampled.pop(peer, None)
+        self._liveness.unwatch(peer)
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: neither hold a silent peer any more nor count it as a holder."""
+        self._give_up(contact.peer, now)
+        self._forget_holder(contact.peer)
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: treat a process that has left as if its goodbye had arrived."""
+        self._on_drop(contact, now, left=True)
 
     def _give_up(self, peer: PeerId, now: float) -> None:
         """Forget an arc whose end fell silent, and remember its end as cold."""
         contact = self._view.get(peer)
         if contact is None:
             return
-        self._view.discard(peer)
-        del self._arcs[peer]
+        self._drop_arc(peer, now)
         self._cold.pop(peer, None)
         if len(self._cold) >= COLD_MAX:
             del self._cold[next(iter(self._cold))]
@@ -483,8 +510,8 @@ class Scamp(Membership):
         if self._leaving:
             return
         self._forgive_pause(now)
-        self._remove_silent(now)
-        self._send_heartbeats(now)
+        self._forget_former_holders(now)
+        self._normalise_weights(now)
         self._repair(now)
         self._seek(now)
         self._probe(now)
@@ -496,72 +523,72 @@ class Scamp(Membership):
         self._last_tick = now
         if paused > 2 * self._options.heartbeat_seconds:
             self._estimate.forgive(paused, now)
-            for arc in self._arcs.values():
-                arc.heard = min(now, arc.heard + paused)
             for holder in self._holders.values():
                 holder.heard = min(now, holder.heard + paused)
 
-    def _remove_silent(self, now: float) -> None:
-        deadline = now - self._options.suspect_after * self._options.heartbeat_seconds
-        for peer, arc in list(self._arcs.items()):
-            if arc.heard < deadline:
-                self._give_up(peer, now)
+    def _forget_former_holders(self, now: float) -> None:
+        """Forget who has not said for long that it holds this process, though it may be alive."""
         for peer, holder in list(self._holders.items()):
-            if holder.heard < deadline:
-                del self._holders[peer]
+            if holder.heard < now - self._patience:
+                self._forget_holder(peer)
 
-    def _send_heartbeats(self, now: float) -> None:
-        total = sum(arc.weight for arc in self._arcs.values())
+    def _normalise_weights(self, now: float) -> None:
+        """Once a period: let the arcs' weights sum to 1, and draw who gets a sample."""
+        total = sum(self._weights.values())
+        for peer, weight in self._weights.items():
+            self._weights[peer] = weight / total
         # Once a period, for in one every holder's weight changes once; it is a heartbeat's cost.
         self._holders_weight = max(
             WEIGHT_MIN, sum(holder.weight for holder in self._holders.values())
         )
-        lucky = int(self._rng.random() * len(self._view)) if len(self._view) else 0
         self._estimate.refresh(now)
-        for number, contact in enumerate(self._view):
-            arc = self._arcs[contact.peer]
-            arc.weight /= total
-            sample = self._estimate.encode(now) if number == lucky else b""
-            sponsoring = self._view.is_pinned(contact.peer)
-            heartbeat = Heartbeat(arc.weight, self._view.pinned, sponsoring, sample)
-            self._outlet.send([contact], heartbeat)
+        lucky = self._view.choose(self._rng)
+        if lucky is not None:
+            self._sampled[lucky.peer] = True
 
-    def _on_heartbeat(self, source: Contact, heartbeat: Heartbeat, now: float) -> None:
-        self._held_by(source, now, _clamp(heartbeat.weight))
-        answer = b""
-        if heartbeat.sample:
-            self._estimate.merge(heartbeat.sample, now)
-            answer = self._estimate.encode(now)
-        holder = self._holders.get(source.peer)
-        if holder is None:
-            self._outlet.send([source], Drop(left=False))  # more holders than there is room for
-            return
-        if self._options.sponsors:
-            self._choose_sponsor(source.peer, heartbeat)
-        share = min(1.0, holder.weight / self._holders_weight)
-        sponsor = source.peer == self._sponsor
-        self._outlet.send([source], Echo(share, answer, sponsor))
+    def heartbeat(self, contact: Contact, now: float) -> Arc | None:
+        """See `Watcher`: say what this process knows of the arcs between the two."""
+        peer = contact.peer
+        weight, holder = self._weights.get(peer, 0.0), self._holders.get(peer)
+        answer = self._sampled.pop(peer, None)
+        return Arc(
+            weight=weight,
+            share=0.0 if holder is None else min(1.0, holder.weight / self._holders_weight),
+            sponsored=self._view.pinned,
+            sponsoring=self._view.is_pinned(peer),
+            sponsor=peer == self._sponsor,
+            sample=b"" if answer is None else self._estimate.encode(now),
+            answer=bool(answer),
+        )
 
-    def _choose_sponsor(self, peer: PeerId, heartbeat: Heartbeat) -> None:
+    def _on_arc(self, source: Contact, arc: Arc, now: float) -> None:
+        peer = source.peer
+        if arc.sample:
+            self._estimate.merge(arc.sample, now)
+        if arc.share and peer in self._weights:
+            self._weights[peer] = _clamp(arc.share)
+            room = self._view.is_pinned(peer) or self._view.pinned < SPONSORED_MAX
+            self._view.pin(peer, pinned=arc.sponsor and room)
+        if arc.weight:
+            self._held_by(source, now, _clamp(arc.weight))
+            if peer not in self._holders:  # more holders than there is room for
+                self._outlet.send([source], Drop(left=False))
+            elif self._options.sponsors:
+                self._choose_sponsor(peer, arc)
+        if arc.answer and (peer in self._weights or peer in self._holders):
+            self._sampled.setdefault(peer, False)
+
+    def _choose_sponsor(self, peer: PeerId, arc: Arc) -> None:
         """Stay with a sponsor that has agreed; for want of one, ask this holder if it has room.
 
         Not one that this process sponsors in turn, if there are others: the two would miss an
         event together.
         """
-        if peer == self._sponsor and not heartbeat.sponsoring:
+        if peer == self._sponsor and not arc.sponsoring:
             self._sponsor = None  # it had no room after all
-        elif self._sponsor not in self._holders and heartbeat.sponsored < SPONSORED_MAX:
+        elif self._sponsor not in self._holders and arc.sponsored < SPONSORED_MAX:
             mutual = self._view.is_pinned(peer) and len(self._holders) > 2
             self._sponsor = self._sponsor if mutual else peer
-
-    def _on_echo(self, source: Contact, echo: Echo, now: float) -> None:
-        self._estimate.merge(echo.sample, now)
-        arc = self._arcs.get(source.peer)
-        if arc is not None:
-            arc.heard = now
-            arc.weight = _clamp(echo.weight)
-            room = self._view.is_pinned(source.peer) or self._view.pinned < SPONSORED_MAX
-            self._view.pin(source.peer, pinned=echo.sponsor and room)
 
     # -- repair ------------------------------------------------------------------------------
 
@@ -609,7 +636,9 @@ class Scamp(Membership):
         self._tell_to_drop(holders[:surplus])
 
     def _tell_to_drop(self, peers: list[PeerId]) -> None:
-        holders = [self._holders.pop(peer).contact for peer in peers]
+        holders = [self._holders[peer].contact for peer in peers]
+        for peer in peers:
+            self._forget_holder(peer)
         self._outlet.send(holders, Drop(left=False))
 
     def _reconnect(self, now: float) -> None:

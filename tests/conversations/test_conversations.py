@@ -15,18 +15,19 @@ from typing import Any
 import pytest
 
 from camcast.engine.links import ReqContact
+from camcast.engine.liveness import Answer, Heartbeat
 from camcast.engine.node import Node
 from camcast.testing.world import World, name_of
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from membership.scamp.messages import Echo, Heartbeat, Renew
+from membership.scamp.messages import Renew
 from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.transcript import Transcript
 
 HERE = Path(__file__).parent
 
-HEARTBEATS = (Heartbeat, Echo)
+HEARTBEATS = (Heartbeat, Answer)
 GATEWAY = (Announce, Ask, Members, Nobody, Unknown)
 SEARCH = (ReqContact,)
 
@@ -193,9 +194,15 @@ def scamp_join(story: Story) -> None:
 
 
 def scamp_heartbeats(story: Story) -> None:
-    """Heartbeats prove both ends of an arc alive, carry weights and size samples."""
-    community(story, 3)
-    story.say("one period of a community of three")
+    """Heartbeats prove both ends of an arc alive; what SCAMP says of the arcs goes along.
+
+    A heartbeat is answered unless its receiver has sent one of its own since the last.
+    With c = 0 few arcs lead both ways.
+    """
+    story.options["c"] = 0
+    nodes = community(story, 4)
+    story.state(*nodes)
+    story.say("one period of a community of four")
     story.run(1.0, *GATEWAY, *SEARCH)
 
 

@@ -3,8 +3,9 @@
 Ganesh, Kermarrec, Massoulié 2003 and PROTOCOLS 2: the newcomer's view is {contact}; the
 contact forwards the subscription to its whole view and c more copies to random members of it;
 a process keeps a copy with probability 1/(1 + |view|) unless it is the newcomer or knows it,
-else it forwards it to a random member. No time, no messages, no loss, no repair: views as sets
-of numbers. A copy that found no keeper after 1,000 steps (a tiny group is saturated) is lost.
+else it forwards it to a random member, but not to the newcomer. A walk ends after min(64, 4 times
+the contact's view and 1) steps: the last process keeps the copy if it can, else the copy is lost.
+No time, no messages, no loss on the way, no repair: views as sets of numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from statistics import mean
 
 Views = dict[int, set[int]]
 
-STEPS_MAX = 1000
+STEPS_MAX = 64
 
 
 def join(views: Views, contact: int, c: int, rng: Random) -> None:
@@ -26,16 +27,19 @@ def join(views: Views, contact: int, c: int, rng: Random) -> None:
         views[contact].add(newcomer)
         return
     for receiver in known + [rng.choice(known) for _ in range(c)]:
-        _walk(views, newcomer, receiver, rng)
+        _walk(views, newcomer, receiver, min(STEPS_MAX, 4 * (1 + len(known))), rng)
 
 
-def _walk(views: Views, newcomer: int, at: int, rng: Random) -> None:
-    for _ in range(STEPS_MAX):
+def _walk(views: Views, newcomer: int, at: int, steps: int, rng: Random) -> None:
+    for left in range(steps, -1, -1):
         view = views[at]
-        if at != newcomer and newcomer not in view and rng.random() < 1 / (1 + len(view)):
+        if newcomer not in view and (not left or rng.random() < 1 / (1 + len(view))):
             view.add(newcomer)
             return
-        at = rng.choice(sorted(view))
+        onward = sorted(view - {newcomer})
+        if not onward:
+            return
+        at = rng.choice(onward)
 
 
 def grow(size: int, c: int, rng: Random) -> Views:

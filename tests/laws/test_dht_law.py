@@ -189,7 +189,9 @@ def test_a_paused_process_expels_nobody() -> None:
     world.network.run(20.0)
     keeper = table(processes[3])
     before = len(keeper.peers())
-    asleep = keeper._last_check  # its next check comes much later than it was due
-    keeper._last_check = asleep - 60.0
+    liveness = processes[3].node.liveness  # its next timer comes much later than it was due
+    liveness._due -= 60.0
+    for entry in liveness._entries.values():
+        entry.heard -= 60.0
     world.network.run(1.1 * DEFAULTS.check_seconds)
     assert len(keeper.peers()) >= before - 1

@@ -23,6 +23,7 @@ from camcast.engine.links import (
     SuperLinks,
     SuperProcesses,
 )
+from camcast.engine.liveness import LivenessService
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -55,11 +56,14 @@ class Bench:
         self.outbox = Outbox()
         self.now = 0.0
         self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
+        outlet = ControlOutlet(self.outbox, ME, Kind.LIVENESS, ABCD.group)
+        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
         self.links = SuperLinks(
             me=ME,
             super_topic=super_topic,
             parameters=self.parameters,
             outlet=ControlOutlet(self.outbox, ME, Kind.LINKS, ABCD.group),
+            liveness=self.liveness.part(Kind.LINKS, ABCD.group),
             rng=Random(1),
             peers=lambda k: [FELLOW][:k],
             size=lambda: size,
@@ -91,6 +95,7 @@ class Bench:
         return wake.delay_seconds
 
     def tell(self, message: Message, source: Contact = NEIGHBOUR) -> None:
+        self.liveness.heard(source.peer, self.now)
         self.links.receive(source, message, self.now)
 
     def know(self, topic: Topic, *numbers: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from camcast.engine import links
+from camcast.engine import links, liveness
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -445,9 +445,9 @@ def some(kind: type[messages.Message], **given: Any) -> messages.Message:
         *((Kind.MEMBERSHIP, some(said.Subscribe, steps=n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.MEMBERSHIP, some(said.Copy, ttl=n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.MEMBERSHIP, some(said.Renew, copies=n)) for n in (HUGE, NEGATIVE, -1, 0)),
-        *((Kind.MEMBERSHIP, some(said.Heartbeat, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
-        *((Kind.MEMBERSHIP, some(said.Heartbeat, sponsored=n)) for n in (HUGE, NEGATIVE)),
-        *((Kind.MEMBERSHIP, some(said.Echo, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
+        *((Kind.MEMBERSHIP, some(said.Arc, weight=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
+        *((Kind.MEMBERSHIP, some(said.Arc, sponsored=n)) for n in (HUGE, NEGATIVE)),
+        *((Kind.MEMBERSHIP, some(said.Arc, share=w)) for w in (NAN, INFINITE, -1.0, 0.0)),
         *((Kind.MEMBERSHIP, said.Replace(by)) for by in (stranger(3), NOBODY)),
         *((Kind.MEMBERSHIP, message) for message in (said.Kept(), said.Drop(left=True))),
         (Kind.MEMBERSHIP, said.Welcome(b"\xff" * 640)),
@@ -520,7 +520,9 @@ FLOODS: dict[str, Flood] = {
         *(("copy", Kind.MEMBERSHIP, some(said.Copy)),),
         *(("welcome", Kind.MEMBERSHIP, said.Welcome(b"")),),
         *(("kept", Kind.MEMBERSHIP, said.Kept()),),
-        *(("heartbeat", Kind.MEMBERSHIP, some(said.Heartbeat)),),
+        *(("arc", Kind.MEMBERSHIP, some(said.Arc)),),
+        *(("heartbeat", Kind.LIVENESS, liveness.Heartbeat(((1, A.group, b""),) * 64)),),
+        *(("answer", Kind.LIVENESS, liveness.Answer((), ((1, A.group),) * 64)),),
         *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, some(said.Renew, copies=3)),),
         *(("announce", Kind.DISCOVERY, gateways.Announce()),),

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.doors.selective import SelectiveContext
+from camcast.engine.liveness import LivenessService
 from camcast.interests.bounded import BYTES_MAX, TERMS_MAX, read_interest
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
@@ -71,7 +72,11 @@ class Member:
         self.me = contact(number)
         self.outbox = Outbox()
         outlet = ControlOutlet(self.outbox, self.me, Kind.MEMBERSHIP, ROOT.group)
-        context = SelectiveContext(self.me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
+        service = LivenessService(outlet, Random(1), lambda *_: True)
+        liveness = service.part(Kind.MEMBERSHIP, ROOT.group)
+        context = SelectiveContext(
+            self.me, ROOT, Random(1), outlet, liveness, interest=ProcessInterest(ROOT)
+        )
         self.membership = HpmcastMembership(context, OPTIONS)
         self.tables = self.membership._tables
 

@@ -18,6 +18,7 @@ from camcast.doors.membership import Membership
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
 from camcast.doors.selective import SelectiveContext
+from camcast.engine.liveness import LivenessService
 from camcast.engine.node import Node, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.bounded import BYTES_MAX
@@ -151,7 +152,9 @@ def contact(number: int) -> Contact:
 def context(number: int, outbox: Outbox | None = None) -> SelectiveContext:
     me = contact(number)
     outlet = ControlOutlet(outbox or Outbox(), me, Kind.MEMBERSHIP, ROOT.group)
-    return SelectiveContext(me, ROOT, Random(1), outlet, interest=ProcessInterest(ROOT))
+    service = LivenessService(outlet, Random(1), lambda *_: True)
+    liveness = service.part(Kind.MEMBERSHIP, ROOT.group)
+    return SelectiveContext(me, ROOT, Random(1), outlet, liveness, interest=ProcessInterest(ROOT))
 
 
 @define

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from camcast.doors.membership import MembershipContext
+from camcast.engine.liveness import LivenessService
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
@@ -29,7 +30,9 @@ class Bench:
     def __init__(self, holders: int = 0, c: int = 2) -> None:
         self.outbox = Outbox()
         outlet = ControlOutlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
-        context = MembershipContext(process(1), TOPIC, Random(1), outlet)
+        liveness = LivenessService(outlet, Random(1), lambda *_: True)
+        part = liveness.part(Kind.MEMBERSHIP, TOPIC.group)
+        context = MembershipContext(process(1), TOPIC, Random(1), outlet, part)
         self.scamp = Scamp(context, ScampOptions(c=c))
         self.scamp.join((), 0.0)
         for number in range(2, 2 + holders):

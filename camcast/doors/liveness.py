@@ -1,0 +1,89 @@
+"""The door of liveness: whether the peers of a part of this process are alive.
+
+A *part* is whatever keeps peers of one group: a membership, super-topic links, a tree. One
+service a process watches the peers of all its parts. A peer that several parts share gets one
+heartbeat a period, and every part learns at once that it has fallen silent.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+
+
+class Watcher:
+    """A part as the liveness service sees it. Each verb does nothing unless it is overridden.
+
+    The verbs may call the methods of `Liveness`, also for the peer that they are about.
+    """
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """Learn that a peer has not been heard of for as long as any part waits for it.
+
+        Told once a silence, to every part that watches the peer or listens to it. The peer stays
+        watched until the part unwatches it.
+        """
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """Learn that a watched peer is alive, but not (or no longer) in this part's group.
+
+        The peer answers so to a heartbeat, whether or not its goodbye arrived. By default the
+        same as `peer_silent`.
+        """
+        self.peer_silent(contact, now)
+
+    def peer_back(self, contact: Contact, now: float) -> None:
+        """Learn that a peer that was silent, and is watched or listened to still, was heard of."""
+
+    def heartbeat(self, contact: Contact, now: float) -> Message | None:
+        """Return what to tell this part at the peer along with a heartbeat; None for nothing.
+
+        Asked for every heartbeat and answer to a peer that the part watches or listens to. The
+        message is one of the part's own decoder, arrives as any other by `receive`, and may get
+        lost. It has at most `camcast.engine.liveness.PIECE_BYTES_MAX` bytes. Where more parts
+        share the peer than a heartbeat has room for, they take turns.
+        """
+        return None
+
+
+class Liveness(Protocol):
+    """What one part asks of the liveness service of its process.
+
+    The service bounds nothing itself: it watches as many peers as the tables of its parts hold,
+    each of which is bounded. What strangers send adds none.
+    """
+
+    def report_to(
+        self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 5.0
+    ) -> None:
+        """Name the part that is told of its peers; called once, before any peer is watched.
+
+        The part wants a heartbeat every `period_seconds`, and counts a peer as silent after
+        `silent_seconds`. Of several parts that share a peer, the shortest times count. With both
+        infinite a part finds nobody silent itself, and learns only what other parts find.
+        """
+
+    def watch(self, contact: Contact, now: float) -> None:
+        """Send heartbeats to a peer, which answers them, until `unwatch`.
+
+        Every record that arrives from the peer is a sign of life, whatever it is about. Watching
+        again renews the peer's address. After the part's group was left nothing is watched.
+        """
+
+    def listen(self, contact: Contact, now: float) -> None:
+        """Be told of a peer, and tell it of this part, without causing any heartbeat.
+
+        For a peer that is known to watch this process, or that is asked in other ways. In place
+        of `watch` for the same peer, as `watch` is in place of this.
+        """
+
+    def unwatch(self, peer: PeerId) -> None:
+        """Watch and listen no more; nothing happens if the peer is not watched."""
+
+    def heard(self, peer: PeerId) -> float:
+        """Return when a peer, watched or listened to, was last heard of.
+
+        Before its first record that is when it was watched; for any other peer minus infinity.
+        """
