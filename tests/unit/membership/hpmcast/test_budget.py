@@ -7,23 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import count, pairwise
-from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.doors.selective import SelectiveContext
-from camcast.engine.liveness import LivenessService
 from camcast.interests.bounded import BYTES_MAX, TERMS_MAX, read_interest
 from camcast.interests.interest import Interest
-from camcast.interests.wanted import ProcessInterest
 from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX
 from camcast.vocabulary import messages
-from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
-from camcast.vocabulary.topics import ROOT
-from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, Kind, decode_control
+from camcast.vocabulary.outbox import Outbox
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, decode_control
 from membership.hpmcast import budget as hpmcast_reading
 from membership.hpmcast import messages as hpmcast_messages
 from membership.hpmcast.budget import READ_BYTES_MAX, TEXT_BYTES
@@ -38,20 +32,11 @@ from membership.hpmcast.messages import (
     parts,
 )
 from membership.hpmcast.tables import MEMBERS_MAX, Tables
+from tests.unit.membership.hpmcast.members import contact, context, line
 
 OPTIONS = HpmcastOptions(arity=2, depth=2, redundancy=2)
 HIERARCHY = OPTIONS.hierarchy
 LARGEST = " or ".join(f".topic{n:02d}.{'x' * 16}" for n in range(TERMS_MAX))[:BYTES_MAX]
-
-
-def contact(number: int) -> Contact:
-    address = f"tcp://10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}:7000"
-    return Contact(PeerId(number.to_bytes(16)), address)
-
-
-def line(number: int, stamp: int = 1, interest: str = ".a") -> LineNews:
-    """Return the line of a process; the odd are the group of process 1."""
-    return LineNews(1, contact(number).peer, stamp, (contact(number),), 1, interest)
 
 
 def fitting(lines: Iterable[LineNews], bytes_max: int = PAYLOAD_BYTES_MAX) -> tuple[LineNews, ...]:
@@ -71,13 +56,7 @@ class Member:
     def __init__(self, number: int = 1) -> None:
         self.me = contact(number)
         self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, self.me, Kind.MEMBERSHIP, ROOT.group)
-        service = LivenessService(outlet, Random(1), lambda *_: True)
-        liveness = service.part(Kind.MEMBERSHIP, ROOT.group)
-        context = SelectiveContext(
-            self.me, ROOT, Random(1), outlet, liveness, interest=ProcessInterest(ROOT)
-        )
-        self.membership = HpmcastMembership(context, OPTIONS)
+        self.membership = HpmcastMembership(context(number, self.outbox), OPTIONS)
         self.tables = self.membership._tables
 
     def receive(self, message: messages.Message, now: float = 0.5) -> None:
@@ -225,7 +204,9 @@ def test_a_full_table_refuses_without_reading(texts_read: list[str]) -> None:
     member.receive(Update(fitting(line(2 * n + 3) for n in range(MEMBERS_MAX - 1))))
     assert (len(member.membership.table(1)), member.membership.refused) == (MEMBERS_MAX, 0)
     texts_read.clear()
-    member.receive(Update((line(2 * MEMBERS_MAX + 9, interest=".new"), line(3, 2, ".newer"))))
+    member.receive(
+        Update((line(2 * MEMBERS_MAX + 9, interest=".new"), line(3, 2, interest=".newer")))
+    )
     assert (len(member.membership.table(1)), member.membership.refused) == (MEMBERS_MAX, 1)
     assert texts_read == [".newer"]
 
