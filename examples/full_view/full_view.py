@@ -1,8 +1,9 @@
 """A membership in which everybody knows everybody: the smallest whole plug for CAMCAST.
 
 A newcomer says Hello to its contacts, and each answers with the members that it knows; the
-newcomer says Hello to those, too. Everybody then beats to everybody, so the traffic grows with
-N^2: right for some tens of processes. docs/plugs.md explains it line by line.
+newcomer says Hello to those, too. The liveness service of the process then sends heartbeats to
+everybody, so the traffic grows with N^2: right for some tens of processes. docs/plugs.md has the
+rules that it keeps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 
-VIEW_MAX = 1000  # chosen: bounds the table, whatever strangers send; 1,000 beats a period
+VIEW_MAX = 1000  # chosen: bounds the table, whatever strangers send; 1,000 heartbeats a period
 MEMBERS_MAX = 100  # chosen: contacts in one message, some 5 kB
 
 
@@ -30,11 +31,7 @@ class Members(Message, tag=2, frozen=True):
     contacts: tuple[Contact, ...]
 
 
-class Beat(Message, tag=3, frozen=True):
-    """I am alive."""
-
-
-class Bye(Message, tag=4, frozen=True):
+class Bye(Message, tag=3, frozen=True):
     """I am no member any more."""
 
 
@@ -43,7 +40,7 @@ class FullViewOptions:
     """What ``--set`` sets."""
 
     beat_seconds: float = field(default=1.0, validator=validators.gt(0))
-    """Period of beats. chosen: as SCAMP's heartbeats"""
+    """Period of heartbeats. chosen: as SCAMP's"""
     suspect_after: int = field(default=5, validator=validators.ge(1))
     """Periods of silence until a peer is dropped. chosen: as SCAMP's"""
     seek_seconds: float = field(default=30.0, validator=validators.gt(0))
@@ -54,12 +51,13 @@ class FullViewOptions:
 class FullView(Membership):
     """The view of one process in one community."""
 
-    decoder = Decoder(Hello | Members | Beat | Bye)
+    decoder = Decoder(Hello | Members | Bye)
 
     def __init__(self, context: MembershipContext, options: FullViewOptions) -> None:
         self._context, self._options = context, options
         self._view = PeerTable(context.watch)  # or no trace would hear of it
-        self._heard: dict[PeerId, float] = {}
+        beat_seconds = options.beat_seconds
+        context.liveness.report_to(self, beat_seconds, options.suspect_after * beat_seconds)
         self._joined = self._leaving = self._asked = False
         self._next_seek = 0.0
 
@@ -82,7 +80,7 @@ class FullView(Membership):
         self._joined = not asked
         self._next_seek = now + self._options.seek_seconds
         self._context.outlet.send(asked, Hello())
-        self._context.outlet.wake(self._options.beat_seconds, "beat")
+        self._context.outlet.wake(self._options.beat_seconds, "tick")
 
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
@@ -119,29 +117,29 @@ class FullView(Membership):
                 self._context.outlet.send(unknown, Hello())  # known only once they answer
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Beat, drop who was silent, and seek; timers of other names are nobody's."""
-        if name != ("beat",) or self._leaving:
+        """Seek members that are unknown here; timers of other names are nobody's."""
+        if name != ("tick",):
             return
         outlet, options = self._context.outlet, self._options
-        for peer, heard in list(self._heard.items()):
-            if now - heard > options.suspect_after * options.beat_seconds:
-                self._drop(peer)
-        outlet.send(list(self._view), Beat())
         if now >= self._next_seek or not self._view:  # nobody asks again for a membership
             self._next_seek, self._asked = now + options.seek_seconds, True
             outlet.seek(self._context.topic, 5)
-        outlet.wake(options.beat_seconds, "beat")
+        outlet.wake(options.beat_seconds, "tick")
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """Drop a peer that the liveness service has not heard of for too long."""
+        self._drop(contact.peer)
 
     def _learn(self, contact: Contact, now: float) -> None:
         if contact.peer != self._context.me.peer and (
             contact.peer in self._view or len(self._view) < VIEW_MAX
         ):
             self._view.add(contact)
-            self._heard[contact.peer] = now
+            self._context.liveness.watch(contact, now)
 
     def _drop(self, peer: PeerId) -> None:
         self._view.discard(peer)
-        self._heard.pop(peer, None)
+        self._context.liveness.unwatch(peer)
 
 
 BACKEND = Backend(
