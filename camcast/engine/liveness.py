@@ -9,18 +9,18 @@ and the shortest silence of these parts count.
 *Signs of life.* The node says of every record from whom it comes (`heard`). A record that was
 passed on for another process names that process: it was alive a walk ago.
 
-*Heartbeats.* Once a period every watched peer gets a `Heartbeat`, unless two of this process's
-periods fall into one of the peer's. Whoever gets one answers, unless it has sent a heartbeat of
-its own since the last one: so two processes that watch each other send one record each, as do a
-process that watches and one that only answers. An answer is not answered.
+*Heartbeats.* Once a period every watched peer gets a `Heartbeat`. Its receiver answers, unless the
+receiver has sent a heartbeat of its own since the sender's last one. So two processes that watch
+each other send one record each a period, and so do one that watches and one that only answers.
+An answer is not answered.
 
 *Pieces.* Heartbeats and answers carry a piece for every part that the sender has in the peer: a
 small message of that part, of the kind and for the group it would otherwise be sent in, or empty
 for "I watch you as a member of this group". A receiver that is not in the group says so in its
 answer (`gone`), and the watching part learns it (`Watcher.peer_gone`).
 
-*Silence.* An entry of which nothing was heard for its silence is told to all its parts, once; the
-first record thereafter is told, too. After a pause of this very process (its timer came two
+*Silence.* All parts of an entry are told once that nothing was heard of the peer for the entry's
+silence, and once more when the next record of the peer arrives. After a pause of this very process (its timer came two
 periods late) nobody's silence counts for the time of the pause.
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one

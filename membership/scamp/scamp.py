@@ -537,7 +537,7 @@ class Scamp(Membership):
         total = sum(self._weights.values())
         for peer, weight in self._weights.items():
             self._weights[peer] = weight / total
-        # Once a period, for in one every holder's weight changes once; it is a heartbeat's cost.
+        # Summed once a period and not for every heartbeat: each weight changes once a period.
         self._holders_weight = max(
             WEIGHT_MIN, sum(holder.weight for holder in self._holders.values())
         )
