@@ -30,6 +30,7 @@ TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 TakeSignOfLife = Callable[[PeerId, float], bool]
 """Takes the sender of a frame of events, and now."""
 
+_FIRST_RECORD: Final = len(FRAME_HEADER)
 _event_head: Final = wire.EVENT_HEAD.unpack_from
 
 
@@ -60,7 +61,7 @@ class Intake:
         try:
             if not frame.startswith(FRAME_HEADER):
                 raise MalformedError("not a frame of this version")
-            start, size = len(FRAME_HEADER), len(frame)
+            start, size = _FIRST_RECORD, len(frame)
             while start < size:
                 if size - start < wire.EVENT_HEADER_BYTES or frame[start + 4]:  # Kind.EVENT is 0
                     end = wire.control_end(frame, start)
