@@ -20,8 +20,8 @@ for "I watch you as a member of this group". A receiver that is not in the group
 answer (`gone`), and the watching part learns it (`Watcher.peer_gone`).
 
 *Silence.* All parts of an entry are told once that nothing was heard of the peer for the entry's
-silence, and once more when the next record of the peer arrives. After a pause of this very process (its timer came two
-periods late) nobody's silence counts for the time of the pause.
+silence, and once more when the next record of the peer arrives. After a pause of this very process
+(its timer came two periods late) nobody's silence counts for the time of the pause.
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
 answer of about its size, and `PIECES_MAX` pieces of it are read.
