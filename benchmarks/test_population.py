@@ -19,8 +19,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from camcast.population import camcast as population
 from camcast.population import count_chain
-from camcast.population.spread import Spread
-from camcast.settings.setting import Setting, chain
+from camcast.population.outcome import Outcome
+from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 SUCCESS = 0.85
@@ -37,7 +37,7 @@ MEMORY = """
 import sys
 from pathlib import Path
 from camcast.population.camcast import simulate
-from camcast.settings.setting import Setting, chain
+from camcast.settings.chain import Setting, chain
 setting = Setting(communities=chain([int(sys.argv[1])]), success=float(sys.argv[2]))
 simulate(setting, 1, 1)
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
@@ -73,14 +73,14 @@ def _compiled() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_population(benchmark: BenchmarkFixture, size: int) -> None:
-    seeds, spreads = itertools.count(), list[Spread]()
+    seeds, spreads = itertools.count(), list[Outcome]()
     benchmark.pedantic(
         lambda: spreads.append(population.simulate(_setting(size), 1, next(seeds))),
         rounds=1 if size > 10**7 else ROUNDS,
     )
     seconds = _seconds(benchmark)
     peak, floor = _peak_bytes(size), _peak_bytes(1000)
-    messages, deliveries = int(spreads[-1].messages.sum()), int(spreads[-1].received.sum())
+    messages, deliveries = int(spreads[-1].messages.sum()), int(spreads[-1].delivered.sum())
     benchmark.extra_info.update(
         protocol="camcast",
         seed=len(spreads) - 1,
@@ -149,7 +149,7 @@ def test_beside_eon(benchmark: BenchmarkFixture) -> None:
         eon_seconds.append(time.perf_counter() - start)
         reached = int(recovered[-1])
 
-    seeds, spreads = itertools.count(), list[Spread]()
+    seeds, spreads = itertools.count(), list[Outcome]()
     benchmark.pedantic(
         lambda: spreads.append(population.simulate(setting, 1, next(seeds))), rounds=3 * ROUNDS
     )
@@ -163,4 +163,4 @@ def test_beside_eon(benchmark: BenchmarkFixture) -> None:
         eon_graph_seconds=graph_seconds,
     )
     # The same spread: nobody is missed but the few that e^(-0.85 x 17) says.
-    assert abs(reached - int(spreads[-1].received.sum())) < 30
+    assert abs(reached - int(spreads[-1].delivered.sum())) < 30

@@ -216,6 +216,7 @@ _ALL: Final = (
     Measure("subscribers", "subscribers reached", "more", COUNT,
             "receivers that subscribe", "003, 4.3"),
     Measure("missed", "missed", "less", COUNT, "subscribers that do not get the event", "003, 5"),
+    Measure("hops", "hops", "less", ".2f", "hops from the publisher to the last one", "003, 5"),
     Measure("gamma_total", "Γ", "neither", ".4g",
             "probability that a copy goes over an edge", "003, Equation 1"),
     Measure("threshold", "threshold", "neither", ".4g",

@@ -11,22 +11,23 @@ from rich.table import Table
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures
-from camcast.cli.model_protocol import model_protocol
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
-from camcast.protocols.camcast import CamcastProtocol
-from camcast.settings.setting import Setting
+from camcast.cli.simulate_setting import SHOWN
+from camcast.cli.simulated import print_measures
+from camcast.settings.chain import Setting
+from camcast.systems import CAMCAST, find_system
 
 if TYPE_CHECKING:  # numpy is an extra
     from collections.abc import Sequence
 
     from camcast.models.camcast.prediction import Prediction
 
-CAMCAST: Final = CamcastProtocol.name
 TABLE_WIDTH: Final = 150  # chosen: the columns of the widest table; a pipe has no width
 
 
 def model(
+    ctx: typer.Context,
     sizes: Sizes = None,
     c: options.C = None,
     g: options.G = None,
@@ -59,16 +60,22 @@ def model(
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
-        from camcast.models.camcast.prediction import predict
-
         chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
-        given = options.named_values(protocol_settings, "--protocol-set")
-        if protocol not in (None, CAMCAST) or given:
+        name = protocol or CAMCAST
+        described = options.described(ctx, name, chosen, protocol_settings)
+        predicted = find_system(name).predict(described)
+        if name != CAMCAST:
             if clusters is not None:
                 raise CommandError("with --protocol, give --protocol-set clusters=N")
-            model_protocol(protocol or CAMCAST, chosen, given, json=json)
+            figures = predicted.as_json()
+            if json:
+                setting_given = attrs.asdict(described)
+                print_json({"protocol": name, "setting": setting_given, "model": figures})
+            else:
+                said = f"{described.in_words()}. {predicted.in_words()}".rstrip()
+                print_measures(name, SHOWN, figures, None, said)
             return
-        predictions = predict(chosen)
+        predictions: Sequence[Prediction] = predicted
         alternatives = _alternatives(chosen, clusters)
     if json:
         print_json(

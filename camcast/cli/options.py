@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import attrs
 import typer
 
+from camcast.cli.failure import CommandError
 from camcast.community import CommunityError, CommunityManager
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.doors.transport import BindError
 from camcast.live.gateway_file import GatewayError, read_gateways
+from camcast.systems import CAMCAST, SYSTEMS, find_system
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, TopicError
@@ -21,6 +23,7 @@ from camcast.vocabulary.topics import ROOT, TopicError
 if TYPE_CHECKING:
     from camcast.scenarios.live import Scenario
     from camcast.scenarios.virtual import VirtualScenario
+    from camcast.settings.chain import Setting
 
 COMMUNITY_ERRORS: Final = (
     AddressError,
@@ -164,6 +167,40 @@ def systems_options(
     if settings:
         changed["options"] = named_values(settings)
     return changed
+
+
+def refuse(ctx: typer.Context, names: Mapping[str, str], why: str) -> None:
+    """Raise `CommandError` for an option that was given and would be ignored.
+
+    `names` are the parameters of the command, each with what to do instead.
+    """
+    for name, instead in names.items():
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise CommandError(f"{option} {why}" + (f"; {instead}" if instead else ""))
+
+
+def described(
+    ctx: typer.Context, protocol: str, chain: Setting, protocol_settings: list[str] | None
+) -> Any:
+    """Return the setting of a system on a chain of communities, with its --protocol-set.
+
+    Raises `CommandError` for options that the system has no use for, and as `System.setting_of`.
+    """
+    given, system = named_values(protocol_settings, "--protocol-set"), find_system(protocol)
+    with_options = [name for name in SYSTEMS if name != CAMCAST]
+    if not system.setting:
+        raise CommandError(
+            f"{protocol} has no simulator and no model; there are those of camcast"
+            f" and {', '.join(with_options)}"
+        )
+    if given and protocol == CAMCAST:
+        raise CommandError(f"--protocol-set goes with --protocol {', '.join(with_options)}")
+    of_camcast = SYSTEMS[CAMCAST].parameters
+    unused = {name: "" for name in of_camcast if name not in system.parameters}
+    refuse(ctx, unused, f"is no parameter of {protocol}")
+    return system.setting_of(chain, given)
 
 
 def gateways(file: Path | None, addresses: list[str] | None) -> Mapping[str, list[str]]:

@@ -14,13 +14,16 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.model import TABLE_WIDTH, prediction_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
-from camcast.cli.simulate_setting import shown, simulated
-from camcast.settings.setting import SettingError
+from camcast.cli.simulate_setting import OF_COMMUNITIES
+from camcast.cli.simulated import shown, simulated
+from camcast.measures import MEASURES
+from camcast.settings.base import SettingError
 from camcast.sweeps import SweepError
+from camcast.systems import CAMCAST, SYSTEMS
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.models.camcast.planner import Plan
-    from camcast.population.spread import CommunityFigures
+    from camcast.population.outcome import Outcome
 
 RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
 POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
@@ -68,15 +71,17 @@ def plan(
         described = setting(sizes, None, None, None, None, None, success, crash, weak=weak)
         targets = _targets(reliability, len(described.communities))
         planned = planner.plan(described, targets, z_max=max(planner.Z_MAX, z_min), z_min=z_min)
-        measured: list[CommunityFigures] = []
+        measured: list[Outcome] = []
         if check:
             big = described.processes > POPULATION_MAX
             simulator = "chain" if big else "population"
-            measured = simulated(simulator, planned.setting, runs, seed, workers).communities
+            system = SYSTEMS[CAMCAST]
+            outcome = simulated(system, simulator, planned.setting, runs, seed, workers)
+            measured = outcome.communities
     missed = [
         target
-        for target, figures in zip(targets, measured, strict=False)
-        if figures.reliability.high is not None and figures.reliability.high < target
+        for target, outcome in zip(targets, measured, strict=False)
+        if (high := outcome.reliability.high) is not None and high < target
     ]
     if json:
         print_json(_as_json(planned, targets, measured) | ({"holds": not missed} if check else {}))
@@ -102,9 +107,7 @@ def _targets(given: str, communities: int) -> list[float]:
     return targets
 
 
-def _as_json(
-    planned: Plan, targets: list[float], measured: list[CommunityFigures]
-) -> dict[str, Any]:
+def _as_json(planned: Plan, targets: list[float], measured: list[Outcome]) -> dict[str, Any]:
     communities = []
     for index, (community, prediction) in enumerate(
         zip(planned.setting.communities, planned.predictions, strict=True)
@@ -122,7 +125,7 @@ def _as_json(
     return {"communities": communities, "messages": planned.messages}
 
 
-def _print(planned: Plan, targets: list[float], measured: list[CommunityFigures]) -> None:
+def _print(planned: Plan, targets: list[float], measured: list[Outcome]) -> None:
     console = wide_console(TABLE_WIDTH)
     console.print(prediction_table(planned.setting, planned.predictions))
     console.print(f"{planned.messages:,.0f} messages an event", highlight=False)
@@ -131,28 +134,14 @@ def _print(planned: Plan, targets: list[float], measured: list[CommunityFigures]
     table = Table(box=None, pad_edge=False)
     table.add_column("processes", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for name in ("reliability", "reception", "rounds", "messages", "upward"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name in OF_COMMUNITIES:
+        table.add_column(MEASURES[name].column, justify="right", no_wrap=True)
     rows = zip(targets, planned.predictions, measured, strict=True)
-    for target, prediction, figures in rows:
-        table.add_row("", "target", f"{target:.2%}")
-        table.add_row(
-            f"{figures.size:,}",
-            "predicted",
-            f"{prediction.reliability:.2%}",
-            f"{prediction.reception:.3%}",
-            "-" if prediction.rounds is None else f"{prediction.rounds:.1f}",
-            f"{prediction.messages:,.0f}",
-            f"{prediction.upward_messages:,.1f}",
-        )
-        table.add_row(
-            "",
-            "measured",
-            shown(figures.reliability, ".2%"),
-            shown(figures.reception, ".3%"),
-            shown(figures.rounds, ".1f"),
-            shown(figures.messages, ",.0f"),
-            shown(figures.upward_messages, ",.1f"),
-        )
+    for target, prediction, outcome in rows:
+        predicted = [MEASURES[name].text(getattr(prediction, name)) for name in OF_COMMUNITIES]
+        found = outcome.measures()
+        table.add_row("", "target", "", f"{target:.2%}")
+        table.add_row(f"{outcome.sizes[0]:,}", "predicted", *predicted)
+        table.add_row("", "measured", *(shown(name, found[name]) for name in OF_COMMUNITIES))
     console.print()
     console.print(table)

@@ -16,11 +16,12 @@ from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.measures import measure_of
-from camcast.reproduction.described import PAPER_OF, choose
+from camcast.reproduction.chosen_protocols import choose
 from camcast.sweeps import ProgressBar, SweepError
+from camcast.systems import find_system
 
 if TYPE_CHECKING:
-    from camcast.population.spread import Interval
+    from camcast.population.outcome import Interval
     from camcast.reproduction.camcast import paper as camcast_paper
     from camcast.reproduction.memberships.comparison import Memberships
     from camcast.reproduction.paper import Reproduction
@@ -105,7 +106,7 @@ def reproduce(
             if names is None:
                 context.fail("Missing argument 'PAPER', or option '--protocol'.")
             find_protocol(names[0])
-            what = PAPER_OF[names[0]]
+            what = _paper_of(names[0])
         if what not in _PAPERS:
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(_PAPERS)}")
         asked = _PAPERS[what]
@@ -252,3 +253,11 @@ _PAPERS: Final[Mapping[str, _Paper]] = {
         ),
     ),
 }
+
+
+def _paper_of(protocol: str) -> str:
+    """Return the paper that describes a protocol."""
+    papers = find_system(protocol).papers
+    if not papers:
+        raise ValueError(f"no paper is about {protocol}; known papers: {', '.join(_PAPERS)}")
+    return papers[0]

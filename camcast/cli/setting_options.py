@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from camcast.cli import options
-from camcast.settings.setting import Setting, SettingError, chain
+from camcast.settings.base import SettingError
+from camcast.settings.chain import Setting, chain
 
 Sizes = Annotated[
     str | None,
@@ -53,7 +54,12 @@ def setting(
     """Build the setting that the options describe; `ValueError` names what is wrong."""
     parameters = options.parameters(c, g, a, z, None, p_sel)
     communities = chain(sizes_of(sizes), parameters)
-    for name, probability in (("--success", success), ("--crash", crash)):
-        if not 0 <= probability <= 1:
-            raise SettingError(f"{name} is a probability from 0 to 1, not {probability:g}")
+    check_probability("--success", success)
+    check_probability("--crash", crash)
     return Setting(communities=communities, success=success, crash=crash, weak=weak)
+
+
+def check_probability(option: str, given: float) -> None:
+    """Raise `SettingError` for what is no probability."""
+    if not 0 <= given <= 1:
+        raise SettingError(f"{option} is a probability from 0 to 1, not {given:g}")

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import attrs
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Workers
-from camcast.cli.simulate_setting import shown
-from camcast.sweeps import JSON, Cell, ProgressBar, SweepError, sweep
+from camcast.cli.output import print_json
+from camcast.cli.setting_options import Workers, check_probability
+from camcast.cli.simulated import compute, print_measures
+from camcast.sweeps import JSON, Cell, SweepError
+from camcast.systems import outcome_of, runs_in_cells
 
-if TYPE_CHECKING:  # numpy is an extra
-    from camcast.population.hpmcast import HpmcastSpread
-    from camcast.settings.tree import HpmcastSetting
-
-RUNS: Final = 100  # chosen: of Figure 7's setting, a reliability to ±0.0001 in a second
-CELL_PROCESSES: Final = 1_000_000  # chosen: processes in a cell of the sweep, about half a second
-_HERE_MAX: Final = 5_000_000  # chosen: processes that take as long as a second process
-_TABLE_WIDTH: Final = 120  # chosen: a pipe has no width
-_SHOWN: Final = {
-    "reliability": (".3%", "share of the interested that deliver"),
-    "rounds": (",.2f", "until nobody gossips any more"),
-    "messages": (",.0f", "copies sent"),
-    "parasites": (",.1f", "uninterested processes that receive it"),
-}
+RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a second
+CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, seconds of work
+_SHOWN: Final = ("reception", "rounds", "messages", "parasites")
 
 
 class Estimate(StrEnum):
@@ -87,13 +75,13 @@ def hpmcast(
     docs/hpmcast.md.
     """
     with clear_failures(ValueError, SweepError, OSError), extras_named():
-        from camcast.population.hpmcast import join
+        from camcast.models.hpmcast.prediction import predict
+        from camcast.population.hpmcast import reception
         from camcast.settings.tree import HpmcastSetting
 
         # what is wrong with the options is said here, and not by a worker
         for name, given in (("interested", interested), ("loss", loss), ("crash", crash)):
-            if not 0 <= given <= 1:
-                raise ValueError(f"--{name} is a probability from 0 to 1, not {given:g}")
+            check_probability(f"--{name}", given)
         setting = HpmcastSetting(
             arity=arity,
             depth=depth,
@@ -105,67 +93,35 @@ def hpmcast(
             threshold=threshold,
             estimate=estimate.value,
         )
-        size = max(1, CELL_PROCESSES // setting.processes)
-        given_setting: dict[str, JSON] = attrs.asdict(setting)
-        cells: list[Cell] = [
-            given_setting | {"first": first, "runs": min(size, runs - first), "seed": seed}
-            for first in range(0, runs, size)
-        ]
-        # little is not worth a second process, which would compile first
-        here = setting.processes * runs <= _HERE_MAX
-        with ProgressBar(f"{runs:,} runs") as bar:
-            found: Any = sweep(
-                simulate_cell, cells, workers=1 if here else workers, on_progress=bar.update
-            )
-        spread, model = join(found), _model(setting)
+        described = attrs.asdict(setting)
+        most = CELL_PROCESSES // setting.processes
+        cells = runs_in_cells({"setting": described}, runs, seed, most)
+        outcome = outcome_of(compute(simulate_cell, cells, f"{runs:,} runs", workers))
+        measured = outcome.measures() | {"reception": reception(outcome)}
+        model = predict(setting).as_json()
     if json:
-        figures = {name: interval.as_json() for name, interval in spread.figures().items()}
         print_json(
             {
-                "setting": given_setting | {"runs": runs, "seed": seed},
+                "setting": described | {"runs": runs, "seed": seed},
                 "processes": setting.processes,
-                **{name: figures[name] for name in _SHOWN},
+                **{name: measured[name].as_json() for name in _SHOWN},
                 "view": setting.view,
                 "model": model,
             }
         )
     else:
-        _print(setting, spread, model)
+        about = (
+            f"{setting.processes:,} processes, each knows {setting.view:,}; {runs:,} runs;"
+            " mean [95 % interval]."
+        )
+        print_measures("", _SHOWN, model, measured, about)
 
 
-def simulate_cell(given: Cell) -> JSON:
+def simulate_cell(cell: Cell) -> JSON:
     """Simulate some runs; the task of the sweep."""
     from camcast.population.hpmcast import simulate
     from camcast.settings.tree import HpmcastSetting
 
-    cell: dict[str, Any] = dict(given)
-    first, runs, seed = (cell.pop(name) for name in ("first", "runs", "seed"))
-    return simulate(HpmcastSetting(**cell), runs, seed, first).as_json()
-
-
-def _model(setting: HpmcastSetting) -> dict[str, float | None]:
-    from camcast.models.hpmcast.prediction import predict
-
-    return predict(setting).as_json()
-
-
-def _print(
-    setting: HpmcastSetting, spread: HpmcastSpread, model: Mapping[str, float | None]
-) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name, justify in (("", "left"), ("measured", "right"), ("model", "right"), ("", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # literals
-    figures = spread.figures()
-    for name, (form, meaning) in _SHOWN.items():
-        told = model.get(name)
-        table.add_row(
-            name, shown(figures[name], form), "" if told is None else f"{told:{form}}", meaning
-        )
-    console = wide_console(_TABLE_WIDTH)
-    console.print(table)
-    console.print(
-        f"{setting.processes:,} processes, each knows {setting.view:,}; {spread.runs:,} runs;"
-        " mean [95 % interval].",
-        highlight=False,
-        soft_wrap=True,
-    )
+    given = cast(Any, cell)
+    setting = HpmcastSetting(**given["setting"])
+    return simulate(setting, given["runs"], given["seed"], given["first_run"]).counts()

@@ -7,34 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Workers
-from camcast.cli.simulate_setting import shown
-from camcast.sweeps import JSON, Cell, ProgressBar, SweepError, sweep
+from camcast.cli.output import print_json
+from camcast.cli.setting_options import Workers, check_probability
+from camcast.cli.simulated import compute, print_measures
+from camcast.sweeps import JSON, Cell, SweepError
+from camcast.systems import runs_in_cells
 from camcast.workloads.edge_list import load_edges
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.population.graphs import Overlay
-    from camcast.population.percolation import Corpus
 
 NETWORKS: Final = 20  # [percolation 5.2]
 EVENTS: Final = 400  # [percolation 5.2]
-_HERE_MAX: Final = 4_000_000  # chosen: nodes times events that take as long as a second process
-_TABLE_WIDTH: Final = 120  # chosen: a pipe has no width
-_SHOWN: Final = {
-    "receivers": "nodes that have the event, publisher included",
-    "subscribers": "those of them that subscribe",
-    "missed": "subscribers that do not get it",
-    "messages": "copies sent",
-    "duplicates": "copies to nodes that had it",
-    "parasites": "nodes that got it without a subscription",
-    "hops": "to the last of them",
-}
+CELL_NODES: Final = 4_000_000  # chosen: nodes times events of a cell, a second of work
+_SHOWN: Final = (
+    *("receivers", "subscribers", "missed", "messages", "duplicates", "parasites", "hops"),
+)
 
 
 def percolation(
@@ -78,8 +70,8 @@ def percolation(
         from camcast.population.percolation import TTL_MAX, Gossip, corpus_of, join
 
         # what is wrong with the options is said here, and not by a worker
-        _check_probability("--sigma", sigma)
-        _check_probability("--gamma", gamma)
+        check_probability("--sigma", sigma)
+        check_probability("--gamma", gamma)
         gossip = Gossip(sigma=sigma, gamma=gamma, ttl=TTL_MAX if ttl is None else ttl)
         overlay = overlay_of(degrees)
         shared: dict[str, JSON] = {
@@ -88,24 +80,23 @@ def percolation(
             "gamma": gamma,
             "ttl": gossip.ttl,
         }
-        cells: list[Cell] = [
-            shared | {"network": network, "events": events, "seed": seed}
-            for network in range(networks)
-        ]
-        # a small corpus is not worth a second process, which would compile first
-        here = overlay.nodes * events * networks <= _HERE_MAX
-        with ProgressBar(f"{networks:,} networks") as bar:
-            found = sweep(
-                simulate_cell, cells, workers=1 if here else workers, on_progress=bar.update
-            )
+        cells = runs_in_cells(
+            shared | {"events": events}, networks, seed, CELL_NODES // (overlay.nodes * events)
+        )
+        found = compute(simulate_cell, cells, f"{networks:,} networks", workers)
         corpus = join([corpus_of(result) for result in found])
         model = _model(overlay, seed, sigma, gamma)
+        measured = {name: corpus.interval(name) for name in _SHOWN}
     if json:
         setting = shared | {"ttl": ttl, "networks": networks, "events": events, "seed": seed}
-        figures = {name: corpus.interval(name).as_json() for name in _SHOWN}
+        figures = {name: interval.as_json() for name, interval in measured.items()}
         print_json({"setting": setting, "nodes": corpus.nodes, **figures, "model": model})
     else:
-        _print(corpus, model)
+        about = (
+            f"{corpus.nodes:,} nodes, {networks:,} networks, {events:,} events on each; mean"
+            " [95 % interval]."
+        )
+        print_measures("", _SHOWN, model, measured, about, _in_words(model))
 
 
 def overlay_of(degrees: str) -> Overlay:
@@ -131,18 +122,14 @@ def overlay_of(degrees: str) -> Overlay:
 
 
 def simulate_cell(given: Cell) -> JSON:
-    """Simulate one network; the task of the sweep."""
+    """Simulate some networks; the task of the sweep."""
     from camcast.population.percolation import Gossip, simulate
 
     cell: Mapping[str, Any] = given
     gossip = Gossip(sigma=cell["sigma"], gamma=cell["gamma"], ttl=cell["ttl"])
     overlay = overlay_of(cell["degrees"])
-    return simulate(overlay, gossip, 1, cell["events"], cell["seed"], cell["network"]).as_json()
-
-
-def _check_probability(option: str, given: float) -> None:
-    if not 0 <= given <= 1:
-        raise ValueError(f"{option} is a probability from 0 to 1, not {given:g}")
+    which = (cell["runs"], cell["events"], cell["seed"], cell["first_run"])
+    return simulate(overlay, gossip, *which).as_json()
 
 
 def _model(overlay: Overlay, seed: int, sigma: float, gamma: float) -> dict[str, Any]:
@@ -163,26 +150,6 @@ def _model(overlay: Overlay, seed: int, sigma: float, gamma: float) -> dict[str,
     paper = mean_subscribers_of_the_paper(sigma, covered.receivers_infinite)
     percolates = bool(covered.percolates)
     return covered.as_json() | {"subscribers_of_the_paper": None if percolates else paper}
-
-
-def _print(corpus: Corpus, model: Mapping[str, Any]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name, justify in (("", "left"), ("measured", "right"), ("model", "right"), ("", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # literals
-    for name, meaning in _SHOWN.items():
-        told = f"{model[name]:,.2f}" if name in model else ""
-        table.add_row(name, shown(corpus.interval(name), ",.2f"), told, meaning)
-    console = wide_console(_TABLE_WIDTH)
-    console.print(table)
-    networks, events = corpus.receivers.shape
-    console.print(
-        f"{corpus.nodes:,} nodes, {networks:,} networks, {events:,} events on each; mean [95 %"
-        " interval].",
-        _in_words(model),
-        sep="\n",
-        highlight=False,
-        soft_wrap=True,
-    )
 
 
 def _in_words(model: Mapping[str, Any]) -> str:

@@ -16,31 +16,27 @@ import typer
 from rich.table import Table
 
 from camcast.cli import options
-from camcast.cli.compared_protocol import find_compared
 from camcast.cli.experiment import table_width
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.outcome import summary_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
-from camcast.cli.simulate_protocol import simulate_protocol
+from camcast.cli.simulated import print_measures, shown, simulated
 from camcast.doors.plugs import find_protocol
-from camcast.protocols.camcast import CamcastProtocol
+from camcast.measures import MEASURES
 from camcast.runs.folder import OutputFolder
-from camcast.sweeps import ProgressBar, SweepError, sweep
+from camcast.sweeps import ProgressBar, SweepError
+from camcast.systems import CAMCAST, System, find_system
 from camcast.vocabulary.trace import JsonLinesSink, Sink
 
 if TYPE_CHECKING:  # numpy is an extra
-    from camcast.population.spread import Interval, Spread
+    from camcast.population.outcome import Outcome
     from camcast.scenarios.virtual import VirtualScenario
-    from camcast.settings.setting import Setting
+    from camcast.settings.chain import Setting
 
 # chosen: of the paper's 1,110 processes, some seconds on two cores
 RUNS: Final = {"population": 1000, "chain": 1000, "virtual": 20}
-
-# chosen: processes in a cell of the sweep, seconds of work, so that a kill loses little
-CELL_PROCESSES: Final = {"population": 100_000_000, "chain": 1_000_000, "virtual": 20_000}
-CELL_RUNS_MAX: Final = 5_000  # chosen: about 1 MB of results
 _TABLE_WIDTH: Final = 140  # chosen: the columns of a population of 10^12; a pipe has no width
 
 EXAMPLES: Final = {
@@ -49,7 +45,12 @@ EXAMPLES: Final = {
     "virtual": "camcast simulate virtual benchmarks/scenarios/paper_scamp.toml",
 }
 
-CAMCAST: Final = CamcastProtocol.name
+OF_COMMUNITIES: Final = ("reception", "reliability", "rounds", "messages", "upward_messages")
+SHOWN: Final = (
+    *("reception", "reliability", "rounds", "messages", "between", "parasites"),
+    *("parasite_copies", "entries"),
+)
+"""The measures of one group, in the order of a table."""
 
 _WHAT: Final = {
     "population": "every process by itself, up to 4 billion",
@@ -157,7 +158,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 if trace_format is not None and output is None:
                     raise CommandError("--trace-format goes with --output")
                 form = trace_format or TraceFormat.JSONL
-                _refuse_beside_a_scenario(ctx)
+                options.refuse(ctx, _IN_A_SCENARIO, "does not go with a scenario file")
                 from camcast.scenarios.virtual import VirtualScenario
 
                 read = VirtualScenario.read(scenario)
@@ -168,36 +169,33 @@ def setting_command(simulator: str) -> Callable[..., None]:
             for name, given in (("--output", output), ("--trace-format", trace_format)):
                 if given is not None:
                     raise CommandError(f"{name} goes with a scenario file")
-            chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
-            options_given = options.named_values(protocol_settings, "--protocol-set")
-            if protocol not in (None, CAMCAST) or options_given:
-                name = protocol or CAMCAST
-                find_compared(name)
-                if simulator != "population":
-                    raise CommandError(_elsewhere(simulator, name))
-                simulate_protocol(
-                    name,
-                    chosen,
-                    options_given,
-                    runs or RUNS[simulator],
-                    1 if seed is None else seed,
-                    workers,
-                    results,
-                    json=json,
-                )
-                return
-            spread = simulated(
-                simulator,
-                chosen,
-                runs or RUNS[simulator],
-                1 if seed is None else seed,
-                workers,
-                results,
+            chain = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+            name = protocol or CAMCAST
+            chosen = options.described(ctx, name, chain, protocol_settings)
+            system = find_system(name)
+            if simulator not in system.simulators:
+                raise CommandError(_elsewhere(simulator, name))
+            outcome = simulated(
+                *(system, simulator, chosen, runs or RUNS[simulator]),
+                *(1 if seed is None else seed, workers, results),
             )
-            if json:
-                print_json(_as_json(simulator, chosen, spread))
+            figures = {
+                "simulator": simulator,
+                "setting": attrs.asdict(chosen),
+                "runs": outcome.runs,
+            }
+            if not outcome.sizes:
+                model, said = _predicted(system, chosen)
+                if json:
+                    print_json({"protocol": name} | figures | outcome.as_json() | {"model": model})
+                    return
+                about = f"{said} {outcome.runs:,} runs; mean [95 % interval]."
+                print_measures(name, SHOWN, model or {}, outcome.measures(), about)
+            elif json:
+                figures["communities"] = [found.as_json() for found in outcome.communities]
+                print_json(figures | {"rounds": outcome.rounds_to_reach_all.as_json()})
             else:
-                _print(chosen, spread)
+                _print(chain, outcome)
 
     simulate_setting.__doc__ = _HELP.format(what=_WHAT[simulator]) + _ALSO.get(simulator, "")
     return simulate_setting
@@ -212,88 +210,36 @@ def _elsewhere(simulator: str, protocol: str) -> str:
     return f"`simulate {simulator} --sizes` has no protocol but camcast; give {instead}"
 
 
-def simulated(
-    simulator: str,
-    chosen: Setting,
-    runs: int,
-    seed: int,
-    workers: int | None,
-    results: Path | None = None,
-) -> Spread:
-    """Simulate on several cores, with a bar on the terminal; raises `SweepError`."""
-    from camcast.population.simulators import cell, find_simulator, simulate_cell, spread_of
-    from camcast.population.spread import join
+def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return what the model says, and who takes part, or why there is no model, for people."""
+    from camcast.settings.base import SettingError
 
-    find_simulator(simulator)(chosen, 0, seed, 0)  # what is wrong with the setting is said here
-    size = max(1, min(CELL_RUNS_MAX, CELL_PROCESSES[simulator] // chosen.processes))
-    cells = [
-        cell(simulator, chosen, min(size, runs - first), seed, first)
-        for first in range(0, runs, size)
-    ]
-    here = len(cells) == 1  # not worth a second process, which would compile first
-    with ProgressBar(f"{runs:,} runs") as bar:
-        done = sweep(
-            simulate_cell,
-            cells,
-            results=results,
-            workers=1 if here else workers,
-            on_progress=bar.update,
-        )
-    return join([spread_of(result) for result in done])  # type: ignore[arg-type]  # as we wrote it
+    who = f"{chosen.in_words()}."
+    try:
+        model = system.predict(chosen)
+    except SettingError as error:
+        return None, f"{who} No model: {error}."
+    return model.as_json(), f"{who} {model.in_words()}".rstrip()
 
 
-def _as_json(simulator: str, chosen: Setting, spread: Spread) -> dict[str, Any]:
-    return {
-        "simulator": simulator,
-        "setting": attrs.asdict(chosen),
-        "runs": spread.runs,
-        "communities": [community.as_json() for community in spread.communities],
-        "rounds": spread.rounds_to_reach_all.as_json(),
-    }
-
-
-def _print(chosen: Setting, spread: Spread) -> None:
+def _print(chosen: Setting, outcome: Outcome) -> None:
     table = Table(box=None, pad_edge=False)
-    for name in ("processes", "reception", "reliability", "rounds", "messages", "upward"):
+    for name in ("processes", *(MEASURES[name].column for name in OF_COMMUNITIES)):
         table.add_column(name, justify="right", no_wrap=True)
-    for community in spread.communities:
-        table.add_row(
-            f"{community.size:,}",
-            shown(community.reception, ".2%"),
-            shown(community.reliability, ".1%"),
-            shown(community.rounds, ".2f"),
-            shown(community.messages, ",.0f"),
-            shown(community.upward_messages, ",.2f"),
-        )
+    for community in outcome.communities:
+        found = community.measures()
+        figures = [shown(name, found[name]) for name in OF_COMMUNITIES]
+        table.add_row(f"{community.sizes[0]:,}", *figures)
     console = wide_console(_TABLE_WIDTH)
     console.print(table)
     crashed = "no crashes"
     if chosen.crash:
         crashed = f"{chosen.crash:.0%} crashed" + (" for one copy" if chosen.weak else "")
     console.print(
-        f"{spread.runs:,} runs, success {chosen.success:g}, {crashed}; mean [95 % interval]."
-        f" All rounds: {shown(spread.rounds_to_reach_all, '.2f')}",
+        f"{outcome.runs:,} runs, success {chosen.success:g}, {crashed}; mean [95 % interval]."
+        f" All rounds: {shown('rounds', outcome.rounds_to_reach_all)}",
         highlight=False,
     )
-
-
-def shown(interval: Interval, form: str) -> str:
-    """Write an interval for people."""
-    if interval.mean is None:
-        return "-"
-    text = format(interval.mean, form)
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
-
-
-def _refuse_beside_a_scenario(ctx: typer.Context) -> None:
-    """Raise `CommandError` for an option that describes a setting, which a scenario file is not."""
-    for name, instead in _IN_A_SCENARIO.items():
-        source = ctx.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            option = "--" + name.replace("_", "-")
-            raise CommandError(f"{option} does not go with a scenario file; {instead}")
 
 
 def _run_scenario(

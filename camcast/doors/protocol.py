@@ -43,8 +43,6 @@ class Protocol(ABC):
     """The only backend that it works with, because its tables are part of it; None: any."""
     linked: ClassVar[bool] = False
     """Whether its groups are linked to those of super-topics (3.3)."""
-    one_table: ClassVar[bool] = True
-    """Whether a process keeps a table of one group only, which the membership's law is about."""
     parasitic: ClassVar[bool] = False
     """Whether events reach processes that are not interested: they are counted, and dropped
     instead of delivered."""
@@ -67,11 +65,4 @@ class Protocol(ABC):
         The home is where the process's own events of that topic start; there is at least that.
         `topics` are all that exist, as far as this process has been told (`Settings.topics`). The
         answer depends on the arguments alone: other processes must find the same groups.
-        """
-
-    @abstractmethod
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return how many processes the home of such a process has, on average.
-
-        `sizes` says how many processes are interested in each topic.
         """

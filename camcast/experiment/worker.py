@@ -31,6 +31,7 @@ from camcast import (
 )
 from camcast.doors.plugs import find_protocol
 from camcast.experiment import worker_messages as messages
+from camcast.systems import find_system
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
@@ -170,7 +171,7 @@ class Worker:
     def _settled(self, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
         sizes = self._sizes
-        size = self._protocol.home_size(community.topic, sizes)
+        size = find_system(self._protocol.name).home_size(self._protocol, community.topic, sizes)
         above = 0
         if self._protocol.linked:
             above = next((sizes[t] for t in community.topic.ancestors() if t in sizes), 0)

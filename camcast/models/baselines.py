@@ -46,8 +46,9 @@ from numpy.typing import ArrayLike
 from camcast.models.camcast.messages import Values
 from camcast.models.camcast.prediction import Prediction, predict
 from camcast.models.camcast.reliability import gossip_reliability
+from camcast.models.event_prediction import EventPrediction
 from camcast.settings.baselines import Baseline
-from camcast.settings.setting import Community, Setting
+from camcast.settings.chain import Community, Setting
 from camcast.vocabulary.parameters import Parameters
 
 _STEPS: Final = 500  # chosen: the fixed point is within 1e-9 where a copy in two takes effect
@@ -63,18 +64,12 @@ def both_tables_reliability(c1: ArrayLike, c2: ArrayLike) -> Values:
     return gossip_reliability(c1 + np.asarray(c2, dtype=np.float64))
 
 
-@frozen
-class BaselinePrediction:
+@frozen(kw_only=True)
+class BaselinePrediction(EventPrediction):
     """The measures of `camcast.population.baselines`, in the mean."""
 
-    reception: float
-    """The share of the living interested that have the event, the publisher included."""
-    reliability: float
-    """The probability that all of them have it."""
-    messages: float
     between: float
     """Those of the messages that are sent to other clusters."""
-    parasites: float
     rounds: float | None
     """None where not every process sends to other clusters."""
 
@@ -101,7 +96,7 @@ def predict_baseline(setting: Baseline) -> BaselinePrediction:
         reliability=reliability,
         messages=senders * (k + k_between),
         between=senders * k_between,
-        parasites=(k + k_between) * effect * meets / max(1, n - 1),
+        parasite_copies=(k + k_between) * effect * meets / max(1, n - 1),
         rounds=group.rounds if setting.clusters == 1 or setting.between == 1 else None,
     )
 

@@ -12,47 +12,22 @@ which varies; by Equation 2 reception is up to 0.03 too low, and copies 6 %.
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
-
 import numpy as np
 from attrs import frozen
 
+from camcast.models.event_prediction import EventPrediction
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, round_transitions
 from camcast.models.rfpbcast import SIZE_MAX, Law, reach_probability, transitions
-from camcast.population.flat import FlatSetting
-from camcast.protocols.hpmcast.rounds import rounds
-from camcast.settings.setting import SettingError
-
-FlatProtocol = Literal["rfpbcast", "pmcast"]
-FLAT_PROTOCOLS: Final[tuple[FlatProtocol, ...]] = get_args(FlatProtocol)
+from camcast.settings.base import SettingError
+from camcast.settings.flat import FlatSetting
 
 
-@frozen
-class FlatPrediction:
+@frozen(kw_only=True)
+class FlatPrediction(EventPrediction):
     """The measures of `camcast.models.baselines.BaselinePrediction`, of flat gossip in rounds."""
 
-    reception: float
-    """The share of the living interested that have the event, the publisher included."""
-    reliability: float
-    """The probability that all of them have it."""
-    messages: float
-    """Copies sent, whatever becomes of them."""
-    parasites: float
-    """Copies that arrive at a living process that is not interested."""
     rounds: int
     """T, for how many rounds it is gossiped."""
-
-
-def gossip_rounds(
-    processes: int, interested: int, fan_out: int, constant: float, *, sender_filters: bool
-) -> int:
-    """Return T(n, F) of rfpbcast (Equation 5) or T(n p_1, F p_1) of pmcast (Equation 9), whole.
-
-    `constant` is their c + O(1). As `camcast.protocols.rfpbcast` and `pmcast` do, which assume that
-    all copies arrive.
-    """
-    expected = rounds(processes, interested / processes if sender_filters else 1.0, fan_out)
-    return int(np.ceil(expected + constant)) if expected else 0
 
 
 def predict_flat(setting: FlatSetting) -> FlatPrediction:
@@ -87,7 +62,7 @@ def predict_flat(setting: FlatSetting) -> FlatPrediction:
         reception=(1 + (wanting - 1) * others) / wanting,
         reliability=float(law[1:] @ spared[::-1]),
         messages=fan_out * sending * ((1 - uninterested) if setting.sender_filters else 1.0),
-        parasites=0.0 if setting.sender_filters else parasites,
+        parasite_copies=0.0 if setting.sender_filters else parasites,
         rounds=setting.rounds,
     )
 

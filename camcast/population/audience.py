@@ -1,17 +1,35 @@
-"""Who wants an event, who publishes it, and who is dead, drawn for one run of a kernel."""
+"""What the kernels of single events share: who is interested, and the columns they count in."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from camcast.population.outcome import Counts, Outcome
 from camcast.population.xoshiro import State, below, uniform
 
 Interested: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], int, State]
 """Who is interested, who is alive, the publisher's number, and the state after that."""
+
+ALIVE, DELIVERED, ROUNDS, MESSAGES, PARASITE_COPIES, ENTRIES = range(6)
+"""The columns of a run; `ENTRIES` is summed over the processes."""
+COLUMNS: Final = 6
+
+
+def outcome_of(counts: Counts, processes: int) -> Outcome:
+    """Return what a kernel counted: a row for each run, with the columns named above."""
+    return Outcome(
+        (),
+        alive=counts[:, ALIVE],
+        delivered=counts[:, DELIVERED],
+        rounds=counts[:, ROUNDS],
+        messages=counts[:, MESSAGES],
+        parasite_copies=counts[:, PARASITE_COPIES],
+        entries=counts[:, ENTRIES] / processes,
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,8 @@ w/u. All the same to the result, since neither matters before; and a run needs 9
 Counted are, for a run:
 
 * messages: copies sent, and of these those between clusters, whatever becomes of them;
-* parasites: copies that arrive at a living process that is not interested, the first and all later
-  ones, as Table 2 does ("the average number of parasite events sent in the system");
+* parasite copies: those that arrive at a living process that is not interested, the first and all
+  later ones, as Table 2 does ("the average number of parasite events sent in the system");
 * rounds: the last round in which a process sends, counted from the publisher's round 1.
 """
 
@@ -23,17 +23,15 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from attrs import frozen
 from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
-from camcast.population.event_spread import EventSpread
 from camcast.population.floyd import choose
-from camcast.population.spread import Counts
+from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, below, inlined, seeded, uniform
+from camcast.settings.base import SettingError
 from camcast.settings.baselines import Baseline
-from camcast.settings.setting import SettingError
 from camcast.vocabulary.streams import stream
 
 PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
@@ -45,15 +43,7 @@ _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
 _DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES = range(5)
 
 
-@frozen(eq=False, kw_only=True)
-class BaselineSpread(EventSpread):
-    """Counts by run."""
-
-    between: Counts
-    """Those of the messages that were sent to other clusters."""
-
-
-def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> BaselineSpread:
+def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split.
 
     Raises `SettingError` for more than `PROCESSES_MAX` processes.
@@ -76,13 +66,14 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Bas
         )  # fmt: skip
         rng = Generator(PCG64(weather.getrandbits(128)))
         alive[run] = counts[run, _DELIVERED] + rng.binomial(unknown, 1 - setting.stillborn)
-    return BaselineSpread(
+    return Outcome(
+        (),
         alive=alive,
         delivered=counts[:, _DELIVERED],
         rounds=counts[:, _ROUNDS],
         messages=counts[:, _MESSAGES],
         between=counts[:, _BETWEEN],
-        parasites=counts[:, _PARASITES],
+        parasite_copies=counts[:, _PARASITES],
     )
 
 

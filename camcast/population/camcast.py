@@ -42,9 +42,10 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.population.floyd import unless_there
-from camcast.population.spread import Spread
+from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, bounded, inlined, next_bits, seeded, uniform
-from camcast.settings.setting import Community, Setting, SettingError
+from camcast.settings.base import SettingError
+from camcast.settings.chain import Community, Setting
 from camcast.vocabulary.streams import stream
 
 PROCESSES_MAX: Final = 4 * 10**9
@@ -109,7 +110,7 @@ class _Scratch(NamedTuple):
 _TOUCHED, _RECEIVED, _ROUNDS, _MESSAGES, _UPWARD = range(5)
 
 
-def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spread:
+def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split.
 
     Raises `SettingError` for more than `PROCESSES_MAX` processes.
@@ -132,7 +133,7 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
         untouched = rng.binomial(sizes - counts[run, :, _TOUCHED], 1 - setting.stillborn)
         alive[run] = counts[run, :, _RECEIVED] + untouched
     _, received, rounds, messages, upward_messages = counts.transpose(2, 0, 1)
-    return Spread(sizes, alive, received, rounds, messages, upward_messages)
+    return Outcome(sizes, alive, received, rounds, messages, upward_messages)
 
 
 def _plan(setting: Setting) -> _Plan:

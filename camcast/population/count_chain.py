@@ -42,8 +42,8 @@ from typing import Final
 import numpy as np
 from numpy.random import PCG64, Generator
 
-from camcast.population.spread import Spread
-from camcast.settings.setting import Setting
+from camcast.population.outcome import Outcome
+from camcast.settings.chain import Setting
 from camcast.vocabulary.streams import stream
 
 SENDERS_MAX: Final = 4096
@@ -66,14 +66,14 @@ _Group = tuple[int, int]
 """So many senders, and to how many distinct targets each of them sends."""
 
 
-def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spread:
+def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split."""
     sizes = tuple(community.size for community in setting.communities)
     counts = np.zeros((runs, 5, len(sizes)), np.int64)
     for run in range(runs):
         bits = stream(seed, "protocol", "count chain", first_run + run).getrandbits(128)
         counts[run] = _Run(setting, Generator(PCG64(bits))).counts()
-    return Spread(sizes, *counts.transpose(1, 0, 2))
+    return Outcome(sizes, *counts.transpose(1, 0, 2))
 
 
 class _Run:

@@ -12,109 +12,39 @@ lost with probability `loss`.
 
 from __future__ import annotations
 
-from math import inf
 from typing import Final
 
 import numpy as np
-from attrs import field, frozen, validators
+from attrs import frozen
 from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
-from camcast.population.event_spread import EventSpread
 from camcast.population.floyd import choose_by
-from camcast.population.spread import Counts, Interval, mean_interval
-from camcast.settings.setting import SettingError
+from camcast.population.outcome import Counts, Outcome
+from camcast.settings.flat import FlatSetting
 from camcast.vocabulary.streams import stream
 
-PROCESSES_MAX: Final = 10**7  # chosen: some seconds a run
-ROUNDS_MAX: Final = 10_000  # chosen: bounds what a run returns
-
 _compiled: Final = njit(cache=True, nogil=True)
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 
 
-@frozen(kw_only=True)
-class FlatSetting:
-    """What is simulated. Raises `SettingError` or `ValueError` for what is out of range."""
+@frozen(eq=False, kw_only=True)
+class FlatOutcome(Outcome):
+    """What came of the events, and how it came about, round by round."""
 
-    processes: int
-    """n, the publisher among them."""
-    interested: int
-    """n_1 = n p_1, the publisher among them."""
-    fan_out: int
-    """F: distinct others that are chosen in a round."""
-    rounds: int
-    """T: for how many rounds the event is in the system."""
-    sender_filters: bool
-    """pmcast if true, else rfpbcast."""
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    infected: int = field(default=1)
-    """How many of the interested have the event in the beginning, and are alive."""
-
-    def __attrs_post_init__(self) -> None:
-        limits = {
-            "processes": (1, PROCESSES_MAX),
-            "interested": (1, self.processes),
-            "infected": (1, self.interested),
-            "fan_out": (1, inf),
-            "rounds": (0, ROUNDS_MAX),
-        }
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                raise SettingError(f"{name} is {getattr(self, name)}; give {least} to {most:,}")
-
-    @property
-    def audience(self) -> int:
-        """How many processes copies are sent to."""
-        return self.interested if self.sender_filters else self.processes
-
-
-@frozen(eq=False)
-class FlatSpread:
-    """Counts by run."""
-
-    alive: Counts
-    """The living of the interested, those included that have the event in the beginning."""
-    delivered: Counts
+    delivered_by_round: Counts
     """The living interested that have the event, by run and round 0 to T."""
-    infected: Counts
+    infected_by_round: Counts
     """All that have the event, by run and round 0 to T."""
-    messages: Counts
-    """Copies sent, whatever becomes of them."""
-    parasite_copies: Counts
-    """Copies that arrive at living uninterested processes, each counted."""
-
-    @property
-    def reliability(self) -> Interval:
-        """The share of the living interested that deliver, in the mean over runs."""
-        return mean_interval(self.delivered[:, -1] / self.alive, 0.0, 1.0)
-
-    @property
-    def parasites(self) -> Counts:
-        """Uninterested processes that receive the event in the end; 0 with pmcast."""
-        return self.infected[:, -1] - self.delivered[:, -1]
 
     @property
     def completion(self) -> Counts:
         """The round after which all living interested have the event; -1 where they never do."""
-        complete = self.delivered == self.alive[:, None]
+        complete = self.delivered_by_round == self.alive[:, None]
         return np.where(complete.any(axis=1), complete.argmax(axis=1), -1)
 
-    @property
-    def events(self) -> EventSpread:
-        """What came of the events, by the measures that all systems have in common."""
-        return EventSpread(
-            alive=self.alive,
-            delivered=self.delivered[:, -1],
-            rounds=np.full(len(self.alive), self.infected.shape[1] - 1),
-            messages=self.messages,
-            parasites=self.parasite_copies,
-        )
 
-
-def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> FlatSpread:
+def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> FlatOutcome:
     """Simulate the runs `first_run` and following; each is the same however they are split."""
     living = np.zeros(runs, np.int64)
     delivered = np.zeros((runs, setting.rounds + 1), np.int64)
@@ -133,7 +63,17 @@ def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> 
         )  # fmt: skip
         new = infected[run, -1] - delivered[run, -1]
         parasite_copies[run] = new + rng.binomial(again, 1 - setting.loss)
-    return FlatSpread(living, delivered, infected, messages, parasite_copies)
+    return FlatOutcome(
+        sizes=(),
+        alive=living,
+        delivered=delivered[:, -1],
+        rounds=np.full(runs, setting.rounds),
+        messages=messages,
+        parasites=infected[:, -1] - delivered[:, -1],
+        parasite_copies=parasite_copies,
+        delivered_by_round=delivered,
+        infected_by_round=infected,
+    )
 
 
 @_compiled

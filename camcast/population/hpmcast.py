@@ -19,84 +19,39 @@ Targets are distinct and uniform over the view without the sender (`camcast.popu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from attrs import frozen
 from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.population.floyd import choose_by
-from camcast.population.spread import Counts, Interval, mean_interval, share_interval
+from camcast.population.outcome import Interval, Outcome, share_interval
 from camcast.settings.tree import HpmcastSetting
 from camcast.vocabulary.streams import stream
 
-_COUNTS: Final = ("interested", "delivered", "rounds", "messages", "parasites", "parasite_copies")
 _compiled: Final = njit(cache=True, nogil=True)
 
 
-@frozen(eq=False)
-class HpmcastSpread:
-    """Counts by run; see `reliability` and the following for what they are."""
+def reception(outcome: Outcome) -> Interval:
+    """Return the share of the interested that deliver, in the mean over runs that have any.
 
-    interested: Counts
-    """Living interested processes but the publisher."""
-    delivered: Counts
-    """How many of them have the event in the end."""
-    rounds: Counts
-    """Periods until nobody gossips any more."""
-    messages: Counts
-    """Copies sent, whatever becomes of them."""
-    parasites: Counts
-    """Uninterested processes that receive the event, as delegates or by the threshold."""
-    parasite_copies: Counts
-    """Copies that arrive at uninterested living processes, each counted."""
-
-    @property
-    def runs(self) -> int:
-        """How many runs were made."""
-        return len(self.interested)
-
-    @property
-    def reliability(self) -> Interval:
-        """The share of interested processes that deliver, in the mean over runs that have any.
-
-        If all deliver, or nobody, runs have no spread to tell an interval from, and it is Wilson's
-        of all these processes.
-        """
-        asked = self.interested > 0
-        share = self.delivered[asked] / self.interested[asked]
-        if len(share) and share.min() == share.max() and share[0] in (0.0, 1.0):
-            return share_interval(int(self.delivered.sum()), int(self.interested.sum()))
-        return mean_interval(share, 0.0, 1.0)
-
-    def figures(self) -> dict[str, Interval]:
-        """Return the measures with their 95 % intervals."""
-        counts = ("rounds", "messages", "parasites", "parasite_copies")
-        return {"reliability": self.reliability} | {
-            name: mean_interval(getattr(self, name), 0.0) for name in counts
-        }
-
-    def as_json(self) -> dict[str, list[int]]:
-        """Return the counts as JSON takes them."""
-        return {name: getattr(self, name).tolist() for name in _COUNTS}
+    If all deliver, or nobody, runs have no spread to tell an interval from, and it is Wilson's of
+    all these processes.
+    """
+    found = outcome.reception
+    if found.mean not in (0.0, 1.0):
+        return found
+    return share_interval(int(outcome.delivered.sum()), int(outcome.alive.sum()))
 
 
-def join(parts: Sequence[dict[str, Any]]) -> HpmcastSpread:
-    """Put the counts of several simulations of one setting (`as_json`) together, in order."""
-    return HpmcastSpread(
-        **{
-            name: np.concatenate([np.array(part[name], np.int64) for part in parts])
-            for name in _COUNTS
-        }
-    )
+def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) -> Outcome:
+    """Simulate the runs `first_run` and following; each is the same however they are split.
 
-
-def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) -> HpmcastSpread:
-    """Simulate the runs `first_run` and following; each is the same however they are split."""
-    counts = np.zeros((runs, len(_COUNTS)), np.int64)
+    The publisher, who need not be interested, is not counted among the alive and delivered.
+    """
+    counts = np.zeros((runs, 6), np.int64)
     tables = _tables(setting)
     a, R = setting.arity, setting.redundancy
     for run in range(runs):
@@ -116,7 +71,15 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
         counts[run, 0] = np.count_nonzero(interested & alive)
         counts[run, 1] = np.count_nonzero(interested & has)
         counts[run, 4] = np.count_nonzero(has & ~interested)
-    return HpmcastSpread(*counts.T)
+    return Outcome(
+        sizes=(),
+        alive=counts[:, 0],
+        delivered=counts[:, 1],
+        rounds=counts[:, 2],
+        messages=counts[:, 3],
+        parasites=counts[:, 4],
+        parasite_copies=counts[:, 5],
+    )
 
 
 def _tables(setting: HpmcastSetting) -> NDArray[np.int64]:

@@ -30,22 +30,23 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from camcast.population.audience import draw_interested
-from camcast.population.event_spread import (
+from camcast.population.audience import (
     ALIVE,
     COLUMNS,
     DELIVERED,
     ENTRIES,
     MESSAGES,
-    PARASITES,
+    PARASITE_COPIES,
     ROUNDS,
-    KnownSpread,
+    draw_interested,
+    outcome_of,
 )
 from camcast.population.floyd import choose
+from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, below, seeded, uniform
 from camcast.protocols.hpmcast import rounds as hpmcast_rounds
 from camcast.settings.addressed import AddressedSetting
-from camcast.settings.setting import SettingError
+from camcast.settings.base import SettingError
 from camcast.vocabulary.streams import stream
 
 PLACES_MAX: Final = 10**7  # chosen: processes times levels; 0.3 GB, and some seconds a run
@@ -60,7 +61,7 @@ a subsystem of the level below, begins in the views; the delegates there; and wh
 are interested."""
 
 
-def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0) -> KnownSpread:
+def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split.
 
     Raises `SettingError` for more processes times levels than `PLACES_MAX`.
@@ -78,7 +79,7 @@ def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0
             *(n, setting.interested, tree.arity, tree.depth, tree.redundancy),
             *(setting.fan_out, float(setting.loss), float(setting.crash), counts[run]),
         )
-    return KnownSpread.of_columns(counts, n)
+    return outcome_of(counts, n)
 
 
 @_compiled
@@ -223,7 +224,7 @@ def _publish(
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
-                counts[PARASITES] += not wants[receiver]
+                counts[PARASITE_COPIES] += not wants[receiver]
                 if not has[receiver]:
                     has[receiver] = True
                     level[receiver], rounds[receiver] = at, rounds[sender]

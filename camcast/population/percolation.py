@@ -35,7 +35,7 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.population.graphs import Graph, Overlay
-from camcast.population.spread import Counts, Interval, mean_interval
+from camcast.population.outcome import Counts, Interval, mean_interval
 from camcast.population.xoshiro import State, next_bits, seeded
 from camcast.vocabulary.streams import stream
 

@@ -16,29 +16,30 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from camcast.population.audience import draw_interested
-from camcast.population.event_spread import (
+from camcast.population.audience import (
     ALIVE,
     COLUMNS,
     DELIVERED,
     ENTRIES,
     MESSAGES,
-    PARASITES,
+    PARASITE_COPIES,
     ROUNDS,
-    KnownSpread,
+    draw_interested,
+    outcome_of,
 )
+from camcast.population.outcome import Outcome
 from camcast.population.scamp_overlay import draw_overlay, view_cap
 from camcast.population.xoshiro import State, seeded, uniform
 from camcast.protocols.percolation import Percolation
+from camcast.settings.base import SettingError
 from camcast.settings.scamp_graph import ScampOverlay
-from camcast.settings.setting import SettingError
 from camcast.vocabulary.streams import stream
 
 ENTRIES_MAX: Final = 5 * 10**7  # chosen: of all views together; 0.5 GB, and minutes a run
 TTL_HOPS: Final = Percolation().ttl
 
 
-def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) -> KnownSpread:
+def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split.
 
     Raises `SettingError` if the views of all processes have room for more than `ENTRIES_MAX`.
@@ -55,7 +56,7 @@ def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) ->
         chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
         state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
         _publish(state, n, setting.interested, setting.c, *chances, counts[run])
-    return KnownSpread.of_columns(counts, n)
+    return outcome_of(counts, n)
 
 
 @njit(cache=True, nogil=True)
@@ -113,7 +114,7 @@ def _spread(
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
-                counts[PARASITES] += not wants[receiver]
+                counts[PARASITE_COPIES] += not wants[receiver]
                 if not has[receiver]:
                     has[receiver], sources[receiver] = True, sender
                     order[reached] = receiver

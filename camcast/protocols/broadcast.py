@@ -6,7 +6,7 @@ receives, and forwards, a parasite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import frozen
@@ -28,7 +28,3 @@ class Broadcast(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         return (Group(ROOT, Gossip),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the number of all processes."""
-        return float(sum(sizes.values()))

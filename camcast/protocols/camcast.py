@@ -9,7 +9,7 @@ Reading: the figures' loop sends one message more than "ln N_t + c_t"; the text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -74,7 +74,3 @@ class CamcastProtocol(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's community."""
         return (Group(interest, Camcast),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the size of the community."""
-        return float(sizes[interest])

@@ -12,7 +12,7 @@ membership of everybody, whose group events only pass through.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -80,7 +80,6 @@ class Hierarchical(Protocol):
 
     name: ClassVar[str] = "hierarchical"
     source: ClassVar[str] = "000, 4.2 (c)"
-    one_table: ClassVar[bool] = False
     parasitic: ClassVar[bool] = True
 
     clusters: int = field(default=3, validator=validators.ge(1))
@@ -93,7 +92,3 @@ class Hierarchical(Protocol):
             Group(home, partial(_Within, self.clusters)),
             Group(ROOT, partial(_Across, home), transit=True),
         )
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return a cluster's share of all processes."""
-        return sum(sizes.values()) / self.clusters

@@ -7,7 +7,7 @@ beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import frozen
@@ -24,13 +24,8 @@ class Multicast(Protocol):
 
     name: ClassVar[str] = "multicast"
     source: ClassVar[str] = "000, 4.2 (b)"
-    one_table: ClassVar[bool] = False
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's group, and those of its subtopics."""
         below = (topic for topic in topics if topic != interest and interest.includes(topic))
         return tuple(Group(topic, Gossip) for topic in (interest, *below))
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return how many are interested in the topic or in a super-topic."""
-        return float(sum(size for topic, size in sizes.items() if topic.includes(interest)))

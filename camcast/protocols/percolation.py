@@ -14,7 +14,7 @@ undo), and again every `ticks_of_a_refresh`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -125,7 +125,3 @@ class Percolation(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         return (Group(ROOT, partial(_Percolation, self)),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the number of all processes."""
-        return float(sum(sizes.values()))

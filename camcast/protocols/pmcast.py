@@ -46,7 +46,3 @@ class Pmcast(Protocol):
         """Return the group of everybody."""
         spread = partial(LevelWise, self.fan_out, self.period_seconds, constant=self.constant)
         return (Group(ROOT, spread),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the number of all processes."""
-        return float(sum(sizes.values()))

@@ -11,7 +11,7 @@ time within `period_seconds`, so that periods are not in step, as in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from math import ceil, log, log1p
 from typing import ClassVar, Final
@@ -103,7 +103,3 @@ class Rfpbcast(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         return (Group(ROOT, partial(_Rounds, self)),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the number of all processes."""
-        return float(sum(sizes.values()))

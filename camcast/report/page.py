@@ -15,7 +15,7 @@ from html import escape
 from importlib.metadata import version
 from typing import Final
 
-from camcast.population.spread import Interval
+from camcast.population.outcome import Interval
 from camcast.report.claim import Claim
 from camcast.report.drawing import Drawing, library_versions, script
 

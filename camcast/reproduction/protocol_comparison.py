@@ -23,6 +23,7 @@ from camcast.scenarios.virtual import Links, VirtualScenario
 from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
 from camcast.sweeps import JSON, Cell, sweep
+from camcast.systems import SYSTEMS, find_system
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -37,19 +38,6 @@ SETTLE_SECONDS: Final = 30.0  # chosen: thirty heartbeats, for groups of groups 
 GAP_SECONDS: Final = 0.5  # chosen: between two events, so that they do not compete
 DRAIN_SECONDS: Final = 5.0  # chosen: after the last event; the slowest takes two
 
-FAN_OUTS: Final = tuple({"c": float(c)} for c in (-2, -1, 0, 1, 2, 3, 4, 5, 6, 8))
-EFFORTS: Final[Mapping[str, tuple[Mapping[str, float], ...]]] = {
-    "camcast": (*FAN_OUTS[:4], *({"c": float(c), "a": 3.0} for c in (1, 2, 3, 4, 6, 8))),
-    "broadcast": FAN_OUTS,
-    "multicast": FAN_OUTS,
-    "hierarchical": FAN_OUTS,
-    "rfpbcast": tuple({"constant": float(c)} for c in (0, 1, 2, 3, 4, 6, 8)),
-    # Of F random processes it sends to those that are interested: of few, F must be large.
-    "pmcast": tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64, 128, 256)),
-    "hpmcast": tuple({"fan_out": f} for f in (2, 3, 4, 5, 6, 8)),
-    "percolation": tuple({"gamma": g} for g in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
-}
-"""What is raised for each, from the least on. chosen: by half a step of what the papers vary."""
 _PARAMETERS: Final = ("c", "a")
 """The efforts that are parameters of a community, instead of options of the protocol."""
 
@@ -62,7 +50,7 @@ class Comparison:
     target: float = field(default=TARGET, validator=[validators.gt(0), validators.le(1)])
     constraints: tuple[str, ...] = ()
     """What the processes want of attributes, in turn (`VirtualScenario.constraints`)."""
-    protocols: tuple[str, ...] = tuple(EFFORTS)
+    protocols: tuple[str, ...] = field(factory=lambda: tuple(SYSTEMS))
     membership: str = "scamp"
     loss: float = field(default=LOSS, validator=[validators.ge(0), validators.lt(1)])
     members_max: int = field(default=MEMBERS_MAX, validator=validators.ge(1))
@@ -70,8 +58,8 @@ class Comparison:
 
     def __attrs_post_init__(self) -> None:
         for name in self.protocols:
-            if name not in EFFORTS:
-                raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(EFFORTS)}")
+            if name not in SYSTEMS:
+                raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(SYSTEMS)}")
         find_backend(self.membership)
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)
@@ -141,7 +129,7 @@ def compute(cell: Cell) -> JSON:
     for name in ("protocols", "constraints"):
         given[name] = tuple(given[name])
     comparison = Comparison(workload=Workload(**workload), **given)
-    efforts = EFFORTS[protocol]
+    efforts = find_system(protocol).efforts
     costs = _Costs(comparison, protocol)
     # The least effort that suffices, by halving: more effort never delivers less, but for chance.
     low, high = 0, len(efforts) - 1

@@ -30,6 +30,7 @@ from camcast.models.camcast.reception import Level, predict
 from camcast.runs.trace_reading import Member, Published, Reading
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.live import Scenario
+from camcast.systems import find_system
 from camcast.vocabulary.topics import Topic
 
 
@@ -100,6 +101,7 @@ def summarise(
     `predicted` adds the model's reception, which is for runs without loss and crashes.
     """
     protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    system = find_system(scenario.protocol)
     backend, options = membership_for(protocol, scenario.membership, scenario.options)
     law = partial(backend.expected_view, options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
@@ -126,7 +128,9 @@ def summarise(
                 processes=len(here),
                 view_mean=_ratio(sum(len(views[node]) for node in here), len(here)),
                 view_law=(
-                    law(max(1.0, protocol.home_size(topic, living))) if protocol.one_table else None
+                    law(max(1.0, system.home_size(protocol, topic, living)))
+                    if system.one_table
+                    else None
                 ),
                 reception=_ratio(tally.received, tally.expected),
                 predicted=predictions.get(name),
@@ -159,6 +163,7 @@ def views_over_time(
 ) -> dict[str, list[dict[str, object]]]:
     """Return, for each named time, the mean views of those alive then against their law."""
     protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    system = find_system(scenario.protocol)
     backend, options = membership_for(protocol, scenario.membership, scenario.options)
     law = partial(backend.expected_view, options)
     over_time = {}
@@ -175,7 +180,7 @@ def views_over_time(
                 "topic": topic,
                 "processes": len(members),
                 "view_mean": sum(len(views[m.node]) for m in members) / len(members),
-                "view_law": law(protocol.home_size(Topic.parse(topic), sizes)),
+                "view_law": law(system.home_size(protocol, Topic.parse(topic), sizes)),
                 "dead_entries": sum(len(views[m.node] - living) for m in members),
             }
             for topic, members in sorted(here.items())

@@ -7,37 +7,58 @@ into urns.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from attrs import field, frozen, validators
 
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
-from camcast.settings.setting import SettingError
+from camcast.settings.group import FAN_OUT_MAX, Group, GroupOptions
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+if TYPE_CHECKING:
+    from camcast.doors.protocol import Protocol
 
 
 @frozen(kw_only=True)
-class AddressedSetting:
-    """Processes with addresses as they fall, and the weather.
+class AddressedOptions(GroupOptions):
+    """What a person chooses of hpmcast."""
 
-    Raises `SettingError`, and `ValueError` for a number out of its range.
-    """
+    arity: int
+    depth: int
+    redundancy: int
+    fan_out: int = field(validator=[validators.ge(1), validators.le(FAN_OUT_MAX)])
 
-    processes: int
-    interested: int
-    """The publisher is one of them."""
+
+@frozen(kw_only=True)
+class AddressedSetting(Group):
+    """A group with addresses as they fall. See `Group` for what is raised."""
+
+    OPTIONS = AddressedOptions
+
     hierarchy: Hierarchy
     fan_out: int = field(validator=validators.ge(1))
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    """The probability that a process, but not the publisher, is dead from the beginning."""
 
-    def __attrs_post_init__(self) -> None:
-        if not 1 <= self.interested <= self.processes:
-            raise SettingError(
-                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
-            )
+    @classmethod
+    def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Group.fields`; raises `ValueError` for a hierarchy that cannot be."""
+        hierarchy = Hierarchy(
+            arity=options.arity, depth=options.depth, redundancy=options.redundancy
+        )
+        return {"hierarchy": hierarchy, "fan_out": options.fan_out}
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Self:
+        """See `Group.of_json`."""
+        return cls(**{**plain, "hierarchy": Hierarchy(**plain["hierarchy"])})
+
+    def in_words(self) -> str:
+        """Say who takes part, for people."""
+        tree = self.hierarchy
+        return (
+            f"{super().in_words()}; by their identities they fall into"
+            f" {tree.arity ** (tree.depth - 1):,} groups, each with {tree.redundancy} delegates;"
+            f" each process chooses {self.fan_out} in a round"
+        )
 
     def share(self, level: int) -> float:
         """Return the share of all addresses in a subsystem of this level, a^(i-l)."""

@@ -26,52 +26,54 @@ copies to other clusters from a *cluster*, which is `between` = 1/m. With 1 it i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
-from camcast.settings.setting import Community, Setting, SettingError
+from camcast.settings.base import PROBABILITY, Participants, SettingError, Weather
+from camcast.settings.chain import Community, Setting, interested_in
+from camcast.settings.group import GroupOptions, options_of
 from camcast.vocabulary.parameters import Parameters
+
+if TYPE_CHECKING:
+    from camcast.doors.protocol import Protocol as ShippedProtocol
 
 Protocol = Literal["broadcast", "multicast", "hierarchical"]
 PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+
+@frozen(kw_only=True)
+class BaselineOptions(GroupOptions):
+    """What a person chooses of a baseline; the defaults depend on the setting (`baseline`)."""
+
+    published_in: int = 0
+    clusters: int = 1
+    c2: float = 0.0
+    between: float = field(default=1.0, validator=PROBABILITY)
 
 
 @frozen(kw_only=True)
-class Baseline:
+class Baseline(Participants, Weather):
     """A group that gossips; made by `baseline`. Raises `SettingError` for what does not fit."""
 
     protocol: Protocol
-    processes: int
-    """Of the group, the publisher among them."""
-    interested: int
-    """How many of them want the event, the publisher among them; any, with equal probability."""
     clusters: int = 1
     """C. The processes are divided evenly, so that clusters differ by one process at most."""
     c: float = 5.0  # [CAMCAST 6.1.1]
     """Fan-out within the group or, of (c), within a cluster (c1), beyond the logarithm."""
     c2: float = 5.0  # [CAMCAST 6.1.1] as c
     """Of (c): fan-out between clusters, beyond ln C."""
-    between: float = field(default=1.0, validator=_PROBABILITY)
+    between: float = field(default=1.0, validator=PROBABILITY)
     """Of (c): probability that a process sends to an entry of its table of other clusters."""
     tables: tuple[int, ...]
     """How many table entries a process keeps, by community."""
-    success: float = field(default=0.85, validator=_PROBABILITY)  # [CAMCAST 6.1.1]
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    weak: bool = False
-    """These three as in `Setting`."""
 
     def __attrs_post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise SettingError(f"unknown protocol {self.protocol!r}; known: {', '.join(PROTOCOLS)}")
-        if not 1 <= self.interested <= self.processes:
-            raise SettingError(
-                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
-            )
+        super().__attrs_post_init__()
         if not 1 <= self.clusters <= self.processes:
             raise SettingError(
                 f"{self.processes} processes do not fill {self.clusters} clusters; give 1 to"
@@ -97,15 +99,26 @@ class Baseline:
         """How many processes of other clusters a process has in its table."""
         return fan_out_between(self.processes, self.clusters, self.c2)
 
-    @property
-    def arrival(self) -> float:
-        """The probability that a copy to a process that is not stillborn takes effect."""
-        return self.success * (1 - self.crash) if self.weak else self.success
+    @classmethod
+    def of(cls, protocol: ShippedProtocol, chain: Setting, given: Mapping[str, object]) -> Baseline:
+        """See `camcast.settings.group.Group.of`; what is not given is left to `baseline`."""
+        options = options_of(BaselineOptions, protocol, given)
+        chosen = {name: getattr(options, name) for name in given}
+        return baseline(cast(Protocol, protocol.name), chain, **chosen)
 
-    @property
-    def stillborn(self) -> float:
-        """The probability that a process is dead from the beginning."""
-        return 0.0 if self.weak else self.crash
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Baseline:
+        """Return the setting of which `attrs.asdict` made this."""
+        return cls(**{**plain, "tables": tuple(plain["tables"])})
+
+    def in_words(self) -> str:
+        """Say who takes part, for people."""
+        tables = ", ".join(f"{entries:,}" for entries in self.tables)
+        divided = f" in {self.clusters:,} clusters" if self.clusters > 1 else ""
+        return (
+            f"{self.processes:,} processes take part{divided}, {self.interested:,} interested;"
+            f" table entries a process, by community: {tables}"
+        )
 
 
 def baseline(
@@ -122,13 +135,9 @@ def baseline(
     given. Raises `SettingError` if there is no such community, and as `Baseline`.
     """
     communities = setting.communities
-    if not 0 <= published_in < len(communities):
-        raise SettingError(
-            f"published in community {published_in}; there are {len(communities)}, from 0 on"
-        )
+    interested = setting.interested(published_in)
     c = communities[published_in].parameters.c
     everybody = setting.processes
-    interested = sum(communities[at].size for at in interested_in(communities, published_in))
     divided = protocol == "hierarchical"
     if not divided and (clusters, c2, between) != (None, None, 1.0):
         raise SettingError(f"clusters, c2 and between are for hierarchical, not for {protocol}")
@@ -166,14 +175,6 @@ def fan_out_between(processes: int, clusters: int, c2: float) -> int:
     """Return how many processes of other clusters one sends to: ceil(ln C + c2), or all of them."""
     outside = processes - -(-processes // clusters)
     return min(Parameters(c=c2).fan_out(clusters), outside)
-
-
-def interested_in(communities: Sequence[Community], topic: int) -> list[int]:
-    """Return the communities whose processes want the events of one: itself and those above."""
-    found = [topic]
-    for at in found:
-        found += [above for above in communities[at].supers if above not in found]
-    return sorted(found)
 
 
 def multicast_tables(communities: Sequence[Community]) -> list[int]:

@@ -7,34 +7,41 @@ from typing import Final
 
 from attrs import field, frozen, validators
 
-from camcast.settings.setting import SettingError
+from camcast.settings.base import PROBABILITY, SettingError
+from camcast.settings.group import Group, GroupOptions
 
 C_MAX: Final = 50  # [membership.scamp]
-
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+_C: Final = [validators.ge(0), validators.le(C_MAX)]
 
 
 @frozen(kw_only=True)
-class ScampOverlay:
-    """Processes on an overlay of SCAMP, and the weather. Raises `SettingError`, `ValueError`."""
+class ScampOptions(GroupOptions):
+    """What a person chooses of percolation gossip."""
 
-    processes: int
-    interested: int
-    """The publisher is one of them."""
-    gamma: float = field(validator=_PROBABILITY)
-    c: int = field(validator=[validators.ge(0), validators.le(C_MAX)])
+    gamma: float = field(validator=PROBABILITY)
+    c: int = field(default=2, validator=_C)  # [membership.scamp]
+    """Of SCAMP, whose tables are the overlay: a view has (c+1) ln n processes."""
+
+
+@frozen(kw_only=True)
+class ScampOverlay(Group):
+    """A group on an overlay of SCAMP. See `Group` for what is raised."""
+
+    OPTIONS = ScampOptions
+
+    gamma: float = field(validator=PROBABILITY)
+    """The probability that a neighbour who is not interested is sent a copy (paper: gamma)."""
+    c: int = field(validator=_C)
     """Of SCAMP: a view has (c+1) ln n processes in the mean."""
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    """The probability that a process, but not the publisher, is dead from the beginning."""
 
     def __attrs_post_init__(self) -> None:
         if self.processes < 2:
             raise SettingError(f"processes is {self.processes}; percolation takes 2 or more")
-        if not 1 <= self.interested <= self.processes:
-            raise SettingError(
-                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
-            )
+        super().__attrs_post_init__()
+
+    def in_words(self) -> str:
+        """Say who takes part, for people."""
+        return f"{super().in_words()}, on the overlay of SCAMP with c = {self.c}"
 
     @property
     def holders(self) -> int:

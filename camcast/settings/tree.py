@@ -22,10 +22,10 @@ from __future__ import annotations
 from math import ceil
 from typing import Final, Literal, get_args
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
 from camcast.protocols.hpmcast.rounds import rounds
-from camcast.settings.setting import SettingError
+from camcast.settings.base import PROBABILITY, Faults, SettingError
 
 Estimate = Literal["expected", "measured"]
 ESTIMATES: Final[tuple[Estimate, ...]] = get_args(Estimate)
@@ -36,11 +36,9 @@ DEPTH: Final = 3  # [hpmcast 5.3, Figures 7, 8]
 REDUNDANCY: Final = 3  # [hpmcast 5.3, Figures 7, 8]
 FAN_OUT: Final = 2  # [hpmcast 5.3, Figures 7, 8]
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
-
 
 @frozen(kw_only=True)
-class HpmcastSetting:
+class HpmcastSetting(Faults):
     """What is simulated. Raises `SettingError` or `ValueError`, which name what is out of range."""
 
     arity: int = ARITY
@@ -51,12 +49,8 @@ class HpmcastSetting:
     """R: delegates of a subsystem; at most a, as a subsystem of level 1 must have so many."""
     fan_out: int = FAN_OUT
     """F: processes chosen in a period, of whom the interested get a copy."""
-    interested: float = field(default=0.5, validator=_PROBABILITY)  # chosen: amid Figure 7
+    interested: float = field(default=0.5, validator=PROBABILITY)  # chosen: amid Figure 7
     """p_1."""
-    loss: float = field(default=0.0, validator=_PROBABILITY)  # [hpmcast 5.3] the captions name none
-    """ε: the probability that a copy is lost."""
-    crash: float = field(default=0.0, validator=_PROBABILITY)  # [hpmcast 5.3] as `loss`
-    """τ: the probability that a process is dead from the beginning."""
     threshold: int = 0  # [hpmcast 5.4] "not considered here for simplicity of presentation"
     """D: a smaller audience of a view is made this large (5.4.2)."""
     estimate: Estimate = "expected"

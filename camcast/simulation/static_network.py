@@ -18,10 +18,11 @@ import numpy as np
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Settings
-from camcast.population.spread import Spread
+from camcast.population.outcome import Outcome
 from camcast.protocols.camcast import CamcastProtocol
+from camcast.settings.base import SettingError
+from camcast.settings.chain import Setting
 from camcast.settings.climate import Climate, Constant
-from camcast.settings.setting import Setting, SettingError
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork, address_of
@@ -45,7 +46,7 @@ class _Silence(Discovery):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
 
 
-def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spread:
+def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Publish one event in each of `runs` networks, and count.
 
     Run r depends on the setting, the seed and r alone. Raises `SettingError` for more than
@@ -59,8 +60,8 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Spre
     with collector_off():
         rows = [_run(setting, seed, run) for run in range(first_run, first_run + runs)]
     counts = np.array(rows, dtype=np.int64).reshape(runs, len(setting.communities), 5)
-    columns = (counts[:, :, column] for column in range(5))
-    return Spread(tuple(community.size for community in setting.communities), *columns)
+    sizes = tuple(community.size for community in setting.communities)
+    return Outcome(sizes, *counts.transpose(2, 0, 1))
 
 
 class DealtNetwork:

@@ -26,17 +26,14 @@ from attrs import field, frozen
 
 from camcast.scenarios.toml_file import TomlError, TomlFile
 from camcast.scenarios.virtual import VirtualScenario
-from camcast.settings.setting import Setting, chain
+from camcast.settings.chain import Setting, chain
 from camcast.sweeps.grid import Axis, GridError, Point, overridden, points
 from camcast.sweeps.sweep import JSON, Cell
+from camcast.systems import CAMCAST, SYSTEMS, simulate_cell
 from camcast.vocabulary.parameters import Parameters
 
 VIRTUAL: Final = "virtual"
-CAMCAST: Final = "camcast"  # the protocol of a setting
 STATIC: Final = "static"  # the membership of a setting [CAMCAST 6.1.1]: static, uniform tables
-# chosen: processes in a cell of a setting, seconds of work, so that a kill loses little
-CELL_PROCESSES: Final = {"population": 100_000_000, "chain": 1_000_000, VIRTUAL: 20_000}
-CELL_RUNS_MAX: Final = 1_000  # chosen: about 200 kB of results
 CELLS_MAX: Final = 1_000_000  # chosen: a wrong number is found before it fills the memory
 # Of a scenario, what is not of the cell's content: the seed is beside it, the others say nothing.
 _APART: Final = ("name", "seed", "simulator")
@@ -44,7 +41,7 @@ _APART: Final = ("name", "seed", "simulator")
 
 @frozen(kw_only=True)
 class SettingFile:
-    """A setting as a TOML file has it: a chain of communities (`camcast.settings.setting`)."""
+    """A setting as a TOML file has it: a chain of communities (`camcast.settings.chain`)."""
 
     simulator: Literal["population", "chain", "virtual"] = "population"
     sizes: tuple[int, ...]
@@ -151,8 +148,6 @@ def simulate_sweep_cell(cell: Cell) -> JSON:
     """Compute a cell; its result is what `GridPoint.rows` reads."""
     given = cast(Any, cell)
     if "scenario" not in given:
-        from camcast.population.simulators import simulate_cell
-
         return simulate_cell(given)
 
     from camcast.simulation.scenario_run import run_scenario
@@ -201,9 +196,7 @@ def _load(
     """Load what else may be wrong: the files it names, and what the simulator takes."""
     parts = [content.get(name) for name in ("links", "workload", "churn", "communities")]
     if isinstance(checked, SettingFile):
-        from camcast.population.simulators import find_simulator
-
-        find_simulator(checked.simulator)(checked.setting(), 0, checked.seed, 0)
+        SYSTEMS[CAMCAST].cells(checked.simulator, checked.setting(), 0, checked.seed)
     elif (known := json.dumps(parts, default=str)) not in loaded:
         loaded[known] = None
         checked.links.climate()
@@ -233,14 +226,8 @@ def _point(
     repetitions: int,
 ) -> GridPoint:
     if isinstance(checked, SettingFile):
-        from camcast.population.simulators import cell
-
-        setting = checked.setting()
-        size = max(1, min(CELL_RUNS_MAX, CELL_PROCESSES[checked.simulator] // setting.processes))
-        cells = [
-            cell(checked.simulator, setting, min(size, repetitions - first), checked.seed, first)
-            for first in range(0, repetitions, size)
-        ]
+        system = SYSTEMS[CAMCAST]
+        cells = system.cells(checked.simulator, checked.setting(), repetitions, checked.seed)
         return GridPoint(values, checked.simulator, CAMCAST, STATIC, tuple(cells))
     same = {key: inner for key, inner in content.items() if key not in _APART}
     return GridPoint(
@@ -264,20 +251,20 @@ def shown(value: Any) -> str:
 
 
 def _setting_rows(cell: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of each run (`camcast.population.spread`), none where there is none."""
+    """Yield the measures of each run (`camcast.population.outcome`), none where there is none."""
     for run in range(cell["runs"]):
         repetition = cell["first_run"] + run
         for index in range(len(result["sizes"])):
             counts = {
                 name: result[name][run][index]
-                for name in ("alive", "received", "rounds", "messages", "upward_messages")
+                for name in ("alive", "delivered", "rounds", "messages", "upward_messages")
             }
             measures = dict(counts)
-            del measures["received"]
+            del measures["delivered"]
             if not counts["rounds"]:  # the event never got there
                 del measures["rounds"]
             if counts["alive"]:
-                measures["reception"] = counts["received"] / counts["alive"]
-                measures["reliability"] = counts["received"] == counts["alive"]
+                measures["reception"] = counts["delivered"] / counts["alive"]
+                measures["reliability"] = counts["delivered"] == counts["alive"]
             for metric, value in measures.items():
                 yield Row(repetition, cell["seed"], str(index), metric, value)

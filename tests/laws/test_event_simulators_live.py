@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 import pytest
 
 from camcast.population import hpmcast_addressed, percolation_scamp
-from camcast.population.event_spread import EventSpread
+from camcast.population.outcome import Outcome
 from camcast.settings.scamp_graph import ScampOverlay
 from membership.scamp.scamp import ScampOptions
 from tests.laws.test_live_models import (
@@ -36,7 +36,7 @@ def near(values: Sequence[float], expected: float, allowed: float) -> bool:
     return abs(fmean(values) - expected) <= error + allowed
 
 
-def means(spread: EventSpread) -> dict[str, float]:
+def means(spread: Outcome) -> dict[str, float]:
     """Return the means of the measures."""
     return {name: interval["mean"] for name, interval in spread.as_json().items()}
 

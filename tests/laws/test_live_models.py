@@ -25,9 +25,9 @@ from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.rounds import Audience, LevelGossip, audience
 from camcast.protocols.hpmcast.view import Line, processes_of, tables
 from camcast.settings.addressed import AddressedSetting
+from camcast.settings.base import SettingError
 from camcast.settings.climate import Climate, Constant
 from camcast.settings.scamp_graph import ScampOverlay
-from camcast.settings.setting import SettingError
 from camcast.simulation.weather import Weather
 from camcast.testing.world import World
 from camcast.vocabulary.identity import new_peer_id
@@ -81,7 +81,7 @@ def publish_all(
         found.append((received / len(asked), received == len(asked), sent, parasites))
         group.virtual.weather = calm
         group.run(0.1)
-    names = ("reception", "reliability", "messages", "parasites")
+    names = ("reception", "reliability", "messages", "parasite_copies")
     return {
         name: fmean(values) for name, values in zip(names, zip(*found, strict=True), strict=True)
     }
@@ -167,7 +167,7 @@ def test_hpmcast_in_step_is_its_model(
     assert near(found["reception"], model.reception, 0.005)
     assert near(found["reliability"], model.reliability, 0.03)
     assert near(found["messages"], model.messages, 0.02 * model.messages)
-    assert near(found["parasites"], model.parasites, 0.04 * model.parasites)
+    assert near(found["parasite_copies"], model.parasite_copies, 0.04 * model.parasite_copies)
     assert near(found["entries"], model.entries, 0.0)
 
 
@@ -263,7 +263,7 @@ def test_the_gossip_of_figure_6_among_addresses_by_chance_is_the_model(
         "reliability": 0.03,
         "rounds": 0.1,
         "messages": 0.004 * model.messages,
-        "parasites": 0.03 * model.parasites,
+        "parasite_copies": 0.03 * model.parasite_copies,
     }
     for (name, most), values in zip(allowed.items(), found, strict=True):
         error = 3.29 * stdev(map(float, values)) / sqrt(runs)
@@ -349,7 +349,7 @@ def test_percolation_among_holders_by_chance_is_the_model(
     allowed = {
         "reception": reception,
         "messages": copies * model.messages,
-        "parasites": copies * model.parasites,
+        "parasite_copies": copies * model.parasite_copies,
         "entries": 0.0,
     }
     for (name, most), values in zip(allowed.items(), found, strict=True):
@@ -386,7 +386,7 @@ def test_percolation_on_scamp_is_its_model(
             found.setdefault(name, []).append(value)
     assert near(found["reception"], model.reception, 0.03)
     assert near(found["messages"], model.messages, 0.1 * model.messages)
-    assert near(found["parasites"], model.parasites, 0.1 * model.parasites)
+    assert near(found["parasite_copies"], model.parasite_copies, 0.1 * model.parasite_copies)
     assert near(found["entries"], model.entries, 0.08 * model.entries)
 
 

@@ -30,8 +30,8 @@ from camcast.population.graphs import graph_of
 from camcast.population.percolation import Gossip, Percolation
 from camcast.protocols.hierarchical import cluster_of
 from camcast.settings.baselines import Baseline, baseline
+from camcast.settings.chain import Community, Setting
 from camcast.settings.climate import Climate, Constant
-from camcast.settings.setting import Community, Setting
 from camcast.simulation.census import Census
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.network import Process, VirtualNetwork
@@ -231,9 +231,9 @@ def test_the_baselines_are_their_kernels(name: str, c: float) -> None:
     assert alike(messages, list(spread.messages))
     if name == "multicast":
         assert not any(parasites)
-        assert not spread.parasites.any()
+        assert not spread.parasite_copies.any()
     else:
-        assert alike(parasites, list(spread.parasites))
+        assert alike(parasites, list(spread.parasite_copies))
 
 
 def test_a_hierarchical_process_sends_once_to_each_of_its_tables() -> None:

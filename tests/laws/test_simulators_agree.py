@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 from camcast.population import camcast as population
 from camcast.population import count_chain
-from camcast.population.spread import Spread, join
-from camcast.settings.setting import Community, Setting, chain
+from camcast.population.outcome import Outcome, joined
+from camcast.settings.chain import Community, Setting, chain
 from camcast.simulation import static_network
 from camcast.vocabulary.parameters import Parameters
 from tests.laws.test_dissemination_law import reached_distribution
@@ -47,7 +47,7 @@ from tests.laws.test_dissemination_law import reached_distribution
 EXPECTED = 8  # runs in a class: what is customary for chi-square is 5
 DEVIATIONS = 4.0
 
-Simulate = Callable[[Setting, int, int, int], Spread]
+Simulate = Callable[[Setting, int, int, int], Outcome]
 Measure = NDArray[np.int64]
 
 
@@ -255,13 +255,13 @@ def test_reception_is_exact(
     fan_out = setting.communities[0].fan_out
     spread = simulator.simulate(setting, simulator.runs, 1, 0)
     law = received_law(size, fan_out, Fraction(arrival), Fraction(crash))
-    assert from_law(spread.received[:, 0], law) < DEVIATIONS
+    assert from_law(spread.delivered[:, 0], law) < DEVIATIONS
     dead = float(Fraction(crash))
     alive = {
         1 + n: comb(size - 1, n) * (1 - dead) ** n * dead ** (size - 1 - n) for n in range(size)
     }
     assert from_law(spread.alive[:, 0], {n: p for n, p in alive.items() if p}) < DEVIATIONS
-    assert (spread.messages == spread.received * fan_out).all()
+    assert (spread.messages == spread.delivered * fan_out).all()
 
 
 @every_simulator
@@ -284,7 +284,7 @@ def test_upward_messages_are_exact(simulator: Simulator) -> None:
     top = Community(size=7, parameters=Parameters(c=-10))
     certain = Setting(communities=(bottom, top), success=1.0)
     spread = simulator.simulate(certain, simulator.runs, 3, 0)
-    assert (spread.received[:, 0] == size).all()
+    assert (spread.delivered[:, 0] == size).all()
 
     one = [0.0] * (z + 1)
     one[0] = 1 - p_sel
@@ -301,13 +301,13 @@ def test_upward_messages_are_exact(simulator: Simulator) -> None:
     got = simulator.simulate(setting, simulator.runs, 4, 0)
     nothing = 1 - p_sel + p_sel * (1 - p_a * arrival) ** z
     silent = {0: nothing, 1: 1 - nothing}
-    assert from_law((got.received[:, 1] > 0).astype(np.int64), silent) < DEVIATIONS
+    assert from_law((got.delivered[:, 1] > 0).astype(np.int64), silent) < DEVIATIONS
 
 
 # --- a dumb twin --------------------------------------------------------------------------------
 
 
-def twin(setting: Setting, runs: int, seed: int) -> Spread:
+def twin(setting: Setting, runs: int, seed: int) -> Outcome:
     """Do it as the paper says: tables first, the dead first, then round by round, in sets."""
     rng, counts = Random(seed), []
     communities = setting.communities
@@ -353,7 +353,7 @@ def twin(setting: Setting, runs: int, seed: int) -> Spread:
         alive = [communities[at].size - sum(place == at for place, _ in dead) for at in where]
         received = [sum(place == at for place, _ in has) for at in where]
         counts.append([alive, received, rounds, messages, upward])
-    return Spread(tuple(one.size for one in communities), *np.array(counts).transpose(1, 0, 2))
+    return Outcome(tuple(one.size for one in communities), *np.array(counts).transpose(1, 0, 2))
 
 
 def diamond(c: float) -> tuple[Community, ...]:
@@ -379,11 +379,11 @@ SETTINGS = {
 
 
 @cache
-def twins(name: str) -> Spread:
+def twins(name: str) -> Outcome:
     return twin(SETTINGS[name], 400, 5)
 
 
-def worst(one: Spread, other: Spread) -> tuple[float, str]:
+def worst(one: Outcome, other: Outcome) -> tuple[float, str]:
     """Return the largest deviation between two samples of runs, and where it is."""
     found = [
         (apart(getattr(one, measure)[:, at], getattr(other, measure)[:, at]), f"{measure}[{at}]")
@@ -392,7 +392,9 @@ def worst(one: Spread, other: Spread) -> tuple[float, str]:
     ]
     found.append((apart(one.rounds.max(axis=1), other.rounds.max(axis=1)), "rounds of all"))
     # Not only each measure by itself: what got where tells how they belong together.
-    patterns = [(spread.received > 0) @ (1 << np.arange(len(one.sizes))) for spread in (one, other)]
+    patterns = [
+        (spread.delivered > 0) @ (1 << np.arange(len(one.sizes))) for spread in (one, other)
+    ]
     found.append((apart(*patterns), "communities reached"))
     return max(found)
 
@@ -409,7 +411,7 @@ def test_a_dumb_twin_does_the_same(simulator: Simulator, name: str) -> None:
 
 
 @cache
-def reference(crash: float, weak: bool) -> Spread:
+def reference(crash: float, weak: bool) -> Outcome:
     return population.simulate(paper(crash, weak), 4000, 7, 0)
 
 
@@ -461,7 +463,7 @@ def test_a_community_of_one_sends_in_its_round(simulator: Simulator) -> None:
     setting = Setting(communities=chain([1, 1, 1], Parameters(a=3, z=1)), success=1.0)
     spread = simulator.simulate(setting, 3, 0, 0)
     assert spread.sizes == (1, 1, 1)
-    assert spread.received.tolist() == spread.alive.tolist() == [[1, 1, 1]] * 3
+    assert spread.delivered.tolist() == spread.alive.tolist() == [[1, 1, 1]] * 3
     assert spread.rounds.tolist() == [[1, 2, 3]] * 3
     assert spread.messages.tolist() == [[0, 0, 0]] * 3
     assert spread.upward_messages.tolist() == [[1, 1, 0]] * 3
@@ -480,7 +482,7 @@ def test_no_copy_arrives(simulator: Simulator, crash: float, weak: bool) -> None
         weak=weak,
     )
     spread = simulator.simulate(setting, 2, 0, 0)
-    assert spread.received.tolist() == [[1, 0]] * 2
+    assert spread.delivered.tolist() == [[1, 0]] * 2
     assert spread.alive.tolist() == ([[1, 0]] if crash and not weak else [[20, 5]]) * 2
     assert spread.rounds.tolist() == [[1, 0]] * 2
     assert spread.messages.tolist() == [[8, 0]] * 2
@@ -493,7 +495,7 @@ def test_every_copy_arrives_at_all_others(simulator: Simulator) -> None:
     parameters = Parameters(c=100, g=50, a=50, z=50)
     setting = Setting(communities=chain([8, 9], parameters), success=1.0)
     spread = simulator.simulate(setting, 2, 0, 0)
-    assert spread.received.tolist() == [[8, 9]] * 2
+    assert spread.delivered.tolist() == [[8, 9]] * 2
     assert spread.rounds.tolist() == [[2, 2]] * 2
     assert spread.messages.tolist() == [[8 * 7, 9 * 8]] * 2
     assert spread.upward_messages.tolist() == [[8 * 9, 0]] * 2
@@ -504,7 +506,7 @@ def test_without_a_super_community_nothing_goes_up(simulator: Simulator) -> None
     setting = Setting(communities=(Community(size=30), Community(size=9)), success=1.0)
     spread = simulator.simulate(setting, 3, 0, 0)
     assert spread.upward_messages.tolist() == [[0, 0]] * 3
-    assert spread.received[:, 1].tolist() == spread.rounds[:, 1].tolist() == [0] * 3
+    assert spread.delivered[:, 1].tolist() == spread.rounds[:, 1].tolist() == [0] * 3
 
 
 @every_simulator
@@ -512,7 +514,7 @@ def test_no_runs(simulator: Simulator) -> None:
     assert simulator.simulate(SETTINGS["chain"], 0, 0, 0).runs == 0
 
 
-def same(one: Spread, other: Spread) -> bool:
+def same(one: Outcome, other: Outcome) -> bool:
     return all((getattr(one, name) == getattr(other, name)).all() for name in MEASURES)
 
 
@@ -521,7 +523,7 @@ def test_runs_may_be_split(simulator: Simulator) -> None:
     """Run r depends on the setting, the seed and r; not on the runs made before it."""
     whole = simulator.simulate(SETTINGS["diamond"], 12, 10, 0)
     parts = [simulator.simulate(SETTINGS["diamond"], n, 10, first) for n, first in [(5, 0), (7, 5)]]
-    assert same(whole, join(parts))
+    assert same(whole, joined([part.counts() for part in parts]))
     assert not same(whole, simulator.simulate(SETTINGS["diamond"], 12, 11, 0))
     assert not same(whole, simulator.simulate(SETTINGS["diamond"], 12, 10, 1))
 
@@ -529,7 +531,7 @@ def test_runs_may_be_split(simulator: Simulator) -> None:
 SCRIPT = """
 import sys
 from importlib import import_module
-from camcast.settings.setting import Setting, chain
+from camcast.settings.chain import Setting, chain
 module = import_module(sys.argv[1])
 setting = Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3)
 spread = module.simulate(setting, 5, 12, first_run=2)

@@ -27,8 +27,8 @@ from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population import baselines
 from camcast.population import camcast as population
 from camcast.settings.baselines import baseline
-from camcast.settings.setting import Community as Group
-from camcast.settings.setting import Setting
+from camcast.settings.chain import Community as Group
+from camcast.settings.chain import Setting
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
@@ -125,7 +125,7 @@ def group_share(protocol: str) -> NDArray[np.float64]:
         upward = population.simulate(setting, RUNS, seed=1)
         alive, received = (
             upward.alive[:, [0, 2]].sum(axis=1),
-            upward.received[:, [0, 2]].sum(axis=1),
+            upward.delivered[:, [0, 2]].sum(axis=1),
         )
         return np.asarray((received - 1) / np.maximum(1, alive - 1))
     clusters = 3 if protocol == "hierarchical" else None

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose
 from camcast.models.camcast import latency, memory, messages, reliability
 from camcast.models.camcast.prediction import predict
 from camcast.population.camcast import simulate
-from camcast.population.spread import share_interval
-from camcast.settings.setting import Setting, chain
+from camcast.population.outcome import share_interval
+from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 SIZES = (1000, 100, 10)  # [CAMCAST 6.1.1], the bottom first
@@ -48,7 +48,7 @@ def test_4_3_1_upward_messages_are_g_times_a_whatever_the_size() -> None:
     upward = messages.upward_messages(sizes, 5 / sizes, 1 / 3, 3, 0.85)
     assert_allclose(upward, 5 * 1 * 0.85)
     spread = simulate(Setting(communities=chain(SIZES)), 2000, 1)
-    figures = spread.community(0).upward_messages
+    figures = spread.community(0).measures()["upward_messages"]
     assert figures.low is not None
     assert figures.high is not None
     assert figures.low - 0.05 < 5 < figures.high + 0.05  # copies sent: without p_succ
@@ -212,7 +212,7 @@ def test_4_5_1_the_product_has_a_climb_too_many() -> None:
     assert_allclose(alone, exp(-exp(-5)) * np.array([1, 0.9, 0.72]))
     setting = Setting(communities=chain((1000, 1000, 1000), Parameters(c=0)), success=1.0)
     spread = simulate(setting, 2000, 6)
-    measured = (spread.received == spread.alive).mean(axis=0).tolist()
+    measured = (spread.delivered == spread.alive).mean(axis=0).tolist()
     c1, pit = 7 - log(1000), reliability.exact_climb_probability(1000, 0.005, 1 / 3, 3, 1)
     expected = reliability.community_reliability(c1, [pit] * 3).tolist()
     assert measured == pytest.approx(expected, abs=0.05)
@@ -365,7 +365,11 @@ def test_4_6_1_best_average_worst() -> None:
 
 
 def test_4_6_1_the_measured_latency_lies_between_best_and_worst() -> None:
-    measured = simulate(Setting(communities=chain(SIZES), success=1.0), 1000, 8).community(2).rounds
+    measured = (
+        simulate(Setting(communities=chain(SIZES), success=1.0), 1000, 8)
+        .community(2)
+        .measures()["rounds"]
+    )
     assert measured.mean is not None
     constant = 1.2  # chosen: the O(1) for 100 to 1,000 processes, see the test of Equation 12
     assert latency.latency_min(SIZES, constant) < measured.mean

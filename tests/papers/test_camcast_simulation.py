@@ -21,14 +21,14 @@ from camcast.models.camcast.messages import gossip_messages
 from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import camcast as population
-from camcast.population.spread import Spread
+from camcast.population.outcome import Outcome
 from camcast.reproduction.camcast.cells import BROADCAST, CAMCAST, PMCAST, cells
 from camcast.reproduction.camcast.paper import compute
 from camcast.reproduction.camcast.parasites import copies_outside
 from camcast.reproduction.camcast.plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
 from camcast.reproduction.camcast.pmcast_rows import expected_parasites, multicast
 from camcast.reproduction.camcast.tables import PARASITES, ROUNDS
-from camcast.settings.setting import Setting, chain
+from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 RUNS = 3000
@@ -40,17 +40,17 @@ Values = NDArray[np.float64]
 
 
 @cache
-def spread(crash: float, weak: bool = False, sizes: tuple[int, ...] = SIZES) -> Spread:
+def spread(crash: float, weak: bool = False, sizes: tuple[int, ...] = SIZES) -> Outcome:
     return population.simulate(setting_of(sizes, crash, weak), RUNS, seed=61)
 
 
-def reception(found: Spread, at: int) -> Values:
+def reception(found: Outcome, at: int) -> Values:
     """Run by run; without the runs in which nobody is alive."""
     peopled = found.alive[:, at] > 0
-    return np.asarray(found.received[peopled, at] / found.alive[peopled, at])
+    return np.asarray(found.delivered[peopled, at] / found.alive[peopled, at])
 
 
-def reliability(found: Spread, at: int) -> Values:
+def reliability(found: Outcome, at: int) -> Values:
     return np.asarray(reception(found, at) == 1, dtype=np.float64)
 
 
@@ -81,7 +81,7 @@ def test_6_1_1_tables_are_static_and_nobody_replaces_the_crashed() -> None:
     that these crash at the very beginning": the same copies are sent, to the dead as well."""
     found = spread(0.5)
     fan_out = ceil(log(1000) + 5)
-    assert (found.messages[:, G] == found.received[:, G] * fan_out).all()
+    assert (found.messages[:, G] == found.delivered[:, G] * fan_out).all()
     assert (found.alive[:, G] < 1000).all()
     assert (spread(0.5, weak=True).alive == SIZES).all()
 
@@ -173,7 +173,7 @@ def test_figure_15_the_gap_is_from_dead_super_topic_tables() -> None:
     the paper does not name), the others' copies are lost or go to the dead.
     """
     found = spread(0.3)
-    climbed = found.received[:, D] > 0
+    climbed = found.delivered[:, D] > 0
     assert more(reception(found, G), reception(found, D), by=0.15)
     assert reception(found, D)[climbed].mean() > 0.99
     silent = found.upward_messages[:, G] == 0
@@ -191,7 +191,7 @@ def test_1_4_a_third_of_the_processes_crash_and_5_percent_of_the_reception_are_l
     """
     found = spread(0.3)
     broadcast = reception(spread(0.3, sizes=(sum(SIZES),)), 0)
-    of_all = found.received.sum(axis=1) / found.alive.sum(axis=1)
+    of_all = found.delivered.sum(axis=1) / found.alive.sum(axis=1)
     assert more(np.asarray(of_all), 0.95 * broadcast)
     assert more(reception(found, G), 0.99 * broadcast)
     assert more(0.95 * broadcast, reception(found, D), by=0.1)
@@ -268,7 +268,7 @@ def test_figure_18_weakly_consistent_reliability() -> None:
 def test_table_1_rounds(at: int, topology: str) -> None:
     """Table 1, row (1): 8.91, 8.83 and 13.08 rounds; the mean is within 5 %, with a 95 % interval
     of ±0.9 %. The paper does not say what a round is counted from: here from the publisher's own,
-    until nobody has anything left to send (`Spread.rounds_to_reach_all`)."""
+    until nobody has anything left to send (`Outcome.rounds_to_reach_all`)."""
     rounds = spread(0.0, sizes=TOPOLOGIES[topology]).rounds_to_reach_all
     assert rounds.mean is not None
     assert rounds.low is not None

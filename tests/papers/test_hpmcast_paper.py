@@ -25,25 +25,25 @@ from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds as exact_completion_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import flat as pmcast
-from camcast.population.flat import FlatSetting
-from camcast.population.hpmcast import HpmcastSpread, simulate
-from camcast.population.spread import Interval
+from camcast.population.hpmcast import reception, simulate
+from camcast.population.outcome import Interval, Outcome
 from camcast.protocols.hpmcast.address import Address, AddressSpace, branch, distance
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.protocols.hpmcast.view import Line, condense, elect, process_line, tables
+from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import HpmcastSetting
 
 VERY_GOOD = 0.998  # Figure 8's axis begins at 0.9982
 
 
-def spread(runs: int = 40, **setting: Any) -> HpmcastSpread:
+def spread(runs: int = 40, **setting: Any) -> Outcome:
     """Simulate Figure 7's hierarchy, n = 22^3, R = 3, F = 2, but for what is given."""
     return simulate(HpmcastSetting(**setting), runs, 1)
 
 
 def reliability(runs: int = 40, **setting: Any) -> tuple[float, float, float]:
     """Return the mean share that delivers, and its interval."""
-    return bounds(spread(runs, **setting).reliability)
+    return bounds(reception(spread(runs, **setting)))
 
 
 def bounds(interval: Interval) -> tuple[float, float, float]:
@@ -64,7 +64,7 @@ def test_2_1_rfpbcast_reaches_everybody_and_2_2_pmcast_the_interested_only() -> 
             *(), processes=200, interested=40, fan_out=3, rounds=60, sender_filters=filters
         )  # fmt: skip
         found = pmcast.simulate(setting, 30, 1)
-        assert (found.infected[:, -1] == receive).all()
+        assert (found.infected_by_round[:, -1] == receive).all()
         assert (found.parasites == receive - 40).all()
 
 
@@ -77,9 +77,9 @@ def test_2_1_2_the_rounds_of_equation_4_nearly_complete_the_infection() -> None:
         *(), processes=n, interested=n, fan_out=F, rounds=T + 4, sender_filters=False
     )  # fmt: skip
     found = pmcast.simulate(setting, 100, 1)
-    assert 0.97 < found.delivered[:, T].mean() / n < 1
-    assert found.delivered[:, T + 2].mean() / n > 0.999
-    assert (found.delivered[:, T + 4] == n).mean() > 0.9
+    assert 0.97 < found.delivered_by_round[:, T].mean() / n < 1
+    assert found.delivered_by_round[:, T + 2].mean() / n > 0.999
+    assert (found.delivered_by_round[:, T + 4] == n).mean() > 0.9
 
 
 def test_3_4_more_rounds_are_necessary_for_a_smaller_audience() -> None:
@@ -178,7 +178,7 @@ def test_5_2_2_equation_20_is_pessimistic() -> None:
 def test_5_2_3_equation_23_is_pessimistic() -> None:
     """5.2.3: "This is again a pessimistic value": r1 r2 r3 is below what is measured."""
     for p in (0.1, 0.5, 1.0):
-        printed = predict(HpmcastSetting(interested=p)).reliability_printed
+        printed = predict(HpmcastSetting(interested=p)).reception_printed
         assert printed is not None
         assert 0.98 < printed < reliability(interested=p)[1]
 
@@ -194,7 +194,7 @@ def test_5_3_1_figures_7_and_8_a_very_good_reliability(p: float, estimate: str) 
     """5.3.1: "a very good overall degree of reliability", above 0.998 for p_1 from 0.1 on; the
     interval's low end, and the model."""
     assert reliability(interested=p, estimate=estimate)[1] > VERY_GOOD
-    model = predict(HpmcastSetting(interested=p, estimate=estimate)).reliability  # type: ignore[arg-type]  # parametrised
+    model = predict(HpmcastSetting(interested=p, estimate=estimate)).reception  # type: ignore[arg-type]  # parametrised
     assert model is not None
     assert model > VERY_GOOD
 
@@ -223,7 +223,7 @@ def test_5_3_1_without_an_expected_p_1_there_is_no_dip() -> None:
     for p in (0.005, 0.01, 0.02):
         assert reliability(100, interested=p, estimate="measured")[0] > VERY_GOOD
     expected, measured = (
-        bounds(spread(interested=0.02, estimate=one).figures()["rounds"])[0]
+        bounds(spread(interested=0.02, estimate=one).measures()["rounds"])[0]
         for one in ("expected", "measured")
     )
     assert expected < measured - 10  # what it costs
@@ -265,7 +265,7 @@ def test_5_3_1_other_readings_of_figure_6_do_not_give_figure_8(
     """Why line 27 is followed as printed, and line 35 is not: of four readings only the last,
     which is ours, is above 0.998 for all p_1 from 0.1 on."""
     found = [
-        bounds(simulate(OtherReading(interested=p, **reading), 40, 1).reliability)
+        bounds(reception(simulate(OtherReading(interested=p, **reading), 40, 1)))
         for p in (0.1, 0.5, 1.0)
     ]
     for (mean, low, high), told in zip(found, (at_a_tenth, at_half, of_all), strict=True):
@@ -289,7 +289,7 @@ def test_5_3_1_figure_9() -> None:
 def test_5_3_2_a_larger_fan_out_takes_fewer_rounds() -> None:
     """5.3.2: "increasing the fanout decreases the number of rounds necessary"."""
     taken = [
-        bounds(spread(10, fan_out=F, interested=0.5).figures()["rounds"])[0] for F in (1, 2, 4, 8)
+        bounds(spread(10, fan_out=F, interested=0.5).measures()["rounds"])[0] for F in (1, 2, 4, 8)
     ]
     assert taken == sorted(taken, reverse=True)
     assert taken[-1] < taken[0] / 3
@@ -339,7 +339,7 @@ def test_5_4_2_figure_13_the_threshold_repairs_the_dip(p: float) -> None:
     assert original < 0.2
     assert some[1] > 0.99
     assert more[0] > 0.997
-    model = predict(HpmcastSetting(interested=p, threshold=12)).reliability
+    model = predict(HpmcastSetting(interested=p, threshold=12)).reception
     assert model is not None
     assert model > VERY_GOOD
 
@@ -347,7 +347,7 @@ def test_5_4_2_figure_13_the_threshold_repairs_the_dip(p: float) -> None:
 def test_5_4_2_the_threshold_costs_parasites() -> None:
     """ "including non-interested participants": at p_1 = 0.01 twice the parasites and more."""
     before, after = (
-        bounds(spread(interested=0.01, threshold=D).figures()["parasites"])[0] for D in (0, 12)
+        bounds(spread(interested=0.01, threshold=D).measures()["parasites"])[0] for D in (0, 12)
     )
     assert after > 2 * before
 
@@ -359,7 +359,7 @@ def test_5_1_1_a_feigned_multicast() -> None:
     """5.1.1: "a delegate can be involved in the dissemination at a given level, though it is not
     itself interested"; "one can expect all participants to be infected iff p1 = 1"."""
     half = spread(interested=0.5)
-    mean, low, high = bounds(half.figures()["parasites"])
+    mean, low, high = bounds(half.measures()["parasites"])
     told = predict(HpmcastSetting(interested=0.5)).parasites
     assert told is not None
     assert abs(mean - told) < max(3.0, high - low)

@@ -50,7 +50,7 @@ from camcast.models.camcast.prediction import (
     predict_outcomes,
     summarise,
 )
-from camcast.settings.setting import Community, Setting
+from camcast.settings.chain import Community, Setting
 from camcast.vocabulary.parameters import Parameters
 
 Z_MAX: Final = 10  # chosen: as many links as the upkeep of a table can look after

@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 
 from camcast.models.camcast.messages import Values
 from camcast.models.camcast.reliability import run_chain, sending
-from camcast.settings.setting import Community, Setting
+from camcast.settings.chain import Community, Setting
 
 EXACT_SIZE: Final = 64  # chosen: the chain takes 2 ms there, and time grows as N^4
 _NODES: Final = 7  # chosen: Gauss-Hermite, exact for polynomials of degree 13 in A
@@ -68,7 +68,7 @@ _FRONTIER_MIN: Final = 1e-4  # chosen: expected senders below which a round adds
 
 @frozen
 class Prediction:
-    """The measures of one community, as `camcast.population.spread` defines them."""
+    """The measures of one community, as `camcast.population.outcome` defines them."""
 
     size: int
     arrival: float

@@ -37,6 +37,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
+from camcast.models.event_prediction import EventPrediction
 from camcast.models.hpmcast.counts import (
     NEGLIGIBLE,
     between,
@@ -70,19 +71,11 @@ _LEAST_OF_LARGE: Final = 0.2  # chosen: of groups beyond the exact chain, whose 
 
 
 @frozen(kw_only=True)
-class AddressedPrediction:
+class AddressedPrediction(EventPrediction):
     """The measures of `camcast.models.baselines.BaselinePrediction`, and what a process knows."""
 
-    reception: float
-    """The share of the living interested that have the event, the publisher included."""
-    reliability: float
-    """The probability that all of them have it."""
     rounds: float
     """Periods until nobody gossips any more: of every level the most that a view needs."""
-    messages: float
-    """Copies sent, whatever becomes of them."""
-    parasites: float
-    """Copies that arrive at a living delegate that is not interested itself."""
     entries: float
     """How many processes one knows besides itself, each counted once (Equation 12)."""
 
@@ -114,7 +107,7 @@ def predict_addressed(setting: AddressedSetting) -> AddressedPrediction:
         reliability=complete,
         rounds=periods,
         messages=messages,
-        parasites=parasites,
+        parasite_copies=parasites,
         entries=known(setting),
     )
 

@@ -20,9 +20,9 @@ VIEW_MAX: Final = SUSCEPTIBLE_MAX  # processes in a view; the chains take second
 class HpmcastPrediction:
     """What the closed forms and chains say; None where they say nothing."""
 
-    reliability: float | None
+    reception: float | None
     """Level by level (`camcast.models.hpmcast.levels`); None if a view is too large, or p_1 0."""
-    reliability_printed: float | None
+    reception_printed: float | None
     """r_1 r_2 … r_l of Equation 23, each level begun by one; likewise None."""
     rounds: float | None
     """Figure 6's: the periods of all levels; None if they are measured, and so vary."""
@@ -69,8 +69,8 @@ def predict(setting: HpmcastSetting) -> HpmcastPrediction:
             )
     given = (a, depth, R, F, setting.interested, arrival)
     return HpmcastPrediction(
-        reliability=predicted_reliability(setting) if small and setting.interested else None,
-        reliability_printed=printed,
+        reception=predicted_reliability(setting) if small and setting.interested else None,
+        reception_printed=printed,
         rounds=rounds,
         rounds_printed=hpmcast.total_rounds(*given),
         rounds_shortened=hpmcast.shortened_rounds(*given),

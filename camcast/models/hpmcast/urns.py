@@ -18,7 +18,7 @@ from camcast.models.hpmcast.membership import interest_share
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
 from camcast.settings.addressed import AddressedSetting
-from camcast.settings.setting import SettingError
+from camcast.settings.base import SettingError
 
 VIEW_MAX: Final = SUSCEPTIBLE_MAX  # delegates in a view; their chain is the exact one
 GROUP_MAX: Final = 2_000  # chosen: interested ones of level 1; a chain of 32 MB, and seconds

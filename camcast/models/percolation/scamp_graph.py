@@ -27,10 +27,12 @@ nodes: tests/laws/test_live_models.py. There is no closed form for the rounds.
 from __future__ import annotations
 
 from math import exp, inf, lgamma, log, log1p
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 
+from camcast.models.event_prediction import EventPrediction
 from camcast.models.percolation.reach import (
     Coverage,
     Degrees,
@@ -57,21 +59,17 @@ def overlay_degrees(setting: ScampOverlay) -> Degrees:
 
 
 @frozen(kw_only=True)
-class ScampPrediction:
+class ScampPrediction(EventPrediction):
     """The measures of `camcast.models.baselines.BaselinePrediction`, and what a process knows."""
 
-    reception: float
-    """The share of the living interested that have the event, the publisher included."""
-    reliability: float
-    """The probability that all of them have it."""
-    messages: float
-    """Copies sent, whatever becomes of them."""
-    parasites: float
-    """Copies that arrive at a living process that is not interested."""
     entries: float
     """Neighbours, of whom one knows what they subscribe to."""
     coverage: Coverage
     """What it is from."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the measures as JSON takes them."""
+        return super().as_json() | {"coverage": self.coverage.as_json()}
 
     def in_words(self) -> str:
         """Say which of the two models holds."""
@@ -122,7 +120,7 @@ def predict_on_scamp(setting: ScampOverlay) -> ScampPrediction:
         reception=(1 + wanting * found) / (1 + wanting),
         reliability=everybody,
         messages=copies(1.0, gamma),
-        parasites=effect * copies(0.0, gamma),
+        parasite_copies=effect * copies(0.0, gamma),
         entries=degrees.mean,
         coverage=covered,
     )

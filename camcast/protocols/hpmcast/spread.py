@@ -245,7 +245,3 @@ class Hpmcast(Protocol):
         """Return the group of everybody."""
         spread = partial(LevelWise, self.fan_out, self.period_seconds, threshold=self.threshold)
         return (Group(ROOT, spread),)
-
-    def home_size(self, interest: Topic, sizes: Mapping[Topic, int]) -> float:
-        """Return the number of all processes."""
-        return float(sum(sizes.values()))

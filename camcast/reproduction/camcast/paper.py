@@ -10,14 +10,14 @@ Where the paper leaves a convention open, the table's or figure's `notes` say wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any, Final, cast
 
 import attrs
 from attrs import frozen
 
 from camcast.population import baselines
-from camcast.population.simulators import find_simulator
-from camcast.population.spread import Interval, mean_interval
+from camcast.population.outcome import Interval, mean_interval
 from camcast.report.claim import Claim
 from camcast.reproduction.camcast.cells import cells, compared
 from camcast.reproduction.camcast.claims import claims
@@ -38,6 +38,7 @@ from camcast.reproduction.camcast.tables import Table, tables
 from camcast.reproduction.paper import by_one_sweep
 from camcast.settings.baselines import baseline
 from camcast.sweeps import JSON, Cell
+from camcast.systems import CAMCAST, SYSTEMS
 from camcast.vocabulary.streams import stream
 
 
@@ -74,13 +75,14 @@ def compute(cell: Cell) -> JSON:
     if given["kind"] == "baseline":
         return _compute_baseline(given)
     setting = setting_of(given["sizes"], given["crash"], given["weak"])
-    spread = find_simulator(given["engine"])(setting, given["runs"], given["seed"], 0)
+    simulate = resolve_name(SYSTEMS[CAMCAST].simulators[given["engine"]].simulate)
+    spread = simulate(setting, given["runs"], given["seed"], 0)
     climbed = (spread.upward_messages > 0).mean(axis=0).tolist()
     return {
         "communities": [community.as_json() for community in spread.communities],
         "rounds_to_reach_all": spread.rounds_to_reach_all.as_json(),
         "reception_of_all": mean_interval(
-            spread.received.sum(axis=1) / spread.alive.sum(axis=1), 0.0, 1.0
+            spread.delivered.sum(axis=1) / spread.alive.sum(axis=1), 0.0, 1.0
         ).as_json(),
         "upward_share": climbed,
     }
@@ -124,7 +126,7 @@ def _compute_baseline(given: Mapping[str, Any]) -> JSON:
     """Return what became of an event each run, measure by measure."""
     setting = baseline(given["protocol"], setting_of(given["sizes"]), given["published_in"])
     spread = baselines.simulate(setting, given["runs"], given["seed"])
-    return {"rounds": spread.rounds.tolist(), "parasites": spread.parasites.tolist()}
+    return {"rounds": spread.rounds.tolist(), "parasites": spread.parasite_copies.tolist()}
 
 
 def _together(plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> Reproduction:

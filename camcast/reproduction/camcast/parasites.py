@@ -7,7 +7,7 @@ live; nothing is concluded from what was sent.
 
 from __future__ import annotations
 
-from camcast.settings.setting import Setting
+from camcast.settings.chain import Setting
 from camcast.simulation.network import Process
 from camcast.simulation.static_network import DealtNetwork
 from camcast.vocabulary.streams import stream

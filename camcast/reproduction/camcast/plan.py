@@ -7,8 +7,8 @@ from typing import Final, Literal, get_args
 
 from attrs import frozen
 
-from camcast.reproduction.described import ChosenProtocols
-from camcast.settings.setting import Setting, chain
+from camcast.reproduction.chosen_protocols import ChosenProtocols
+from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 Engine = Literal["population", "chain", "virtual"]

@@ -18,7 +18,7 @@ from camcast.models.camcast.latency import (
 )
 from camcast.models.camcast.prediction import Prediction
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
-from camcast.population.spread import mean_interval
+from camcast.population.outcome import mean_interval
 from camcast.reproduction.camcast.cells import (
     BROADCAST,
     CAMCAST,
@@ -270,7 +270,7 @@ def _parasites_of_pmcast(column: _Column) -> Iterable[Entry]:
 def _parasites_of_divided(approach: str, column: _Column) -> Iterable[Entry]:
     setting = baseline(DIVIDED[approach], setting_of(column.sizes), len(column.sizes) - 1)
     yield _baseline(approach, column, "parasites", root=True)
-    yield column.told(approach, "model", predict_baseline(setting).parasites)
+    yield column.told(approach, "model", predict_baseline(setting).parasite_copies)
 
 
 # -- either ---------------------------------------------------------------------------------------

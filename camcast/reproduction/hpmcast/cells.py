@@ -11,8 +11,8 @@ import numpy as np
 from camcast.models.hpmcast.prediction import predict
 from camcast.models.pmcast_law import completion_rounds, new_infected_law
 from camcast.population import flat as pmcast
-from camcast.population.hpmcast import simulate
-from camcast.population.spread import mean_interval
+from camcast.population.hpmcast import reception, simulate
+from camcast.population.outcome import mean_interval
 from camcast.reproduction.hpmcast.plan import (
     ARITIES,
     DEPTH_PROCESSES,
@@ -35,6 +35,7 @@ from camcast.reproduction.hpmcast.plan import (
     THRESHOLDS,
     Plan,
 )
+from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import ESTIMATES, FAN_OUT, HpmcastSetting
 from camcast.sweeps import JSON, Cell
 
@@ -42,7 +43,7 @@ from camcast.sweeps import JSON, Cell
 def hierarchy_cell(plan: Plan, **setting: Any) -> Cell:
     """Return the cell of a hierarchy; what is not given is as in Figure 7."""
     given: dict[str, JSON] = attrs.asdict(HpmcastSetting(**setting))
-    return given | {"kind": "hierarchy", "runs": plan.runs, "seed": plan.seed}
+    return given | {"kind": "tree", "runs": plan.runs, "seed": plan.seed}
 
 
 def flat_cell(plan: Plan, interested: int) -> Cell:
@@ -128,13 +129,17 @@ def compute(cell: Cell) -> JSON:
     names = [field.name for field in attrs.fields(HpmcastSetting)]
     setting = HpmcastSetting(**{name: given[name] for name in names})
     spread = simulate(setting, given["runs"], given["seed"])
-    figures = {name: interval.as_json() for name, interval in spread.figures().items()}
-    return {**figures, "model": predict(setting).as_json()}
+    counted = ("rounds", "messages", "parasites", "parasite_copies")
+    figures = {"reception": reception(spread)} | {name: spread.measures()[name] for name in counted}
+    return {
+        **{name: interval.as_json() for name, interval in figures.items()},
+        "model": predict(setting).as_json(),
+    }
 
 
 def _compute_flat(given: Mapping[str, Any]) -> JSON:
     """Return how many rounds pass until all the interested have the event."""
-    setting = pmcast.FlatSetting(
+    setting = FlatSetting(
         processes=FLAT_PROCESSES,
         interested=given["interested"],
         fan_out=FAN_OUT,
@@ -150,14 +155,16 @@ def _compute_flat(given: Mapping[str, Any]) -> JSON:
 
 def _compute_infection(given: Mapping[str, Any]) -> JSON:
     """Return which share of its audience an event has got to after 0, 1, 2, … rounds."""
-    setting = pmcast.FlatSetting(
+    setting = FlatSetting(
         processes=FLAT_PROCESSES,
         interested=given["interested"],
         fan_out=given["fan_out"],
         rounds=given["rounds"],
         sender_filters=given["protocol"] == PMCAST,
     )
-    shares = pmcast.simulate(setting, given["runs"], given["seed"]).infected / setting.audience
+    shares = (
+        pmcast.simulate(setting, given["runs"], given["seed"]).infected_by_round / setting.audience
+    )
     others, susceptible = FLAT_PROCESSES - 1, setting.audience - 1
     models = [
         new_infected_law(others, susceptible, setting.fan_out, rounds)

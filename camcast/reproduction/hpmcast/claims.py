@@ -92,9 +92,9 @@ def _view() -> Claim:
 
 
 def _overall(results: Results) -> Claim:
-    means = {p: results.mean("reliability", interested=p) for p in SHARES if p >= 0.1}
+    means = {p: results.mean("reception", interested=p) for p in SHARES if p >= 0.1}
     worst = min(means, key=lambda p: means[p])
-    measured = min(results.mean("reliability", interested=p, estimate="measured") for p in means)
+    measured = min(results.mean("reception", interested=p, estimate="measured") for p in means)
     return Claim(
         where="5.3.1, Figures 7, 8",
         quote="a very good overall degree of reliability",
@@ -105,9 +105,9 @@ def _overall(results: Results) -> Claim:
 
 
 def _small_shares(results: Results) -> Claim:
-    below = {p: results.mean("reliability", interested=p) for p in SHARES_SMALL}
+    below = {p: results.mean("reception", interested=p) for p in SHARES_SMALL}
     measured = {
-        p: results.mean("reliability", interested=p, estimate="measured") for p in SHARES_SMALL
+        p: results.mean("reception", interested=p, estimate="measured") for p in SHARES_SMALL
     }
     return Claim(
         where="5.3.1, Figure 8",
@@ -153,7 +153,7 @@ def _fan_out(results: Results) -> Claim:
 def _scale(results: Results) -> Claim:
     large = [arity for arity in ARITIES if arity >= 20]
     worst = {
-        p: min(results.mean("reliability", **scaled(a, p)) for a in large) for p in SHARES_SCALED
+        p: min(results.mean("reception", **scaled(a, p)) for a in large) for p in SHARES_SCALED
     }
     return Claim(
         where="5.3.3, Figure 11",
@@ -166,7 +166,7 @@ def _scale(results: Results) -> Claim:
 
 def _redundancy(results: Results) -> Claim:
     rows = {
-        p: [results.mean("reliability", redundancy=R, interested=p) for R in REDUNDANCIES]
+        p: [results.mean("reception", redundancy=R, interested=p) for R in REDUNDANCIES]
         for p in SHARES_LOW
     }
     rising = all(all(b >= a - _SAME for a, b in pairwise(row)) for row in rows.values())
@@ -181,7 +181,7 @@ def _redundancy(results: Results) -> Claim:
 
 def _redundancy_and_few(results: Results) -> Claim:
     def gain(p: float, before: int, after: int) -> float:
-        of = {R: results.mean("reliability", redundancy=R, interested=p) for R in (before, after)}
+        of = {R: results.mean("reception", redundancy=R, interested=p) for R in (before, after)}
         return of[after] - of[before]
 
     further = {p: gain(p, 2, REDUNDANCIES[-1]) for p in SHARES_LOW}
@@ -201,7 +201,7 @@ def _redundancy_and_few(results: Results) -> Claim:
 
 def _audience(results: Results) -> Claim:
     worst = {
-        D: min(results.mean("reliability", interested=p, threshold=D) for p in SHARES_SMALL)
+        D: min(results.mean("reception", interested=p, threshold=D) for p in SHARES_SMALL)
         for D in THRESHOLDS
     }
     return Claim(

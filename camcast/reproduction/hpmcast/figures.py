@@ -104,7 +104,7 @@ def _curve(
     results: Results,
     series: str,
     settings: Mapping[float, dict[str, Any]],
-    measure: str = "reliability",
+    measure: str = "reception",
 ) -> Iterable[Point]:
     """Yield what was measured of settings, by their x."""
     for x, setting in settings.items():
@@ -124,7 +124,7 @@ def _interest(results: Results) -> tuple[Figure, Figure]:
         *_curve(results, _MEASURED, {p: {"interested": p, "estimate": "measured"} for p in SHARES}),
     ]
     printed = [
-        results.hierarchy(interested=p)["model"]["reliability_printed"] for p in SHARES if p >= 0.1
+        results.hierarchy(interested=p)["model"]["reception_printed"] for p in SHARES if p >= 0.1
     ]
     how = (
         " Expected: the number of rounds follows from p_i of Equation 19, as in the paper's"
@@ -214,7 +214,7 @@ def _fan_out(results: Results) -> tuple[Figure, Figure]:
             x="fan-out, F",
             y=_DELIVERY,
             notes="5.3.2: what counts is how good the estimate of the number of rounds is." + notes,
-            points=curves("reliability"),
+            points=curves("reception"),
             domain=(0.998, 1),
         ),
         Figure(

@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 
-from camcast.reproduction.described import ChosenProtocols
+from camcast.reproduction.chosen_protocols import ChosenProtocols
 
 RFPBCAST, PMCAST, HPMCAST = "rfpbcast", "pmcast", "hpmcast"
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from camcast.population.spread import mean_interval
+from camcast.population.outcome import mean_interval
 from camcast.report.claim import Claim
 from camcast.reproduction.memberships.plan import VARIANTS
 from camcast.reproduction.memberships.results import Results

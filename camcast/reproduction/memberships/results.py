@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from camcast.measures import measure_of
-from camcast.population.spread import Interval, mean_interval
+from camcast.population.outcome import Interval, mean_interval
 from camcast.reproduction.memberships.plan import VARIANTS, World
 
 MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upward")

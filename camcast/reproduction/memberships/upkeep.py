@@ -18,7 +18,7 @@ from attrs import frozen
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node, Settings
 from camcast.measures import measure_of
-from camcast.population.spread import Interval, mean_interval
+from camcast.population.outcome import Interval, mean_interval
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
 from camcast.scenarios.live import chain

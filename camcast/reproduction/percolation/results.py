@@ -17,8 +17,8 @@ from camcast.models.percolation.reach import (
     poisson_degrees,
 )
 from camcast.population.graphs import PowerLaw
+from camcast.population.outcome import Interval, mean_interval
 from camcast.population.percolation import OF_NODES
-from camcast.population.spread import Interval, mean_interval
 from camcast.reproduction.cell_results import CellResults
 from camcast.reproduction.percolation.cells import cell_of
 from camcast.reproduction.percolation.plan import Plan, Setting

@@ -9,7 +9,7 @@ import pytest
 
 from tests.camcast_command import camcast
 
-MEASURES = ("reception", "reliability", "rounds", "messages", "between", "parasites")
+MEASURES = ("reception", "reliability", "rounds", "messages", "between", "parasite_copies")
 
 
 def simulated(capfd: pytest.CaptureFixture[str], protocol: str, *settings: object) -> Any:
@@ -28,7 +28,7 @@ def test_figures_stand_beside_their_model(protocol: str, capfd: pytest.CaptureFi
     for measure in MEASURES:
         assert printed[measure]["low"] <= printed[measure]["mean"] <= printed[measure]["high"]
     assert printed["model"]["messages"] == pytest.approx(printed["messages"]["mean"], rel=0.02)
-    assert (printed["parasites"]["mean"] > 0) == (protocol != "multicast")
+    assert (printed["parasite_copies"]["mean"] > 0) == (protocol != "multicast")
 
 
 def test_the_protocol_takes_its_parameters(capfd: pytest.CaptureFixture[str]) -> None:
@@ -94,11 +94,11 @@ def test_flat_gossip_has_the_rounds_of_the_paper(capfd: pytest.CaptureFixture[st
     rfpbcast = modelled(capfd, "rfpbcast", "published_in=1")
     assert (rfpbcast["setting"]["interested"], rfpbcast["setting"]["fan_out"]) == (20, 2)
     assert rfpbcast["model"]["rounds"] == 9
-    assert rfpbcast["model"]["parasites"] > 0
+    assert rfpbcast["model"]["parasite_copies"] > 0
     pmcast = modelled(capfd, "pmcast", "published_in=1", "constant=1")
     assert (pmcast["setting"]["loss"], pmcast["setting"]["crash"]) == (pytest.approx(0.15), 0.1)
     assert pmcast["model"]["rounds"] == 15
-    assert pmcast["model"]["parasites"] == 0
+    assert pmcast["model"]["parasite_copies"] == 0
     assert modelled(capfd, "pmcast", "published_in=1", "fan_out=1")["model"]["rounds"] == 40
 
 
@@ -106,7 +106,7 @@ def test_flat_gossip_has_the_rounds_of_the_paper(capfd: pytest.CaptureFixture[st
 def test_a_model_is_printed_for_people(protocol: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert camcast("model", "--sizes", "100,20", "--protocol", protocol) == 0
     printed = capfd.readouterr().out
-    for word in (protocol, "reception", "reliability", "rounds", "messages", "parasites"):
+    for word in (protocol, "reception", "reliability", "rounds", "messages", "parasite_copies"):
         assert word in printed
     assert "120 processes take part" in printed
 

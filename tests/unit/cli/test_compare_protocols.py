@@ -11,7 +11,8 @@ import attrs
 import pytest
 
 from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
-from camcast.reproduction.protocol_comparison import EFFORTS, Cost, columns
+from camcast.reproduction.protocol_comparison import Cost, columns
+from camcast.systems import SYSTEMS
 from tests.camcast_command import camcast
 
 NAMES = ("broadcast", "multicast", "percolation")
@@ -109,8 +110,8 @@ def test_bad_input_gets_one_clear_sentence(
 
 def test_every_protocol_has_efforts_that_rise() -> None:
     """And each is one that the protocol, or a community, takes."""
-    assert sorted(EFFORTS) == installed(PROTOCOL_GROUP)
-    for name, efforts in EFFORTS.items():
+    assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)
+    for name, efforts in ((name, system.efforts) for name, system in SYSTEMS.items()):
         raised = [tuple(effort.values()) for effort in efforts]
         assert raised == sorted(set(raised))
         options: Any = type(find_protocol(name))  # an attrs class, each of them

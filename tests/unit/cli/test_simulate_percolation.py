@@ -63,7 +63,7 @@ def test_the_seed_determines_everything_however_it_is_split(
 ) -> None:
     shape = [*SMALL, "--networks", 4, "--events", 10]
     once = percolation(capfd, *shape, "--seed", 3)
-    monkeypatch.setattr("camcast.cli.simulate_percolation._HERE_MAX", 0)
+    monkeypatch.setattr("camcast.cli.simulate_percolation.CELL_NODES", 0)
     assert percolation(capfd, *shape, "--seed", 3, "--workers", 2) == once
     assert percolation(capfd, *shape, "--seed", 4) != once
 

@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from camcast.doors.plugs import PROTOCOL_GROUP, installed
-from camcast.population import event_simulators
+from camcast.systems import SYSTEMS
 from tests.camcast_command import camcast
 
-COMPARED = tuple(event_simulators.SIMULATORS)
+COMPARED = tuple(name for name in SYSTEMS if name != "camcast")
 SETTING = ("--sizes", "84,27,7", "--success", 0.9, "--crash", 0.1)
 
 
@@ -32,7 +32,7 @@ def test_what_is_measured_stands_beside_the_model(
     found = simulated(capfd, protocol, *given)
     assert (found["simulator"], found["protocol"], found["runs"]) == ("population", protocol, 40)
     assert found["setting"]["interested"] == 34
-    for name in ("reception", "reliability", "rounds", "messages", "parasites"):
+    for name in ("reception", "reliability", "rounds", "messages", "parasite_copies"):
         assert found[name]["low"] <= found[name]["mean"] <= found[name]["high"]
     assert found["model"]["messages"] == pytest.approx(found["messages"]["mean"], rel=0.12)
     if "entries" in found["model"]:
@@ -50,10 +50,11 @@ def test_runs_in_several_cells_are_those_in_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = simulated(capfd, protocol)
-    smaller = attrs.evolve(event_simulators.SIMULATORS[protocol], cell_processes=118 * 15)
+    system = SYSTEMS[protocol]
+    smaller = attrs.evolve(system.simulators["population"], cell_processes=118 * 15)
     kept = tmp_path / "kept.jsonl"
-    some = dict(event_simulators.SIMULATORS) | {protocol: smaller}
-    monkeypatch.setattr(event_simulators, "SIMULATORS", some)
+    simulators = {"population": smaller}
+    monkeypatch.setitem(SYSTEMS, protocol, attrs.evolve(system, simulators=simulators))
     here = ("--workers", 1, "--results", kept)
     assert simulated(capfd, protocol, *here) == whole
     lines = kept.read_text().splitlines()
@@ -93,7 +94,7 @@ def test_a_table_is_printed_for_people(
         "measured",
         "model",
         "reception",
-        "parasites",
+        "parasite_copies",
         "118 processes take part",
     ):
         assert word in printed

@@ -13,7 +13,7 @@ from camcast.models.baselines import both_tables_reliability, predict_baseline
 from camcast.models.camcast import crossover, latency, memory, messages, parasites, reliability
 from camcast.population.baselines import simulate
 from camcast.settings.baselines import PROTOCOLS, Baseline, baseline
-from camcast.settings.setting import Setting, chain
+from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 PAPER = (1000, 100, 10)  # [CAMCAST 6.1.1]
@@ -170,7 +170,7 @@ def test_the_prediction_agrees_with_the_simulator(name: str) -> None:
         "reliability": spread.delivered == spread.alive,
         "messages": spread.messages,
         "between": spread.between,
-        "parasites": spread.parasites,
+        "parasite_copies": spread.parasite_copies,
         "rounds": spread.rounds,
     }
     for measure, values in measured.items():
@@ -192,13 +192,18 @@ def test_nothing_arrives_if_all_are_dead_or_everything_is_lost(
     predicted, spread = predict_baseline(setting), simulate(setting, 5, 1)
     assert predicted.messages == pytest.approx(spread.messages[0])
     assert predicted.reception == pytest.approx(spread.reception.mean)
-    assert predicted.parasites == pytest.approx(0)
+    assert predicted.parasite_copies == pytest.approx(0)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_smallest_groups_are_predicted(protocol: Any) -> None:
     alone = predict_baseline(baseline(protocol, Setting(communities=chain((1,)))))
-    assert (alone.reception, alone.reliability, alone.messages, alone.parasites) == (1, 1, 0, 0)
+    assert (alone.reception, alone.reliability, alone.messages, alone.parasite_copies) == (
+        1,
+        1,
+        0,
+        0,
+    )
     clusters = 2 if protocol == "hierarchical" else None
     setting = Setting(communities=chain((1, 1)), success=1.0)
     two = predict_baseline(baseline(protocol, setting, clusters=clusters))

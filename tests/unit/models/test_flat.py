@@ -8,9 +8,10 @@ from statistics import NormalDist, mean, stdev
 import numpy as np
 import pytest
 
-from camcast.models.flat import gossip_rounds, predict_flat
-from camcast.population.flat import FlatSetting, simulate
-from camcast.settings.setting import SettingError
+from camcast.models.flat import predict_flat
+from camcast.population.flat import simulate
+from camcast.settings.base import SettingError
+from camcast.settings.flat import FlatSetting, gossip_rounds
 
 # 99.99 % each; seeds are fixed
 _DEVIATIONS = NormalDist().inv_cdf(0.99995)
@@ -42,7 +43,7 @@ def test_a_small_group_is_as_its_twin(sender_filters: bool) -> None:
     rng = Random(5)
     played = [play(setting, rng) for _ in range(4000)]
     expected = predict_flat(setting)
-    told = (expected.reception, expected.reliability, expected.messages, expected.parasites)
+    told = (expected.reception, expected.reliability, expected.messages, expected.parasite_copies)
     for found, model in zip(zip(*played, strict=True), told, strict=True):
         error = stdev(map(float, found)) / len(found) ** 0.5
         assert abs(mean(found) - model) <= _DEVIATIONS * error
@@ -73,14 +74,14 @@ def test_how_far_it_is_from_the_simulation(
         crash=0.2,
     )
     spread, model = simulate(setting, 2000, 1), predict_flat(setting)
-    shares = spread.delivered[:, -1] / spread.alive
+    shares = spread.delivered / spread.alive
     for found, told, allowed in (
         (shares, model.reception, reception),
         (spread.messages / model.messages, 1.0, copies),
     ):
         error = found.std() / len(found) ** 0.5
         assert abs(found.mean() - told) <= allowed + _DEVIATIONS * error
-    all_have = float(np.mean(spread.delivered[:, -1] == spread.alive))
+    all_have = float(np.mean(spread.delivered == spread.alive))
     assert abs(all_have - model.reliability) <= 0.02 + _DEVIATIONS * 0.5 / 2000**0.5
 
 
@@ -88,13 +89,18 @@ def test_alone_and_with_everybody_chosen() -> None:
     alone = predict_flat(
         FlatSetting(processes=1, interested=1, fan_out=2, rounds=0, sender_filters=False)
     )
-    assert (alone.reception, alone.reliability, alone.messages, alone.parasites) == (1, 1, 0, 0)
+    assert (alone.reception, alone.reliability, alone.messages, alone.parasite_copies) == (
+        1,
+        1,
+        0,
+        0,
+    )
     everybody = predict_flat(
         FlatSetting(processes=5, interested=2, fan_out=9, rounds=1, sender_filters=False)
     )
     assert everybody.reception == pytest.approx(1)
     assert everybody.messages == pytest.approx(4)
-    assert everybody.parasites == pytest.approx(3)
+    assert everybody.parasite_copies == pytest.approx(3)
 
 
 def test_too_many_are_refused() -> None:

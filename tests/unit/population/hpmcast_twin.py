@@ -29,7 +29,7 @@ def counts(
 ) -> Counts:
     others = [x for x in interested if x != publisher and alive[x]]
     return {
-        "interested": sum(interested[x] for x in others),
+        "alive": sum(interested[x] for x in others),
         "delivered": sum(interested[x] and has[x] for x in others),
         "parasites": sum(has[x] and not interested[x] for x in others),
     }

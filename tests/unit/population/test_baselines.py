@@ -27,19 +27,20 @@ import pytest
 
 from camcast.models.camcast.reliability import final_size
 from camcast.population import camcast as population
-from camcast.population.baselines import PROCESSES_MAX, BaselineSpread, simulate
+from camcast.population.baselines import PROCESSES_MAX, simulate
+from camcast.population.outcome import Outcome
+from camcast.settings.base import SettingError
 from camcast.settings.baselines import (
     PROTOCOLS,
     Baseline,
     baseline,
-    interested_in,
     multicast_tables,
 )
-from camcast.settings.setting import Community, Setting, SettingError, chain
+from camcast.settings.chain import Community, Setting, chain, interested_in
 from camcast.vocabulary.parameters import Parameters
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
 
-MEASURES = ("alive", "delivered", "rounds", "messages", "between", "parasites")
+MEASURES = ("alive", "delivered", "rounds", "messages", "between", "parasite_copies")
 PAPER = Setting(communities=chain((1000, 100, 10)))  # [CAMCAST 6.1.1]
 
 
@@ -73,7 +74,7 @@ def publish_once(given: Baseline, dice: Random) -> dict[str, int]:
             counts["between"] += len(abroad)
             for to in [*sorted(near[one]), *abroad]:
                 if dice.random() < given.arrival and to in alive:
-                    counts["parasites"] += to not in interested
+                    counts["parasite_copies"] += to not in interested
                     if to not in has:
                         fresh.add(to)
         has |= fresh
@@ -150,10 +151,10 @@ def test_a_broadcast_is_camcast_in_one_community(crash: float, weak: bool) -> No
     setting = Setting(communities=chain((300,), Parameters(c=0)), crash=crash, weak=weak)
     ours = simulate(baseline("broadcast", setting), 1500, 1)
     theirs = population.simulate(setting, 1500, 1)
-    pairs = {"alive": "alive", "delivered": "received", "rounds": "rounds", "messages": "messages"}
+    pairs = {"alive": "alive", "delivered": "delivered", "rounds": "rounds", "messages": "messages"}
     for mine, other in pairs.items():
         assert apart(getattr(ours, mine), getattr(theirs, other)[:, 0]) < DEVIATIONS
-    assert not ours.parasites.any()
+    assert not ours.parasite_copies.any()
 
 
 def test_a_multicast_is_a_broadcast_to_the_interested() -> None:
@@ -197,15 +198,15 @@ def test_with_whole_tables_everybody_gets_everything(protocol: Any) -> None:
     assert (spread.alive == 3).all()
     if protocol == "broadcast":
         assert (spread.messages == 9 * 8).all()
-        assert (spread.parasites == 6 * 8).all()
+        assert (spread.parasite_copies == 6 * 8).all()
         assert (spread.rounds == 2).all()
     elif protocol == "multicast":
         assert (spread.messages == 3 * 2).all()
-        assert not spread.parasites.any()
+        assert not spread.parasite_copies.any()
     else:
         assert (spread.messages == 9 * (2 + 6)).all()
         assert (spread.between == 9 * 6).all()
-        assert (spread.parasites == 6 * 8).all()
+        assert (spread.parasite_copies == 6 * 8).all()
 
 
 def test_the_publisher_may_be_in_any_cluster() -> None:
@@ -236,7 +237,7 @@ def test_of_the_dead_nobody_delivers_or_counts_parasites() -> None:
         spread = simulate(baseline(protocol, setting, published_in=1), 20, 1)
         assert (spread.alive == 1).all()
         assert (spread.delivered == 1).all()
-        assert not spread.parasites.any()
+        assert not spread.parasite_copies.any()
         assert (spread.rounds == 1).all()
 
 
@@ -315,5 +316,5 @@ def test_figures_are_json_with_intervals() -> None:
     assert set(figures) == {*MEASURES, "reception", "reliability"}
     for figure in figures.values():
         assert figure["low"] <= figure["mean"] <= figure["high"] < inf
-    assert isinstance(spread, BaselineSpread)
-    assert figures["parasites"]["mean"] == pytest.approx(spread.parasites.mean())
+    assert isinstance(spread, Outcome)
+    assert figures["parasite_copies"]["mean"] == pytest.approx(spread.parasite_copies.mean())

@@ -10,7 +10,8 @@ import pytest
 from camcast.population import camcast as population
 from camcast.population import xoshiro
 from camcast.population.camcast import PROCESSES_MAX, simulate
-from camcast.settings.setting import Community, Setting, SettingError, chain
+from camcast.settings.base import SettingError
+from camcast.settings.chain import Community, Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 
@@ -26,7 +27,7 @@ def test_the_last_process_of_a_word_is_reached_too(size: int) -> None:
     """Communities begin at words of their own: all of each are reached, and no others."""
     setting = Setting(communities=chain([size] * 2, Parameters(c=20, g=50, a=3)), success=1.0)
     spread = simulate(setting, 20, 1)
-    assert (spread.received == size).all()
+    assert (spread.delivered == size).all()
     assert (spread.alive == size).all()
 
 
@@ -99,7 +100,7 @@ def test_runs_leave_nothing_behind() -> None:
     whole = simulate(setting, 30, 5)
     for run in range(30):
         alone = simulate(setting, 1, 5, first_run=run)
-        assert alone.received[0].tolist() == whole.received[run].tolist()
+        assert alone.delivered[0].tolist() == whole.delivered[run].tolist()
         assert alone.alive[0].tolist() == whole.alive[run].tolist()
 
 
@@ -120,7 +121,7 @@ def test_supers_may_be_any_later_community() -> None:
         for size, above in zip((100, 5, 3, 2000), supers, strict=True)
     )
     spread = simulate(Setting(communities=communities, success=1.0), 2, 0)
-    assert (spread.received == [100, 5, 3, 2000]).all()
+    assert (spread.delivered == [100, 5, 3, 2000]).all()
     assert (spread.upward_messages == [100 * (5 + 3 + 1000), 5 * 1000, 3 * 1000, 0]).all()
 
 
@@ -128,6 +129,6 @@ def test_supers_may_be_any_later_community() -> None:
 def test_ten_million_processes() -> None:
     """4.5.1: with ceil(ln N + c) targets, of which 0.85 arrive, e^(-0.85 x 22) are missed."""
     spread = simulate(Setting(communities=chain([10**7]), success=0.85), 3, 1)
-    missed = 3 * 10**7 - spread.received.sum()
+    missed = 3 * 10**7 - spread.delivered.sum()
     assert missed < 3 * 10**7 * np.exp(-0.85 * 22) * 6
-    assert (spread.messages == spread.received * 22).all()
+    assert (spread.messages == spread.delivered * 22).all()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from camcast.population import count_chain
 from camcast.population.count_chain import DISTANCE, SENDERS_MAX, matched, moments, simulate
-from camcast.settings.setting import SIZE_MAX, Community, Setting, chain
+from camcast.settings.chain import SIZE_MAX, Community, Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 Law = NDArray[np.float64]
@@ -253,7 +253,7 @@ def test_any_number_of_processes(size: int) -> None:
         setting = Setting(communities=chain([size, 10**6, 100]), success=0.85, crash=crash)
         spread = simulate(setting, 3, 1)
         k = setting.communities[0].fan_out
-        alive, received = spread.alive[:, 0], spread.received[:, 0]
+        alive, received = spread.alive[:, 0], spread.delivered[:, 0]
         assert (abs(alive - size * (1 - crash)) <= 5 * sqrt(size * crash)).all()
         assert (alive - received >= 0).all()
         assert (alive - received < 40 + 5 * alive * np.exp(-0.85 * k * (1 - crash))).all()
@@ -272,4 +272,4 @@ def test_many_links_of_a_huge_community() -> None:
     spread = simulate(Setting(communities=communities, success=1.0), 3, 2)
     expected = size * (1 + 1)  # p_a = a/links is 1/3 of three, 1/2 of two
     assert (abs(spread.upward_messages[:, 0] - expected) < 10 * sqrt(size)).all()
-    assert (spread.received[:, 1:] == [10**10, 2]).all()
+    assert (spread.delivered[:, 1:] == [10**10, 2]).all()

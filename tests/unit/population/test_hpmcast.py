@@ -33,8 +33,9 @@ from camcast.models.hpmcast.parasites import uninterested_delegates
 from camcast.models.pmcast_law import completion_rounds, new_infected_law
 from camcast.population import flat as pmcast
 from camcast.population import hpmcast
-from camcast.population.flat import FlatSetting
-from camcast.settings.setting import SettingError
+from camcast.population.outcome import joined
+from camcast.settings.base import SettingError
+from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import HpmcastSetting
 from tests.camcast_command import camcast
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
@@ -75,19 +76,19 @@ def test_a_run_depends_on_the_setting_the_seed_and_its_number() -> None:
     setting = HpmcastSetting(arity=5, depth=3, redundancy=2, interested=0.2, loss=0.1)
     whole = hpmcast.simulate(setting, 12, 5)
     parts = [hpmcast.simulate(setting, 5, 5), hpmcast.simulate(setting, 7, 5, 5)]
-    joined = hpmcast.join([part.as_json() for part in parts])
-    assert joined.as_json() == whole.as_json()
-    assert joined.figures() == whole.figures()
-    assert hpmcast.simulate(setting, 12, 6).as_json() != whole.as_json()
+    together = joined([part.counts() for part in parts])
+    assert together.counts() == whole.counts()
+    assert together.measures() == whole.measures()
+    assert hpmcast.simulate(setting, 12, 6).counts() != whole.counts()
 
 
 def test_the_same_seed_in_another_process() -> None:
     code = (
         "from camcast.population.hpmcast import simulate;"
         "from camcast.settings.tree import HpmcastSetting;"
-        "print(simulate(HpmcastSetting(arity=6, depth=2), 3, 9).as_json())"
+        "print(simulate(HpmcastSetting(arity=6, depth=2), 3, 9).counts())"
     )
-    expected = hpmcast.simulate(HpmcastSetting(arity=6, depth=2), 3, 9).as_json()
+    expected = hpmcast.simulate(HpmcastSetting(arity=6, depth=2), 3, 9).counts()
     environment = os.environ | {"PYTHONHASHSEED": "77"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
@@ -98,8 +99,8 @@ def test_everybody_gets_it_if_everybody_is_told() -> None:
     """A fan-out of all others: nobody is missed, at whatever level, and the R of all are told."""
     setting = HpmcastSetting(arity=4, depth=3, redundancy=2, fan_out=99, interested=0.4)
     spread = hpmcast.simulate(setting, 200, 1)
-    assert (spread.delivered == spread.interested).all()
-    low, _, high = spread.figures()["parasites"].low, 0, spread.figures()["parasites"].high
+    assert (spread.delivered == spread.alive).all()
+    low, high = spread.measures()["parasites"].low, spread.measures()["parasites"].high
     assert low is not None
     assert high is not None
     assert low <= uninterested_delegates(4, 3, 2, 0.4) <= high
@@ -114,7 +115,7 @@ def test_nobody_interested_nobody_disturbed() -> None:
                 *(3, 1),
             )
             assert not spread.messages.any()
-            assert spread.reliability.mean is None
+            assert hpmcast.reception(spread).mean is None
 
 
 def test_the_publisher_leaves_itself_out_where_it_is_in_the_view() -> None:
@@ -134,16 +135,17 @@ def test_the_publisher_leaves_itself_out_where_it_is_in_the_view() -> None:
 
 def test_all_dead_but_the_publisher() -> None:
     spread = hpmcast.simulate(HpmcastSetting(arity=5, crash=1.0), 5, 1)
-    assert not spread.interested.any()
+    assert not spread.alive.any()
     assert not spread.parasites.any()
     assert spread.messages.any()
 
 
 def test_if_all_deliver_the_interval_is_of_all_processes() -> None:
     spread = hpmcast.simulate(HpmcastSetting(arity=10, interested=1.0, fan_out=9), 10, 1)
-    assert spread.reliability.mean == 1.0
-    assert spread.reliability.low is not None
-    assert 0.999 < spread.reliability.low < 1
+    found = hpmcast.reception(spread)
+    assert found.mean == 1.0
+    assert found.low is not None
+    assert 0.999 < found.low < 1
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_if_all_deliver_the_interval_is_of_all_processes() -> None:
 )
 def test_the_model_s_reliability_is_within_the_interval(setting: HpmcastSetting) -> None:
     """99.99 % of true means are within twice a 95 % interval; ten comparisons."""
-    found = hpmcast.simulate(setting, 150, 3).reliability
+    found = hpmcast.reception(hpmcast.simulate(setting, 150, 3))
     assert found.mean is not None
     assert found.low is not None
     assert found.high is not None
@@ -218,7 +220,7 @@ def test_flat_gossip_is_the_exact_chain(
     for at in range(rounds + 1):
         law = new_infected_law(processes - 1, setting.audience - 1, fan_out, at, 1 - loss)
         new = {count: float(p) for count, p in enumerate(law) if p > 1e-15}
-        assert from_law(spread.infected[:, at] - 1, new) < DEVIATIONS
+        assert from_law(spread.infected_by_round[:, at] - 1, new) < DEVIATIONS
 
 
 def test_the_dead_are_choices_in_vain() -> None:
@@ -230,7 +232,7 @@ def test_the_dead_are_choices_in_vain() -> None:
     for alive in (8, 10, 12):
         chosen = spread.alive == alive
         law = dict(enumerate(map(float, new_infected_law(14, alive - 1, 2, 4))))
-        assert from_law(spread.infected[chosen, -1] - 1, law) < DEVIATIONS
+        assert from_law(spread.infected_by_round[chosen, -1] - 1, law) < DEVIATIONS
 
 
 def test_several_may_begin() -> None:
@@ -239,7 +241,7 @@ def test_several_may_begin() -> None:
     )
     spread = pmcast.simulate(setting, 10_000, 3)
     law = dict(enumerate(map(float, new_infected_law(11, 9, 2, 2, 1.0, 3))))
-    assert from_law(spread.infected[:, -1] - 3, law) < DEVIATIONS
+    assert from_law(spread.infected_by_round[:, -1] - 3, law) < DEVIATIONS
 
 
 def test_pmcast_has_no_parasites_and_rfpbcast_nothing_else() -> None:
@@ -248,7 +250,7 @@ def test_pmcast_has_no_parasites_and_rfpbcast_nothing_else() -> None:
             processes=50, interested=10, fan_out=4, rounds=40, sender_filters=filters
         )
         spread = pmcast.simulate(setting, 50, 4)
-        assert (spread.delivered[:, -1] == 10).all()
+        assert (spread.delivered == 10).all()
         assert (spread.parasites == (0 if filters else 40)).all()
 
 
@@ -266,8 +268,8 @@ def test_flat_messages() -> None:
         processes=40, interested=1, fan_out=3, rounds=5, sender_filters=False, loss=0.3
     )
     spread = pmcast.simulate(setting, 100, 6)
-    assert (spread.messages == 3 * spread.infected[:, :-1].sum(axis=1)).all()
-    assert all((b >= a).all() for a, b in pairwise(spread.infected.T))
+    assert (spread.messages == 3 * spread.infected_by_round[:, :-1].sum(axis=1)).all()
+    assert all((b >= a).all() for a, b in pairwise(spread.infected_by_round.T))
 
 
 @pytest.mark.parametrize(
@@ -286,7 +288,7 @@ def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> N
     options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
     assert camcast("simulate", "hpmcast", *options, "--runs", 30, "--seed", 1, "--json") == 0
     printed = json.loads(capfd.readouterr().out)
-    figures = ["reliability", "rounds", "messages", "parasites"]
+    figures = ["reception", "rounds", "messages", "parasites"]
     assert [name for name in printed if name != "setting"] == [
         *("processes", *figures, "view", "model")
     ]
@@ -294,10 +296,8 @@ def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> N
     assert printed["view"] == 154
     for name in figures:
         assert printed[name]["low"] <= printed[name]["mean"] <= printed[name]["high"]
-    assert printed["reliability"]["low"] > 0.998
-    assert printed["model"]["reliability"] == pytest.approx(
-        printed["reliability"]["mean"], abs=2e-4
-    )
+    assert printed["reception"]["low"] > 0.998
+    assert printed["model"]["reception"] == pytest.approx(printed["reception"]["mean"], abs=2e-4)
     assert printed["model"]["rounds"] == printed["rounds"]["mean"]
 
 
@@ -305,8 +305,8 @@ def test_the_command_splits_runs_into_cells(capfd: pytest.CaptureFixture[str]) -
     """203 runs of 10,648 are three cells; they are those of one simulation."""
     assert camcast("simulate", "hpmcast", "--interested", 0.01, "--runs", 203, "--json") == 0
     printed = json.loads(capfd.readouterr().out)
-    whole = hpmcast.simulate(HpmcastSetting(interested=0.01), 203, 1).figures()
-    for name in ("reliability", "rounds", "messages", "parasites"):
+    whole = hpmcast.simulate(HpmcastSetting(interested=0.01), 203, 1).measures()
+    for name in ("reception", "rounds", "messages", "parasites"):
         assert printed[name] == whole[name].as_json()
 
 

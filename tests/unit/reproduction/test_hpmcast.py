@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from camcast.models.pmcast_law import completion_rounds
-from camcast.population.hpmcast import simulate
+from camcast.population.hpmcast import reception, simulate
 from camcast.reproduction.hpmcast.cells import (
     cells,
     compute,
@@ -55,7 +55,7 @@ def test_a_plan_needs_runs_for_an_interval() -> None:
 def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
     listed = cells(Plan(runs=2))
     assert len({json.dumps(cell, sort_keys=True) for cell in listed}) > 100
-    assert {cell["kind"] for cell in listed} == {"hierarchy", "flat", "infection"}
+    assert {cell["kind"] for cell in listed} == {"tree", "flat", "infection"}
     assert all(deep(depth)["arity"] ** depth == DEPTH_PROCESSES for depth in DEPTHS)
     figure11 = {"arity": 10, "depth": 3, "redundancy": 4, "fan_out": 3, "interested": 0.5}
     assert scaled(10, 0.5) == figure11
@@ -65,7 +65,9 @@ def test_a_cell_is_what_the_simulator_says() -> None:
     found = compute(hierarchy_cell(Plan(runs=5, seed=3), interested=0.01))
     assert isinstance(found, dict)
     spread = simulate(HpmcastSetting(interested=0.01), 5, 3)
-    expected = {name: interval.as_json() for name, interval in spread.figures().items()}
+    measures = spread.measures() | {"reception": reception(spread)}
+    counted = ("reception", "rounds", "messages", "parasites", "parasite_copies")
+    expected = {name: measures[name].as_json() for name in counted}
     assert {name: found[name] for name in expected} == expected
     assert found["model"]["rounds"] == found["rounds"]["mean"]
 

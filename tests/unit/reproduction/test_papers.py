@@ -18,7 +18,7 @@ from camcast.cli.app import app
 from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, installed
 from camcast.reproduction.camcast import cells as camcast_cells
 from camcast.reproduction.camcast import plan as camcast_plan
-from camcast.reproduction.described import PAPER_OF, PROTOCOLS_OF, choose
+from camcast.reproduction.chosen_protocols import choose, protocols_of
 from camcast.reproduction.hpmcast import cells as hpmcast_cells
 from camcast.reproduction.hpmcast import claims as hpmcast_claims
 from camcast.reproduction.hpmcast import figures as hpmcast_points
@@ -27,6 +27,7 @@ from camcast.reproduction.hpmcast.results import Results
 from camcast.reproduction.papers import HPMCAST, PAPERS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell, SweepError
+from camcast.systems import SYSTEMS
 from tests.unit.reproduction.page import Page
 from tests.unit.reproduction.used_cells import different, recorded
 
@@ -59,15 +60,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
-    assert dict(PAPER_OF) == PAPER_OF_PROTOCOL
-    assert sorted(PAPER_OF) == installed(PROTOCOL_GROUP)
-    assert set(PROTOCOLS_OF) == set(PAPERS)
-    assert all(protocol in PROTOCOLS_OF[paper] for protocol, paper in PAPER_OF.items())
-    assert set(PAPER_OF) == {name for names in PROTOCOLS_OF.values() for name in names}
+    assert {name: system.papers[0] for name, system in SYSTEMS.items()} == PAPER_OF_PROTOCOL
+    assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)
+    assert {paper for system in SYSTEMS.values() for paper in system.papers} == set(PAPERS)
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize("protocol", PAPER_OF)
+@pytest.mark.parametrize("protocol", SYSTEMS)
 def test_without_a_paper_it_is_the_protocol_s_own(
     protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,7 +142,7 @@ def test_a_plan_is_of_its_paper_s_protocols() -> None:
         camcast_plan.Plan(protocols=("gossip",))
     with pytest.raises(ValueError, match="no protocol is chosen; hpmcast has rfpbcast"):
         hpmcast_plan.Plan(protocols=())
-    assert choose("camcast", PROTOCOLS_OF["camcast"]) is None
+    assert choose("camcast", protocols_of("camcast")) is None
 
 
 # -- which cells -----------------------------------------------------------------------------------
@@ -154,7 +153,7 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
         return different(camcast_cells.cells(camcast_plan.Plan(runs=2, protocols=protocols)))
 
     whole = different(camcast_cells.cells(camcast_plan.Plan(runs=2)))
-    alone = [of(protocol) for protocol in PROTOCOLS_OF["camcast"] if protocol != "pmcast"]
+    alone = [of(protocol) for protocol in protocols_of("camcast") if protocol != "pmcast"]
     assert all(one < whole for one in alone)
     assert all(not one & other for one, other in combinations(alone, 2))
     # beside each other they have a claim, that of 1.4
@@ -166,7 +165,7 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
 
 @pytest.mark.parametrize(
     "protocols",
-    [chosen for size in (1, 2) for chosen in combinations(PROTOCOLS_OF["hpmcast"], size)],
+    [chosen for size in (1, 2) for chosen in combinations(protocols_of("hpmcast"), size)],
 )
 def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
     protocols: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

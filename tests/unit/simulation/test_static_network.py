@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from camcast.population.spread import Spread, join
-from camcast.settings.setting import Community, Setting, SettingError, chain
+from camcast.population.outcome import Outcome, joined
+from camcast.settings.base import SettingError
+from camcast.settings.chain import Community, Setting, chain
 from camcast.simulation import static_network
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.static_network import PROCESSES_MAX, simulate
@@ -47,7 +48,7 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[Spied]:
     return Spied.made
 
 
-def equal(one: Spread, other: Spread) -> bool:
+def equal(one: Outcome, other: Outcome) -> bool:
     names = ("alive", "received", "rounds", "messages", "upward_messages")
     return one.sizes == other.sizes and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in names
@@ -81,18 +82,18 @@ def test_whoever_has_the_event_sends_it_to_as_many_as_the_paper_says(
     communities = chain((40, 20), parameters)
     spread = simulate(Setting(communities=communities, success=success, crash=crash), 20, 2)
     for index, community in enumerate(communities):
-        sent = spread.received[:, index] * community.fan_out
+        sent = spread.delivered[:, index] * community.fan_out
         assert (spread.messages[:, index] == sent).all()
-    assert (spread.upward_messages[:, 0] == 3 * spread.received[:, 0]).all()
+    assert (spread.upward_messages[:, 0] == 3 * spread.delivered[:, 0]).all()
     assert not spread.upward_messages[:, 1].any()
-    assert (spread.received <= spread.alive).all()
-    assert (spread.received[:, 0] >= 1).all()  # the publisher
+    assert (spread.delivered <= spread.alive).all()
+    assert (spread.delivered[:, 0] >= 1).all()  # the publisher
 
 
 def test_without_links_nothing_climbs() -> None:
     setting = Setting(communities=chain((20, 10), Parameters(p_sel=0.0)), success=1.0)
     spread = simulate(setting, 5, 3)
-    assert not spread.received[:, 1].any()
+    assert not spread.delivered[:, 1].any()
     assert not spread.rounds[:, 1].any()
     assert not spread.upward_messages.any()
 
@@ -104,13 +105,13 @@ def test_rounds_are_counted_from_the_publisher_s() -> None:
     alone = Setting(communities=(Community(size=1),), success=1.0)
     spread = simulate(alone, 3, 1)
     assert (spread.rounds == 1).all()
-    assert (spread.received == 1).all()
+    assert (spread.delivered == 1).all()
     assert not spread.messages.any()
 
 
 def test_nothing_arrives_without_success() -> None:
     spread = simulate(Setting(communities=chain((20, 10)), success=0.0), 5, 1)
-    assert spread.received.tolist() == [[1, 0]] * 5
+    assert spread.delivered.tolist() == [[1, 0]] * 5
 
 
 # -- what is dealt -----------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def test_weak_crashes_lose_copies_and_nobody() -> None:
     setting = Setting(communities=(pair,), success=0.8, crash=0.5, weak=True)
     spread = simulate(setting, 1000, 7)
     assert (spread.alive == 2).all()
-    arrived = int((spread.received == 2).sum())
+    arrived = int((spread.delivered == 2).sum())
     assert abs(arrived - 400) <= Z_999 * sqrt(1000 * 0.4 * 0.6)
 
 
@@ -193,7 +194,7 @@ def test_reception_is_the_chain_s() -> None:
     law = reached_distribution(40, 4)
     expected = sum(m * p for m, p in enumerate(law))
     deviation = sqrt(sum((m - expected) ** 2 * p for m, p in enumerate(law)))
-    assert abs(mean(spread.received[:, 0].tolist()) - expected) <= Z_999 * deviation / sqrt(runs)
+    assert abs(mean(spread.delivered[:, 0].tolist()) - expected) <= Z_999 * deviation / sqrt(runs)
 
 
 SETTING = Setting(communities=chain((15, 8)), success=0.85, crash=0.2)
@@ -202,7 +203,8 @@ SETTING = Setting(communities=chain((15, 8)), success=0.85, crash=0.2)
 def test_a_run_depends_on_the_seed_and_its_number_alone() -> None:
     whole = simulate(SETTING, 6, 1)
     assert equal(whole, simulate(SETTING, 6, 1))
-    assert equal(whole, join([simulate(SETTING, 2, 1), simulate(SETTING, 4, 1, first_run=2)]))
+    parts = (simulate(SETTING, 2, 1), simulate(SETTING, 4, 1, first_run=2))
+    assert equal(whole, joined([part.counts() for part in parts]))
     assert not equal(whole, simulate(SETTING, 6, 2))
     assert not equal(whole, simulate(SETTING, 6, 1, first_run=6))
     assert len({row.tobytes() for row in whole.messages}) > 1

@@ -11,7 +11,7 @@ import pytest
 from camcast.models.camcast.planner import Plan, PlanError, plan
 from camcast.models.camcast.prediction import predict
 from camcast.population.camcast import simulate
-from camcast.settings.setting import Community, Setting, chain
+from camcast.settings.chain import Community, Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 PAPER = chain((1000, 100, 10))  # [CAMCAST 6.1.1]

@@ -10,7 +10,7 @@ import pytest
 
 from camcast.models.camcast.prediction import EXACT_SIZE, Prediction, predict
 from camcast.population.camcast import simulate
-from camcast.settings.setting import Community, Setting, chain
+from camcast.settings.chain import Community, Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 PAPER = (1000, 100, 10)  # [CAMCAST 6.1.1]
@@ -116,7 +116,7 @@ def test_the_prediction_agrees_with_the_simulator_in_the_papers_setting(
     spread = simulate(setting, 1500, seed=2)
     assert spread.runs == 1500
     for index, predicted in enumerate(predict(setting)):
-        alive, received = spread.alive[:, index], spread.received[:, index]
+        alive, received = spread.alive[:, index], spread.delivered[:, index]
         peopled = alive > 0
         assert_close("reception", index, (received / alive.clip(1))[peopled], predicted, 0.003)
         assert_close("reliability", index, (received == alive)[peopled], predicted, 0.01)

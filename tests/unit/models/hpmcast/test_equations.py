@@ -404,10 +404,10 @@ def test_needed_rounds_are_those_of_one_group_if_there_is_one() -> None:
 
 def test_the_prediction_says_nothing_where_it_knows_nothing() -> None:
     measured = predict(HpmcastSetting(estimate="measured", interested=0.3))
-    assert (measured.rounds, measured.reliability_printed) == (None, None)
-    assert measured.reliability is not None
-    assert measured.reliability > 0.999
+    assert (measured.rounds, measured.reception_printed) == (None, None)
+    assert measured.reception is not None
+    assert measured.reception > 0.999
     large = predict(HpmcastSetting(arity=1000, depth=2, redundancy=2))
-    assert large.reliability is None
-    assert predict(HpmcastSetting(interested=0)).reliability is None
+    assert large.reception is None
+    assert predict(HpmcastSetting(interested=0)).reception is None
     assert predict(HpmcastSetting(loss=0.1)).parasites is None

@@ -14,18 +14,19 @@ Time runs in synchronous rounds: who receives the event in one round sends it in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
+from camcast.doors.options import build_options
+from camcast.settings.base import SettingError, Weather
 from camcast.vocabulary.parameters import Parameters
 
+if TYPE_CHECKING:
+    from camcast.doors.protocol import Protocol
+
 SIZE_MAX: Final = 10**15  # chosen: counts of messages stay exact in 64 bits
-
-
-class SettingError(ValueError):
-    """A setting makes no sense; the message names what is wrong."""
 
 
 @frozen(kw_only=True)
@@ -59,11 +60,13 @@ class Community:
         return self.parameters.link_probability(self.size, self.links(super_size))
 
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+@frozen
+class _NoOptions:
+    pass
 
 
 @frozen(kw_only=True)
-class Setting:
+class Setting(Weather):
     """Communities, the first of which the event is published in, and the weather.
 
     Raises `SettingError` for supers that do not exist or run in a circle, and `ValueError` for
@@ -71,11 +74,6 @@ class Setting:
     """
 
     communities: tuple[Community, ...]
-    success: float = field(default=0.85, validator=_PROBABILITY)  # [CAMCAST 6.1.1]
-    """Probability that a copy arrives."""
-    crash: float = field(default=0.0, validator=_PROBABILITY)
-    """Probability that a process is dead from the start or, if `weak`, for one copy."""
-    weak: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not self.communities:
@@ -89,19 +87,49 @@ class Setting:
                     )
 
     @property
-    def arrival(self) -> float:
-        """The probability that a copy to a process that is not stillborn takes effect."""
-        return self.success * (1 - self.crash) if self.weak else self.success
-
-    @property
-    def stillborn(self) -> float:
-        """The probability that a process is dead from the beginning."""
-        return 0.0 if self.weak else self.crash
-
-    @property
     def processes(self) -> int:
         """How many processes there are in all communities."""
         return sum(community.size for community in self.communities)
+
+    @classmethod
+    def of(cls, protocol: Protocol, chain: Setting, given: Mapping[str, object]) -> Setting:
+        """Return the chain itself, which describes CAMCAST; it has no options (`Group.of`)."""
+        build_options(_NoOptions, given, f"protocol {protocol.name!r}")
+        return chain
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Setting:
+        """Return the setting of which `attrs.asdict` made this."""
+        communities = tuple(
+            Community(
+                size=community["size"],
+                supers=tuple(community["supers"]),
+                parameters=Parameters(**community["parameters"]),
+            )
+            for community in plain["communities"]
+        )
+        return cls(**{**plain, "communities": communities})
+
+    def interested(self, published_in: int) -> int:
+        """Return how many processes want the events of a community: its own and those above.
+
+        Raises `SettingError` if there is no such community.
+        """
+        if not 0 <= published_in < len(self.communities):
+            raise SettingError(
+                f"published in community {published_in}; there are {len(self.communities)}, from 0"
+                " on"
+            )
+        wanting = interested_in(self.communities, published_in)
+        return sum(self.communities[at].size for at in wanting)
+
+
+def interested_in(communities: Sequence[Community], topic: int) -> list[int]:
+    """Return the communities whose processes want the events of one: itself and those above."""
+    found = [topic]
+    for at in found:
+        found += [above for above in communities[at].supers if above not in found]
+    return sorted(found)
 
 
 def chain(sizes: Sequence[int], parameters: Parameters | None = None) -> tuple[Community, ...]:

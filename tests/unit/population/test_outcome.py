@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from camcast.population.spread import Interval, Spread, join, mean_interval, share_interval
+from camcast.population.outcome import Interval, Outcome, joined, mean_interval, share_interval
 
 
 def test_wilson_of_a_worked_example() -> None:
@@ -54,18 +54,18 @@ def test_one_value_has_no_interval_and_none_no_mean() -> None:
     assert share_interval(0, 0) == Interval(None, None, None)
 
 
-def spread(received: list[list[int]]) -> Spread:
+def spread(received: list[list[int]]) -> Outcome:
     counts = np.array(received, dtype=np.int64)
     alive = np.array([[4, 2], [4, 2], [4, 0]], dtype=np.int64)[: len(counts)]
     rounds = np.array([[2, 3], [2, 0], [3, 0]], dtype=np.int64)[: len(counts)]
-    return Spread((5, 2), alive, counts, rounds, 3 * counts, 0 * counts)
+    return Outcome((5, 2), alive, counts, rounds, 3 * counts, 0 * counts)
 
 
 def test_a_community_that_nobody_is_alive_in_says_nothing() -> None:
     root = spread([[4, 2], [2, 0], [4, 0]]).community(1)
     assert root.reception.mean == 0.5  # of the two runs in which somebody was alive
     assert root.reliability.mean == 0.5
-    assert root.rounds.mean == 3  # of the one run in which the event got there
+    assert root.measures()["rounds"].mean == 3  # of the one run in which the event got there
     bottom = spread([[4, 2], [2, 0], [4, 0]]).community(0)
     assert bottom.reception.mean == pytest.approx((1 + 0.5 + 1) / 3)
     assert bottom.reliability.mean == pytest.approx(2 / 3)
@@ -77,6 +77,6 @@ def test_rounds_until_nobody_has_anything_left_to_send() -> None:
 
 def test_joined_runs_are_as_if_done_at_once() -> None:
     whole = spread([[4, 2], [2, 0]])
-    joined = join([spread([[4, 2]]), spread([[4, 2], [2, 0]])])
-    assert joined.runs == 3
-    assert joined.received[1:].tolist() == whole.received.tolist()
+    together = joined([part.counts() for part in (spread([[4, 2]]), spread([[4, 2], [2, 0]]))])
+    assert together.runs == 3
+    assert together.delivered[1:].tolist() == whole.delivered.tolist()

@@ -1,32 +1,18 @@
-"""Which protocols a paper's tables and figures are about, and which paper describes a protocol."""
+"""Which protocols a paper's tables and figures are about, and the choice of some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import frozen
 
-from camcast.doors.plugs import find_protocol
+from camcast.systems import SYSTEMS, find_system
 
-_CAMCAST: Final = ("camcast", "broadcast", "multicast", "hierarchical")  # [CAMCAST 4.2]
-_HPMCAST: Final = ("rfpbcast", "pmcast", "hpmcast")  # [hpmcast 2.1, 2.2, 5]
-_PERCOLATION: Final = ("percolation",)
 
-PROTOCOLS_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "camcast": (*_CAMCAST, "pmcast", "hpmcast"),  # [CAMCAST Tables 1, 2: (3) PMcast]
-    "memberships": ("camcast",),
-    "percolation": _PERCOLATION,
-    "hpmcast": _HPMCAST,
-}
-"""By paper, as `camcast reproduce` takes it: the protocols that have rows or figures there."""
-
-PAPER_OF: Final[Mapping[str, str]] = {
-    **dict.fromkeys(_CAMCAST, "camcast"),
-    **dict.fromkeys(_HPMCAST, "hpmcast"),
-    **dict.fromkeys(_PERCOLATION, "percolation"),
-}
-"""By protocol: the paper that describes it."""
+def protocols_of(paper: str) -> tuple[str, ...]:
+    """Return the protocols with rows or figures in a paper, as `camcast reproduce` names it."""
+    return tuple(name for name, system in SYSTEMS.items() if paper in system.papers)
 
 
 def choose(paper: str, names: Sequence[str]) -> tuple[str, ...] | None:
@@ -35,11 +21,10 @@ def choose(paper: str, names: Sequence[str]) -> tuple[str, ...] | None:
     Raises `UnknownPlugError` for a name that no protocol has, and `ValueError` for one that no
     table or figure of the paper is about.
     """
-    about = PROTOCOLS_OF[paper]
+    about = protocols_of(paper)
     for name in names:
-        find_protocol(name)
+        others = sorted(find_system(name).papers)
         if name not in about:
-            others = [other for other in PROTOCOLS_OF if name in PROTOCOLS_OF[other]]
             raise ValueError(
                 f"no table or figure of {paper} is about {name}, but of {' and '.join(others)};"
                 f" those of {paper} are about {', '.join(about)}"
@@ -60,7 +45,7 @@ class ChosenProtocols:
     def __attrs_post_init__(self) -> None:
         """Raise as `choose`, and `ValueError` for none at all."""
         if self.protocols is not None and not self.protocols:
-            listed = ", ".join(PROTOCOLS_OF[self.PAPER])
+            listed = ", ".join(protocols_of(self.PAPER))
             raise ValueError(f"no protocol is chosen; {self.PAPER} has {listed}")
         choose(self.PAPER, self.protocols or ())
 

@@ -1,0 +1,65 @@
+"""The base of all settings: who takes part in an event, and what goes wrong.
+
+A *setting* is what a population simulator and a model are given of one event: the processes, how
+many of them are interested, and the probabilities that a copy is lost and that a process is dead.
+The other modules of this package extend it, each for one shape of systems.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import field, frozen, validators
+
+PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+
+
+class SettingError(ValueError):
+    """A setting makes no sense; the message names what is wrong."""
+
+
+@frozen(kw_only=True, slots=False)
+class Participants:
+    """The processes that an event may reach."""
+
+    processes: int
+    """n, the publisher among them."""
+    interested: int
+    """How many of them want the event, the publisher among them; any, with equal probability."""
+
+    def __attrs_post_init__(self) -> None:
+        if not 1 <= self.interested <= self.processes:
+            raise SettingError(
+                f"{self.interested} of {self.processes} processes are interested; give 1 to all"
+            )
+
+
+@frozen(kw_only=True, slots=False)
+class Faults:
+    """The probabilities of what goes wrong, as the papers 002 and 003 have them."""
+
+    loss: float = field(default=0.0, validator=PROBABILITY)
+    """ε: the probability that a copy is lost."""
+    crash: float = field(default=0.0, validator=PROBABILITY)
+    """τ: the probability that a process, but not the publisher, is dead from the beginning."""
+
+
+@frozen(kw_only=True, slots=False)
+class Weather:
+    """The probabilities of what goes wrong, as the CAMCAST paper has them (000, 6.1.1)."""
+
+    success: float = field(default=0.85, validator=PROBABILITY)  # [CAMCAST 6.1.1]
+    """Probability that a copy arrives."""
+    crash: float = field(default=0.0, validator=PROBABILITY)
+    """Probability that a process is dead from the beginning or, if `weak`, for one copy."""
+    weak: bool = False
+
+    @property
+    def arrival(self) -> float:
+        """The probability that a copy to a process that is not stillborn takes effect."""
+        return self.success * (1 - self.crash) if self.weak else self.success
+
+    @property
+    def stillborn(self) -> float:
+        """The probability that a process is dead from the beginning."""
+        return 0.0 if self.weak else self.crash

@@ -1,0 +1,85 @@
+"""One group of everybody as a setting, and how a protocol is described as one.
+
+The options by which a class describes a protocol on the processes of a chain of communities
+(`Group.of`) are what the command line calls ``--protocol-set``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+import attrs
+from attrs import field, frozen, validators
+
+from camcast.doors.options import build_options
+from camcast.settings.base import Faults, Participants
+from camcast.settings.chain import Setting
+
+if TYPE_CHECKING:
+    from camcast.doors.protocol import Protocol
+
+FAN_OUT_MAX: Final = 10**7  # chosen: as many processes as are simulated one by one
+
+
+@frozen(kw_only=True)
+class GroupOptions:
+    """What a person chooses of a system in which an event spreads in one group.
+
+    An option without a default has that of the shipped protocol.
+    """
+
+    published_in: int = field(default=0, validator=validators.ge(0))
+    """The community that the event is of; its processes and those above it are interested."""
+
+
+@frozen(kw_only=True, slots=False)
+class Group(Participants, Faults):
+    """One group of all processes. Raises `SettingError`, or `ValueError` for a value out of range.
+
+    `of` is the way from a protocol and a chain of communities to the setting; a subclass says which
+    options there are (`OPTIONS`) and which fields of the setting follow from them (`fields`).
+    """
+
+    OPTIONS: ClassVar[type[GroupOptions]] = GroupOptions
+
+    @classmethod
+    def of(cls, protocol: Protocol, chain: Setting, given: Mapping[str, object]) -> Self:
+        """Return the setting of a protocol on the processes of a chain of communities.
+
+        `given` are the options that a person chose (`OPTIONS`), as text or as values. Raises
+        `SettingError`, and `OptionError` for an option that there is not, or a value out of range.
+        """
+        options = options_of(cls.OPTIONS, protocol, given)
+        group = {
+            "processes": chain.processes,
+            "interested": chain.interested(options.published_in),
+            "loss": 1 - chain.arrival,
+            "crash": chain.stillborn,
+        }
+        return cls(**group | cls.fields(protocol, options, group))
+
+    @classmethod
+    def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that this setting has besides those of a `Group`."""
+        del protocol, group
+        return attrs.asdict(options, filter=lambda option, _: option.name != "published_in")
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the setting of which `attrs.asdict` made this."""
+        return cls(**plain)
+
+    def in_words(self) -> str:
+        """Say who takes part, for people."""
+        return f"{self.processes:,} processes take part, {self.interested:,} interested"
+
+
+def options_of(kind: type[Any], protocol: Protocol, given: Mapping[str, object]) -> Any:
+    """Build a class of options; those without a default have that of the shipped protocol."""
+    shipped = {
+        option.name: getattr(protocol, option.name)
+        for option in attrs.fields(kind)
+        if option.default is attrs.NOTHING
+    }
+    return build_options(kind, shipped | dict(given), f"protocol {protocol.name!r}")
