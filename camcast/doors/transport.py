@@ -151,13 +151,6 @@ class OutputPipes(ABC):
         """
 
     @abstractmethod
-    def close_output(self, address: str) -> None:
-        """Forget a peer: offer its connection what waits, drop the rest, and close the pipe.
-
-        Without a pipe to `address` nothing happens.
-        """
-
-    @abstractmethod
     async def drain(self, timeout_seconds: float) -> bool:
         """Wait until all that was sent is on the wire, and say whether it got there in time.
 

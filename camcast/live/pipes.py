@@ -200,13 +200,6 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if self._flush_handle is None and self._fresh:
             self._flush_handle = self._loop.call_soon(self._flush)
 
-    def close_output(self, address: str) -> None:
-        """See `OutputPipes`."""
-        pipe = self._pipes.get(address)
-        if pipe is not None:
-            self._push(pipe)
-            self._shut(pipe, self.limits.linger_milliseconds)
-
     async def drain(self, timeout_seconds: float) -> bool:
         """See `OutputPipes`."""
         self._drains += 1

@@ -409,22 +409,6 @@ def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
     live(test)()
 
 
-def test_a_forgotten_peer_still_gets_the_last_words(
-    new_pipes: NewPipes,
-) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        address = pipes.open_input(ANY_PORT, inbox).address
-        pipes.close_output(address)
-        pipes.send([address], make_record(1))
-        pipes.close_output(address)
-        assert len(pipes) == 0
-        assert await inbox.has_numbers(1) == [1]
-        pipes.close()
-
-    live(test)()
-
-
 def test_a_misspelt_address_is_dropped_and_counted(
     new_pipes: NewPipes,
     caplog: pytest.LogCaptureFixture,

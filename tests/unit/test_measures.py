@@ -39,8 +39,6 @@ NAMES = (
     *("world", "backend", "variant"),
 )
 """Fields that are no measures: names, times, and whether a target was reached."""
-UNTIL_SYSTEMS = {"reliability_printed", "reception_printed", "hops"}
-"""What the commands of systems still call otherwise."""
 
 
 def measures_in(value: Any) -> Iterator[str]:
@@ -84,7 +82,7 @@ def test_every_measure_that_a_command_prints_is_known(
     assert camcast(*command, "--json") == 0
     found = set(measures_in(json.loads(capfd.readouterr().out)))
     assert found
-    assert found - UNTIL_SYSTEMS <= set(MEASURES)
+    assert found <= set(MEASURES)
 
 
 @pytest.mark.parametrize("kind", [CommunitySummary, Summary, VirtualOutcome, Cost, Row])
@@ -96,7 +94,7 @@ def test_every_measure_of_a_run_is_known(kind: type) -> None:
 def test_every_measure_is_used() -> None:
     sources = [path for path in SOURCES.rglob("*.py") if path != SOURCES / "measures.py"]
     words = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in sources)))
-    assert set(MEASURES) - UNTIL_SYSTEMS <= words
+    assert set(MEASURES) <= words
     assert {*SUMMARY, *COLUMNS, *UPKEEP} <= set(MEASURES)
 
 
