@@ -65,13 +65,16 @@ def measures_in(value: Any) -> Iterator[str]:
         ["model", *SIZES, "--protocol", "hpmcast"],
         ["model", *SIZES, "--protocol", "percolation"],
         ["simulate", "chain", *SIZES, "--runs", "3"],
-        ["simulate", "population", *SIZES, "--runs", "3", "--protocol", "percolation"],
+        [
+            *("simulate", "population", *SIZES, "--runs", "3", "--workers", "1"),
+            *("--protocol", "percolation"),
+        ],
         ["simulate", "hpmcast", "--arity", "3", "--depth", "2", "--redundancy", "1", "--runs", "3"],
         [
             *("simulate", "percolation", "--degrees", "poisson:4,50", "--sigma", "0.2"),
             *("--gamma", "0.1", "--networks", "2", "--events", "3"),
         ],
-        ["plan", *SIZES, "--reliability", "0.9", "--check"],
+        ["plan", *SIZES, "--reliability", "0.9", "--check", "--runs", "100", "--workers", "1"],
     ],
     ids=" ".join,
 )
