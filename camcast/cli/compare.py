@@ -143,15 +143,14 @@ def _print(findings: Findings) -> None:
         change_in_words,
         differences_in_words,
         interval,
-        line_of_benchmark,
-        line_of_run,
+        line_of_measure,
         pivot,
     )
 
     console = wide_console(_WIDTH)
     names = names_of(findings.variants)
     of_runs, of_benchmarks = at_a_glance(findings.rows)
-    for rows, line in ((of_runs, line_of_run), (of_benchmarks, line_of_benchmark)):
+    for rows in (of_runs, of_benchmarks):
         present = {row.variant for row in rows}
         variants = [variant for variant in names if variant in present]
         grid = Grid(box=None, pad_edge=False)
@@ -159,7 +158,7 @@ def _print(findings: Findings) -> None:
         grid.add_column("", overflow="fold")
         for variant in variants:
             grid.add_column(Text(names[variant]), justify="right", no_wrap=True)
-        for (first, second), cells in pivot(rows, variants, line, interval):
+        for (first, second), cells in pivot(rows, variants, line_of_measure, interval):
             grid.add_row(*map(Text, (first, second, *cells)))
         if rows:
             console.print(grid, "", highlight=False)

@@ -11,9 +11,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-import attrs
 from attrs import frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -50,12 +49,21 @@ class Row:
     p_sel: float | None
     metric: str
     sample: Sample
-    low: float | None
-    """Student's 95 % interval of the mean, to `high`; None of a single run."""
-    high: float | None
+
+    @property
+    def place(self) -> Place:
+        """What was measured of whom, and where."""
+        return self.variant, self.metric, self.community, self.p_sel
+
+    @property
+    def interval(self) -> tuple[float, float] | tuple[None, None]:
+        """Student's 95 % interval of the mean, cut to what is possible; None of a single run."""
+        measure = measure_of(self.metric)
+        return self.sample.interval(measure.least, measure.most)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON takes it; ``setting`` is there if groups differ in it."""
+        low, high = self.interval
         row = {
             "backend": self.variant.backend,
             "protocol": self.variant.protocol,
@@ -64,24 +72,24 @@ class Row:
             "runs": self.sample.runs,
             "metric": self.metric,
             "mean": self.sample.mean,
-            "low": self.low,
-            "high": self.high,
+            "low": low,
+            "high": high,
         }
         return row | ({"setting": self.variant.setting} if self.variant.setting else {})
 
 
-@frozen(kw_only=True)
-class Pair:
-    """One measure of two variants."""
+Place: TypeAlias = tuple[Variant, str, str, float | None]
+"""Variant, metric, community and p_sel."""
 
-    first: Variant
-    second: Variant
-    community: str
-    p_sel: float | None
-    metric: str
-    runs: tuple[int, int]
-    means: tuple[float, float]
+
+@frozen
+class Pair:
+    """One measure of two variants, in the same community and at the same p_sel."""
+
+    first: Row
+    second: Row
     found: Difference
+    """Of the first minus the second."""
     adjusted_p: float | None
     """By Holm, among all pairs of this metric."""
 
@@ -99,17 +107,12 @@ def rows_of(aggregated: DataFrame) -> list[tuple[Row, bool]]:
             smallest=line.smallest,
             largest=line.largest,
         )
-        measure = measure_of(line.metric)
-        low, high = sample.interval(measure.least, measure.most)
-        variant = Variant(backend=line.backend, protocol=line.protocol, setting=line.setting)
         row = Row(
-            variant=variant,
+            variant=Variant(backend=line.backend, protocol=line.protocol, setting=line.setting),
             community=line.community,
             p_sel=line.p_sel,
             metric=line.metric,
             sample=sample,
-            low=low,
-            high=high,
         )
         rows.append((row, line.baseline))
     return sorted(rows, key=lambda pair: _reading_order(pair[0]))
@@ -216,29 +219,17 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
     places: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         places[row.metric, row.community, row.p_sel, row.variant.setting].append(row)
-    by_metric: defaultdict[str, list[Pair]] = defaultdict(list)
+    by_metric: defaultdict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for here in places.values():
         for one, other in combinations(here, 2):
             if (one.variant.backend == other.variant.backend) or (
                 one.variant.protocol == other.variant.protocol
             ):
-                by_metric[one.metric].append(_pair(one, other))
-    adjusted = []
-    for pairs in by_metric.values():
-        for pair, p in zip(pairs, holm([pair.found.p for pair in pairs]), strict=True):
-            adjusted.append(attrs.evolve(pair, adjusted_p=p))
-    return adjusted
-
-
-def _pair(one: Row, other: Row) -> Pair:
-    return Pair(
-        first=one.variant,
-        second=other.variant,
-        community=one.community,
-        p_sel=one.p_sel,
-        metric=one.metric,
-        runs=(one.sample.runs, other.sample.runs),
-        means=(one.sample.mean, other.sample.mean),
-        found=difference(one.sample, other.sample),
-        adjusted_p=None,
-    )
+                by_metric[one.metric].append((one, other))
+    pairs = []
+    for of_metric in by_metric.values():
+        found = [difference(one.sample, other.sample) for one, other in of_metric]
+        adjusted = holm([each.p for each in found])
+        for (one, other), each, p in zip(of_metric, found, adjusted, strict=True):
+            pairs.append(Pair(one, other, each, p))
+    return pairs

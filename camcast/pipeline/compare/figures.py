@@ -67,7 +67,7 @@ def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
     curves = _curves(rows)
     drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
     notes = "Mean over runs; the line through it is the 95 % interval."
-    if any(row.low is None for row in drawn):
+    if any(row.sample.deviation is None for row in drawn):
         notes += " A point without a line is a single run."
     if left_out:
         notes += f" {left_out} more are in comparison.csv."
@@ -100,7 +100,7 @@ def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | N
     drawn, left_out = _first_places(rows, _PLACES_MAX)
     points: dict[tuple[Variant, str, float | None], dict[str, Any]] = {}
     for row in drawn:
-        place = place_name(row.community, row.p_sel)
+        place = place_name(row)
         about = {"who": names[row.variant], "place": place, "runs": row.sample.runs}
         point = points.setdefault((row.variant, row.community, row.p_sel), about)
         point[wanted[row.metric]] = row.sample.mean
@@ -142,13 +142,14 @@ def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], int]:
 
 
 def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
+    low, high = row.interval
     return {
         "who": names[row.variant],
         "place": _place(row),
         "p_sel": row.p_sel,
         "mean": row.sample.mean,
-        "low": row.sample.mean if row.low is None else row.low,
-        "high": row.sample.mean if row.high is None else row.high,
+        "low": row.sample.mean if low is None else low,
+        "high": row.sample.mean if high is None else high,
         "runs": row.sample.runs,
     }
 

@@ -20,14 +20,14 @@ class Source:
     kind: Literal["run", "benchmarks"]
     baseline: bool
     """Whether it is what the others are compared against."""
-    backend: str
-    """Empty if there are several in it, as benchmark files have."""
-    protocol: str
     version: str
-    seed: str
     machine: str
     python: str
     started: str
+    backend: str = ""
+    """Empty if there are several in it, as benchmark files have; likewise the next two."""
+    protocol: str = ""
+    seed: str = ""
 
 
 @frozen
@@ -81,9 +81,10 @@ def community_name(community: str) -> str:
     return {"": "whole run", ".": ". (root)"}.get(community, community)
 
 
-def place_name(community: str, p_sel: float | None) -> str:
+def place_name(row: Row) -> str:
     """Say where a measure was taken."""
-    return community_name(community) + ("" if p_sel is None else f", p_sel = {p_sel:g}")
+    p_sel = "" if row.p_sel is None else f", p_sel = {row.p_sel:g}"
+    return community_name(row.community) + p_sel
 
 
 def names_of(variants: Sequence[Variant]) -> dict[Variant, str]:

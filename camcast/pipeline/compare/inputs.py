@@ -62,19 +62,7 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
         wrong.append(benches.quarantine)
         problems += benches.problems
         sources += (
-            Source(
-                path=said["file"],
-                kind="benchmarks",
-                baseline=baseline,
-                backend="",
-                protocol="",
-                version=said["version"],
-                seed="",
-                machine=said["machine"],
-                python=said["python"],
-                started=said["started"],
-            )
-            for said in benches.sources
+            Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
         )
     if not sources:
         raise NothingReadError("; ".join(problems))

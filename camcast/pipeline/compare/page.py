@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from camcast.measures import Measure, measure_of
-from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.comparison import Place, Row, Variant
 from camcast.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.pipeline.compare.figures import Figure
 from camcast.pipeline.compare.findings import Findings, Source, names_of, place_name
@@ -17,9 +17,8 @@ from camcast.pipeline.compare.words import (
     at_a_glance,
     change_in_words,
     differences_in_words,
-    line_of_benchmark,
+    line_of_measure,
     line_of_place,
-    line_of_run,
     metric_name,
     p_value,
     pivot,
@@ -29,7 +28,6 @@ from camcast.report.drawing import Drawing
 from camcast.report.page import NOTHING, document, grid, notes_list, picture, versions
 
 _TITLE: Final = "Backends and protocols, compared"
-_Place = tuple[Variant, str, str, float | None]
 _LISTED_MAX: Final = 50  # chosen: files or changes, on a page; the CSV files have all
 _SEEDS_MAX: Final = 5  # chosen: of more, the first and the last
 _STYLE: Final = """
@@ -162,18 +160,18 @@ def _tables(findings: Findings, names: Mapping[Variant, str]) -> Iterator[str]:
     benches = [row for row in findings.rows if measure_of(row.metric).benchmark]
     whole, measures = at_a_glance(findings.rows)
     if whole:
-        yield "<h3>Whole runs</h3>" + _table(whole, names, best, line_of_run)
+        yield "<h3>Whole runs</h3>" + _table(whole, names, best, line_of_measure)
     if measures:
-        yield "<h3>Benchmarks</h3>" + _table(measures, names, best, line_of_benchmark)
+        yield "<h3>Benchmarks</h3>" + _table(measures, names, best, line_of_measure)
     if len(whole) < len(runs):
         yield "<h3>By community</h3>" + "".join(_folded(runs, names, best))
     if len(measures) < len(benches):
-        others = _table(benches, names, best, line_of_benchmark)
+        others = _table(benches, names, best, line_of_measure)
         yield (f"<details><summary>Everything that benchmarks measured</summary>{others}</details>")
 
 
 def _folded(
-    rows: Sequence[Row], names: Mapping[Variant, str], best: Collection[_Place]
+    rows: Sequence[Row], names: Mapping[Variant, str], best: Collection[Place]
 ) -> Iterator[str]:
     by_metric: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -187,7 +185,7 @@ def _folded(
 def _table(
     rows: Sequence[Row],
     names: Mapping[Variant, str],
-    best: Collection[_Place],
+    best: Collection[Place],
     line: Callable[[Row], tuple[str, str]],
 ) -> str:
     """Return a table with a line for each of what `line` calls the rows, a column a variant."""
@@ -195,7 +193,7 @@ def _table(
     variants = [variant for variant in names if variant in present]
 
     def cell(row: Row) -> str:
-        kind = ' class="best"' if _place(row) in best else ""
+        kind = ' class="best"' if row.place in best else ""
         return f"<td{kind}>{_cell(row)}</td>"
 
     body = [
@@ -213,17 +211,13 @@ def _cell(row: Row) -> str:
     return f"{amount(row.sample.mean, measure_of(row.metric))}<small>{below}</small>"
 
 
-def _place(row: Row) -> _Place:
-    return row.variant, row.metric, row.community, row.p_sel
-
-
-def _best(findings: Findings) -> set[_Place]:
+def _best(findings: Findings) -> set[Place]:
     """Return what is significantly better than everything that it is compared with."""
-    won: Counter[_Place] = Counter()
-    met: Counter[_Place] = Counter()
+    won: Counter[Place] = Counter()
+    met: Counter[Place] = Counter()
     for pair in findings.pairs:
-        better = measure_of(pair.metric).better
-        ends = [(v, pair.metric, pair.community, pair.p_sel) for v in (pair.first, pair.second)]
+        better = measure_of(pair.first.metric).better
+        ends = [pair.first.place, pair.second.place]
         met.update(ends)
         if better == "neither" or pair.adjusted_p is None or pair.adjusted_p >= SIGNIFICANT:
             continue
@@ -276,7 +270,7 @@ def _list(sentences: Iterable[str]) -> str:
 def _pairs_table(findings: Findings, names: Mapping[Variant, str]) -> str:
     rows = []
     for pair in findings.pairs:
-        measure = measure_of(pair.metric)
+        measure = measure_of(pair.first.metric)
         if not measure.headline:
             continue
         found = pair.found
@@ -291,9 +285,10 @@ def _pairs_table(findings: Findings, names: Mapping[Variant, str]) -> str:
             else f"{found.effect:+.2f}<small>{effect_in_words(found.effect)}</small>"
         )
         rows.append(
-            f"<tr><td>{escape(metric_name(pair.metric))}</td>"
-            f"<td class='how'>{escape(place_name(pair.community, pair.p_sel))}</td>"
-            f"<td class='how'>{escape(names[pair.first])} &minus; {escape(names[pair.second])}</td>"
+            f"<tr><td>{escape(metric_name(pair.first.metric))}</td>"
+            f"<td class='how'>{escape(place_name(pair.first))}</td>"
+            f"<td class='how'>{escape(names[pair.first.variant])} &minus;"
+            f" {escape(names[pair.second.variant])}</td>"
             f"<td>{_signed(found.difference, measure)}<small>{ends}</small></td>"
             f"<td>{effect}</td><td>{escape(p_value(pair.adjusted_p))}</td></tr>"
         )

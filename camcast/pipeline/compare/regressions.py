@@ -6,50 +6,61 @@ from collections.abc import Iterable
 from math import copysign, inf
 from typing import Any, Final
 
-import attrs
 from attrs import frozen
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.comparison import Row
 from camcast.pipeline.compare.differences import SIGNIFICANT, Difference, difference, holm
 
 THRESHOLD: Final = 0.05  # chosen: smaller changes of a real network are the weather's
 
 
-@frozen(kw_only=True)
+@frozen
 class Change:
     """A measure now and in the baseline."""
 
-    variant: Variant
-    community: str
-    p_sel: float | None
-    metric: str
-    runs: tuple[int, int]
-    """Of the baseline and of now."""
-    before: float
-    now: float
-    relative: float
-    """(now - before) / |before|; infinite for a change from 0."""
+    before: Row
+    now: Row
     found: Difference
     """Of now minus before."""
     adjusted_p: float | None
     """By Holm, among all measures that can become worse, or among all others."""
-    verdict: str
-    """regressed, improved, changed (neither way is better), same, or untested (a single run)."""
+    threshold: float
+    """How large a change counts, relative to the baseline."""
+
+    @property
+    def relative(self) -> float:
+        """(now - before) / |before|; infinite for a change from 0."""
+        before, now = self.before.sample.mean, self.now.sample.mean
+        if now == before:
+            return 0.0
+        return (now - before) / abs(before) if before else copysign(inf, now)
+
+    @property
+    def verdict(self) -> str:
+        """regressed, improved, changed (neither way is better), same, or untested (one run)."""
+        if self.adjusted_p is None:
+            return "untested"
+        if self.adjusted_p >= SIGNIFICANT or abs(self.relative) <= self.threshold:
+            return "same"
+        better = measure_of(self.now.metric).better
+        if better == "neither":
+            return "changed"
+        return "improved" if (self.relative > 0) == (better == "more") else "regressed"
 
     def as_json(self) -> dict[str, Any]:
         """Return the change as JSON takes it."""
         return {
-            "backend": self.variant.backend,
-            "protocol": self.variant.protocol,
-            "setting": self.variant.setting,
-            "community": self.community,
-            "p_sel": self.p_sel,
-            "metric": self.metric,
-            "runs_before": self.runs[0],
-            "runs_now": self.runs[1],
-            "before": self.before,
-            "now": self.now,
+            "backend": self.now.variant.backend,
+            "protocol": self.now.variant.protocol,
+            "setting": self.now.variant.setting,
+            "community": self.now.community,
+            "p_sel": self.now.p_sel,
+            "metric": self.now.metric,
+            "runs_before": self.before.sample.runs,
+            "runs_now": self.now.sample.runs,
+            "before": self.before.sample.mean,
+            "now": self.now.sample.mean,
             "relative": None if self.relative in (inf, -inf) else self.relative,
             "low": self.found.low,
             "high": self.found.high,
@@ -67,8 +78,8 @@ def changes_of(
     A change counts if it exceeds the `threshold`, relative to the baseline, and if its p-value
     is below 5 % after Holm's adjustment.
     """
-    baseline = {_place(row): row for row in before}
-    paired = [(row, baseline[_place(row)]) for row in now if _place(row) in baseline]
+    baseline = {row.place: row for row in before}
+    paired = [(row, baseline[row.place]) for row in now if row.place in baseline]
     found = [difference(row.sample, base.sample) for row, base in paired]
     directed = [measure_of(row.metric).better != "neither" for row, _ in paired]
     # two questions: did anything become worse, or better? did anything else change?
@@ -78,45 +89,6 @@ def changes_of(
     ]
     adjusted = [one if one is not None else other for one, other in zip(*families, strict=True)]
     return [
-        _change(row, base, each, p, threshold)
+        Change(base, row, each, p, threshold)
         for (row, base), each, p in zip(paired, found, adjusted, strict=True)
     ]
-
-
-def _place(row: Row) -> tuple[Any, ...]:
-    return row.variant, row.community, row.p_sel, row.metric
-
-
-def _change(
-    row: Row, base: Row, found: Difference, adjusted_p: float | None, threshold: float
-) -> Change:
-    before, now = base.sample.mean, row.sample.mean
-    if now == before:
-        relative = 0.0
-    else:
-        relative = (now - before) / abs(before) if before else copysign(inf, now)
-    change = Change(
-        variant=row.variant,
-        community=row.community,
-        p_sel=row.p_sel,
-        metric=row.metric,
-        runs=(base.sample.runs, row.sample.runs),
-        before=before,
-        now=now,
-        relative=relative,
-        found=found,
-        adjusted_p=adjusted_p,
-        verdict="",
-    )
-    return attrs.evolve(change, verdict=_verdict(change, threshold))
-
-
-def _verdict(change: Change, threshold: float) -> str:
-    if change.adjusted_p is None:
-        return "untested"
-    if change.adjusted_p >= SIGNIFICANT or abs(change.relative) <= threshold:
-        return "same"
-    better = measure_of(change.metric).better
-    if better == "neither":
-        return "changed"
-    return "improved" if (change.relative > 0) == (better == "more") else "regressed"

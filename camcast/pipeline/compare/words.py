@@ -35,16 +35,16 @@ def _percent(share: float) -> str:
 def interval(row: Row) -> str:
     """Return a mean, and how far its 95 % interval reaches; its ends where they are cut."""
     measure = measure_of(row.metric)
-    mean = amount(row.sample.mean, measure)
-    return mean if row.low is None else f"{mean} {reach(row)}"
+    return " ".join(filter(None, (amount(row.sample.mean, measure), reach(row))))
 
 
 def reach(row: Row) -> str:
     """Return the interval of a mean, without the mean; empty for a single run."""
-    if row.low is None or row.high is None:
+    low, high = row.interval
+    if low is None or high is None:
         return ""
     measure = measure_of(row.metric)
-    return f"[{amount(row.low, measure)}, {amount(row.high, measure)}]"
+    return f"[{amount(low, measure)}, {amount(high, measure)}]"
 
 
 def p_value(p: float | None) -> str:
@@ -67,15 +67,15 @@ def differences_in_words(
 
     Of runs they are of the communities, if there are any; benchmarks of the same name are one.
     """
-    communities = any(pair.community for pair in pairs)
+    communities = any(pair.first.community for pair in pairs)
     measures: defaultdict[str, defaultdict[tuple[Variant, Variant], list[Pair]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for pair in pairs:
-        measure = measure_of(pair.metric)
-        if measure.headline and (pair.community or measure.benchmark or not communities):
+        measure = measure_of(pair.first.metric)
+        if measure.headline and (pair.first.community or measure.benchmark or not communities):
             title = f"benchmarks: {measure.title}" if measure.benchmark else measure.title
-            measures[title][pair.first, pair.second].append(pair)
+            measures[title][pair.first.variant, pair.second.variant].append(pair)
     return {title: _sentences(by_two, names) for title, by_two in measures.items()}
 
 
@@ -114,11 +114,11 @@ def _apart_in_words(pairs: Sequence[Pair], one: str, other: str, tested: int) ->
 
 def _half(pairs: Sequence[Pair], more: str, less: str, tested: int) -> str:
     """Say where one is above the other, and by how much."""
-    measure = measure_of(pairs[0].metric)
+    measure = measure_of(pairs[0].first.metric)
     best = {"more": f" ({more} is better)", "less": f" ({less} is better)", "neither": ""}
     apart = sorted(abs(pair.found.difference) for pair in pairs)
     largest = max(pairs, key=lambda pair: abs(pair.found.difference))
-    where = measure.benchmark or place_name(largest.community, largest.p_sel)
+    where = measure.benchmark or place_name(largest.first)
     if tested == 1:
         return (
             f"{more} is above {less} by {_ends(largest, measure)} in {where}"
@@ -157,13 +157,12 @@ def _effect(pair: Pair) -> str:
 
 def change_in_words(change: Change) -> str:
     """Say what became of a measure since the baseline."""
-    measure = measure_of(change.metric)
+    measure = measure_of(change.now.metric)
     grew = "from nothing" if isinf(change.relative) else f"{change.relative:+.1%}"
-    where = place_name(change.community, change.p_sel)
     return (
-        f"{change.variant}: {metric_name(change.metric)} in {where}:"
-        f" {amount(change.before, measure)} became {amount(change.now, measure)} ({grew},"
-        f" {p_value(change.adjusted_p)})"
+        f"{change.now.variant}: {metric_name(change.now.metric)} in {place_name(change.now)}:"
+        f" {amount(change.before.sample.mean, measure)} became"
+        f" {amount(change.now.sample.mean, measure)} ({grew}, {p_value(change.adjusted_p)})"
     )
 
 
@@ -184,14 +183,8 @@ def at_a_glance(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     return [row for row in runs if row.p_sel in kept], benchmarks
 
 
-def line_of_run(row: Row) -> tuple[str, str]:
-    """Return what a line of the runs' table is called, with an arrow to where it is better."""
-    measure = measure_of(row.metric)
-    return f"{measure.title_and_unit}{_ARROWS[measure.better]}", _at(row)
-
-
-def line_of_benchmark(row: Row) -> tuple[str, str]:
-    """Return what a line of the benchmarks' table is called, likewise."""
+def line_of_measure(row: Row) -> tuple[str, str]:
+    """Return what a line is called in a table of several measures; an arrow: where it is better."""
     measure = measure_of(row.metric)
     at = ", ".join(filter(None, (measure.benchmark, _at(row))))
     return f"{measure.title_and_unit}{_ARROWS[measure.better]}", at

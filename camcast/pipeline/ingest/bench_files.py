@@ -60,7 +60,7 @@ class Benches:
     problems: tuple[str, ...]
     """A sentence for each file with anything in quarantine."""
     sources: tuple[dict[str, str], ...]
-    """Of each file that was read: file, version, machine, python, started."""
+    """Of each file that was read: path, version, machine, python, started."""
 
 
 def read_bench_files(spark: SparkSession, files: Sequence[Path]) -> Benches:
@@ -110,7 +110,7 @@ def read_bench_files(spark: SparkSession, files: Sequence[Path]) -> Benches:
         ),
         problems=tuple(f"{file}: {reason}" for file, reason in bad),
         sources=tuple(
-            {"file": names[row.file]}
+            {"path": names[row.file]}
             | {name: row[name] or "" for name in ("version", "machine", "python", "started")}
             for row in about
             if row.useful

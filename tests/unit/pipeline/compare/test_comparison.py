@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, Variant, aggregate, pairs_of, rows_of, varying
-from camcast.pipeline.compare.differences import Sample
+from camcast.pipeline.compare.comparison import Row, aggregate, pairs_of, rows_of, varying
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.measures.measures import METRICS, SCHEMA
 from camcast.student import quantile
+from tests.unit.pipeline.compare.rows import row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,9 +63,9 @@ def test_the_main_table_is_that_of_its_twin(spark: SparkSession) -> None:
             groups[backend, community, p_sel, metric].append(value)
     found = rows(spark, measures)
     assert len(found) == len(groups)
-    for row in found:
-        values = groups[row.variant.backend, row.community, row.p_sel, row.metric]
-        printed = row.as_json()
+    for line in found:
+        values = groups[line.variant.backend, line.community, line.p_sel, line.metric]
+        printed = line.as_json()
         assert list(printed) == [
             *("backend", "protocol", "community", "p_sel", "runs"),
             *("metric", "mean", "low", "high"),
@@ -76,7 +76,7 @@ def test_the_main_table_is_that_of_its_twin(spark: SparkSession) -> None:
             assert (printed["low"], printed["high"]) == (None, None)
             continue
         error = quantile(0.95, len(values) - 1) * stdev(values) / len(values) ** 0.5
-        least, most = (0.0, 1.0) if row.metric == "reception" else (0.0, float("inf"))
+        least, most = (0.0, 1.0) if line.metric == "reception" else (0.0, float("inf"))
         assert printed["low"] == pytest.approx(max(least, mean(values) - error))
         assert printed["high"] == pytest.approx(min(most, mean(values) + error))
 
@@ -105,7 +105,9 @@ def test_unlike_runs_are_not_averaged(spark: SparkSession) -> None:
         ("dht", "c=5", 5.0),
     }
     assert {row.as_json()["setting"] for row in found} == {"c=2", "c=5"}
-    assert [(p.first.setting, p.second.setting) for p in pairs_of(found)] == [("c=5", "c=5")]
+    assert [(p.first.variant.setting, p.second.variant.setting) for p in pairs_of(found)] == [
+        ("c=5", "c=5")
+    ]
 
 
 def test_a_parameter_that_only_some_runs_have_differs(spark: SparkSession) -> None:
@@ -165,23 +167,6 @@ def test_measures_are_in_reading_order(spark: SparkSession) -> None:
     assert [row.metric for row in found] == names[::-1]
 
 
-def row(metric: str, values: list[float], **where: Any) -> Row:
-    given = {"backend": "scamp", "protocol": "camcast", "community": "."} | where
-    deviation = stdev(values) if len(values) > 1 else None
-    sample = Sample(len(values), mean(values), deviation, min(values), max(values))
-    low, high = sample.interval()
-    variant = Variant(backend=given["backend"], protocol=given["protocol"])
-    return Row(
-        variant=variant,
-        community=given["community"],
-        p_sel=None,
-        metric=metric,
-        sample=sample,
-        low=low,
-        high=high,
-    )
-
-
 LOW, HIGH = [1.0, 1.01, 0.99, 1.0], [1.2, 1.21, 1.19, 1.2]
 
 
@@ -195,8 +180,8 @@ def test_pairs_differ_in_one_thing_and_metrics_are_families_of_their_own() -> No
     pairs = pairs_of(everything)
     assert len(pairs) == 2 * 4  # of 6, two differ in both
     for pair in pairs:
-        same_backend = pair.first.backend == pair.second.backend
-        assert same_backend != (pair.first.protocol == pair.second.protocol)
+        same_backend = pair.first.variant.backend == pair.second.variant.backend
+        assert same_backend != (pair.first.variant.protocol == pair.second.variant.protocol)
         assert pair.found.p is not None
         if same_backend:
             assert pair.adjusted_p == 1.0

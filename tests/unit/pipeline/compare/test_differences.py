@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import pi, sqrt
 from random import Random
-from statistics import mean, stdev
 
 import pytest
 from hypothesis import given
@@ -12,13 +11,9 @@ from hypothesis import strategies as st
 
 from camcast.pipeline.compare.differences import Sample, difference, effect_in_words, holm
 from camcast.student import quantile
+from tests.unit.pipeline.compare.rows import sample
 
 P = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=20)
-
-
-def sample(*values: float) -> Sample:
-    deviation = stdev(values) if len(values) > 1 else None
-    return Sample(len(values), mean(values), deviation, min(values), max(values))
 
 
 @pytest.mark.parametrize(

@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from statistics import mean, stdev
 from typing import Any
 
 import attrs
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, Variant, pairs_of
-from camcast.pipeline.compare.differences import Sample
+from camcast.pipeline.compare.comparison import Row, pairs_of
 from camcast.pipeline.compare.figures import figures_of
 from camcast.pipeline.compare.findings import Findings, Quarantined, Source, names_of
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.compare.words import amount, at_a_glance, differences_in_words
 from camcast.report.drawing import Drawing
-
-
-def row(
-    metric: str,
-    values: Sequence[float],
-    backend: str = "scamp",
-    community: str = ".",
-    p_sel: float | None = None,
-) -> Row:
-    deviation = stdev(values) if len(values) > 1 else None
-    sample = Sample(len(values), mean(values), deviation, min(values), max(values))
-    low, high = sample.interval(measure_of(metric).least, measure_of(metric).most)
-    return Row(
-        variant=Variant(backend=backend, protocol="camcast" if backend else ""),
-        community=community,
-        p_sel=p_sel,
-        metric=metric,
-        sample=sample,
-        low=low,
-        high=high,
-    )
+from tests.unit.pipeline.compare.rows import row
 
 
 def findings(rows: Sequence[Row], **other: Any) -> Findings:

@@ -82,7 +82,7 @@ def test_what_pytest_benchmark_writes_is_read(spark: SparkSession, tmp_path: Pat
     names = {metric.rpartition(".")[2] for _, _, metric in found}
     times = {"seconds_min", "seconds_median", "seconds_mean"}
     assert names == {*times, "deliveries_per_second", "ratio"}  # and no seed, no word, no bool
-    assert [source["file"] for source in benches.sources] == [run]
+    assert [source["path"] for source in benches.sources] == [run]
     assert "cores" in benches.sources[0]["machine"]
 
 
@@ -110,7 +110,7 @@ def test_each_file_that_is_none_is_named_and_the_rest_is_read(
     for name, (_, reason) in strange.items():
         assert reason in rows[name].reason
         assert any(name in problem and reason in problem for problem in benches.problems)
-    assert [source["file"] for source in benches.sources] == [str(good)]
+    assert [source["path"] for source in benches.sources] == [str(good)]
 
 
 def test_a_benchmark_without_times_does_not_hide_the_others(

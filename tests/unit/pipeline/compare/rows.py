@@ -1,0 +1,31 @@
+"""Rows of the main table, made of values by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean, stdev
+
+from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.differences import Sample
+
+
+def sample(*values: float) -> Sample:
+    deviation = stdev(values) if len(values) > 1 else None
+    return Sample(len(values), mean(values), deviation, min(values), max(values))
+
+
+def row(
+    metric: str,
+    values: Sequence[float],
+    backend: str = "scamp",
+    community: str = ".",
+    p_sel: float | None = None,
+    protocol: str = "camcast",
+) -> Row:
+    return Row(
+        variant=Variant(backend=backend, protocol=protocol),
+        community=community,
+        p_sel=p_sel,
+        metric=metric,
+        sample=sample(*values),
+    )
