@@ -12,14 +12,11 @@ from statistics import mean
 
 import pytest
 
-from camcast.doors.plugs import find_backend
-from camcast.engine.node import Settings
-from camcast.protocols.camcast import CamcastProtocol
+from camcast.engine.node import Node
 from camcast.settings.climate import Climate, Constant
-from camcast.simulation.census import Census
-from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.network import VirtualNetwork
+from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from membership.dht import CHECKS_MISSED, DhtOptions, DhtTable
 
@@ -29,44 +26,28 @@ DEFAULTS = DhtOptions()
 VERDICT = (CHECKS_MISSED + 1) * 1.1 * DEFAULTS.check_seconds + 0.5
 
 
-class World:
+class DhtWorld(World):
+    """Members of one community whose tables are drawn from the overlay; latency is 0.05 s."""
+
     def __init__(self, seed: int, loss: float = 0.0, c: float = 5.0) -> None:
-        self.network = VirtualNetwork(seed, Climate(latency=Constant(0.05), loss=loss))
-        self.census = Census(stream(seed, "churn"))
-        backend = find_backend("dht")
-        self.settings = Settings(
-            backend=backend,
-            discovery=self.census.discovery,
-            options=backend.parse_options({"c": c}),
-            parameters=Parameters(c=c),
-            protocol=CamcastProtocol(),
+        network = VirtualNetwork(seed, Climate(latency=Constant(0.05), loss=loss))
+        super().__init__(
+            seed, virtual=network, membership="dht", options={"c": c}, parameters=Parameters(c=c)
         )
-        self.dead: list[Process] = []
 
-    def grow(self, size: int, gap: float = 0.02) -> list[Process]:
-        grown = []
-        for _ in range(size):
-            process = self.network.start(self.settings)
-            self.network.do(process, lambda node, now: node.join(TOPIC, now))
-            grown.append(process)
-            self.network.run(gap)
-        return grown
-
-    def crash(self, process: Process) -> None:
-        self.census.strike(TOPIC, process.me)
-        self.network.crash(process)
-        self.dead.append(process)
+    def grow(self, size: int, gap: float = 0.02) -> list[Node]:
+        return [self.join(TOPIC, gap=gap) for _ in range(size)]
 
     def tables(self) -> dict[str, list[str]]:
         return {
-            process.me.address: [contact.address for contact in table(process).peers()]
-            for process in self.network
-            if process.node.participation(TOPIC) is not None
+            address: [contact.address for contact in table(node).peers()]
+            for address, node in self.alive.items()
+            if node.participation(TOPIC) is not None
         }
 
 
-def table(process: Process) -> DhtTable:
-    participation = process.node.participation(TOPIC)
+def table(node: Node) -> DhtTable:
+    participation = node.participation(TOPIC)
     assert participation is not None
     assert isinstance(participation.membership, DhtTable)
     return participation.membership
@@ -83,9 +64,9 @@ def in_degrees(tables: dict[str, list[str]]) -> list[int]:
 @pytest.mark.parametrize(("size", "c"), [(30, 0.0), (118, 5.0), (300, 2.0)])
 def test_tables_have_ln_n_plus_c_entries(size: int, c: float) -> None:
     """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
-    world = World(1, c=c)
+    world = DhtWorld(1, c=c)
     world.grow(size)
-    world.network.run(150.0)
+    world.run(150.0)
     sizes = [len(entries) for entries in world.tables().values()]
     assert sizes == [ceil(log(size) + c)] * size
     if c:  # else rounding up alone is more
@@ -96,9 +77,9 @@ def test_in_degrees_are_those_of_uniform_random_tables() -> None:
     """5.2.3: "dynamic and uniform random membership tables": each of N-1 others is in a table
     with probability k/(N-1), so in-degrees are binomial. Index of dispersion over 300
     processes: chi-square with 299 degrees, at 99 % within +- 2.58 standard deviations."""
-    world = World(2)
+    world = DhtWorld(2)
     world.grow(300)
-    world.network.run(150.0)
+    world.run(150.0)
     degrees = in_degrees(world.tables())
     k, n = ceil(log(300) + 5), 300
     expected, p = float(k), k / (n - 1)
@@ -113,9 +94,9 @@ def test_a_newcomer_is_in_tables_at_once() -> None:
 
     Those who see many changes then draw their tables anew, and not all of them draw it again.
     """
-    world = World(3)
+    world = DhtWorld(3)
     world.grow(100)
-    world.network.run(30.0)
+    world.run(30.0)
     (newcomer,) = world.grow(1, gap=0.06)
     assert len(table(newcomer).peers()) >= ceil(log(100) + 5)
     holders = sum(newcomer.me.address in entries for entries in world.tables().values())
@@ -123,12 +104,11 @@ def test_a_newcomer_is_in_tables_at_once() -> None:
 
 
 def test_who_leaves_politely_is_forgotten_at_once() -> None:
-    world = World(4)
-    processes = world.grow(60)
-    world.network.run(30.0)
-    leaver = processes[7]
-    world.network.do(leaver, lambda node, now: node.leave(TOPIC, now))
-    world.network.run(0.2)
+    world = DhtWorld(4)
+    leaver = world.grow(60)[7]
+    world.run(30.0)
+    world.leave(leaver, TOPIC)
+    world.run(0.2)
     tables = world.tables()
     assert leaver.me.address not in tables
     assert all(leaver.me.address not in entries for entries in tables.values())
@@ -137,15 +117,16 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
     """Half of all crash at once: the dead are gone after three checks, tables full again."""
-    world = World(5)
-    processes = world.grow(100)
-    world.network.run(30.0)
-    for process in Random(5).sample(processes, int(share * 100)):
-        world.crash(process)
-    world.network.run(VERDICT)
-    dead = {process.me.address for process in world.dead}
+    world = DhtWorld(5)
+    nodes = world.grow(100)
+    world.run(30.0)
+    victims = Random(5).sample(nodes, int(share * 100))
+    for victim in victims:
+        world.kill(victim)
+    world.run(VERDICT)
+    dead = {victim.me.address for victim in victims}
     assert not any(dead & set(entries) for entries in world.tables().values())
-    world.network.run(3 * DEFAULTS.check_seconds)
+    world.run(3 * DEFAULTS.check_seconds)
     wanted = ceil(log(100 * (1 - share)) + 5)
     assert min(len(entries) for entries in world.tables().values()) >= wanted - 1
 
@@ -155,16 +136,16 @@ def test_refreshes_follow_the_rate_of_change() -> None:
     counted as the table entries learned in half a minute, calm against one join a second."""
     learned = []
     for joins in (False, True):
-        world = World(6)
-        processes = world.grow(60)
-        world.network.run(145.0)  # just after the refreshes that come without any change
-        before = {p.me.address: set(world.tables()[p.me.address]) for p in processes}
+        world = DhtWorld(6)
+        nodes = world.grow(60)
+        world.run(145.0)  # just after the refreshes that come without any change
+        before = {p.me.address: set(world.tables()[p.me.address]) for p in nodes}
         if joins:
             world.grow(30, gap=1.0)
         else:
-            world.network.run(30.0)
+            world.run(30.0)
         after = world.tables()
-        newcomers = {p.me.address for p in world.network} - set(before)
+        newcomers = set(world.alive) - set(before)
         learned.append(
             sum(len(set(after[a]) - before[a] - newcomers) for a in before) / len(before)
         )
@@ -174,9 +155,9 @@ def test_refreshes_follow_the_rate_of_change() -> None:
 
 def test_with_loss_nobody_is_lost_for_long() -> None:
     """At 10 % loss each way a check fails falsely once in 28: tables stay at nine tenths."""
-    world = World(7, loss=0.1)
+    world = DhtWorld(7, loss=0.1)
     world.grow(60)
-    world.network.run(120.0)
+    world.run(120.0)
     sizes = [len(entries) for entries in world.tables().values()]
     assert mean(sizes) >= 0.9 * ceil(log(60) + 5)
     assert min(in_degrees(world.tables())) >= 1
@@ -184,14 +165,14 @@ def test_with_loss_nobody_is_lost_for_long() -> None:
 
 def test_a_paused_process_expels_nobody() -> None:
     """TRUST, faults: "a waking process refutes suspicion and expels nobody"."""
-    world = World(8)
-    processes = world.grow(40)
-    world.network.run(20.0)
-    keeper = table(processes[3])
+    world = DhtWorld(8)
+    nodes = world.grow(40)
+    world.run(20.0)
+    keeper = table(nodes[3])
     before = len(keeper.peers())
-    liveness = processes[3].node.liveness  # its next timer comes much later than it was due
+    liveness = nodes[3].liveness  # its next timer comes much later than it was due
     liveness._due -= 60.0
     for entry in liveness._entries.values():
         entry.heard -= 60.0
-    world.network.run(1.1 * DEFAULTS.check_seconds)
+    world.run(1.1 * DEFAULTS.check_seconds)
     assert len(keeper.peers()) >= before - 1
