@@ -150,7 +150,7 @@ def test_crash(share: float, loss: float) -> None:
     assert reached_from(survivors[0], survivors) == len(survivors)
     net.run(VERDICT)
     assert stale(survivors) == 0
-    # The estimate forgets the dead after 30 heartbeats, then a lease renews every arc.
+    # The estimate forgets the dead after 30 heartbeats, then a lease puts every in-view right.
     net.run(35.0 + DEFAULTS.lease_seconds if not loss else 20.0)
     assert strongly_connected(view_graph(survivors))
     if not loss:

@@ -161,12 +161,12 @@ def test_a_burst_of_joins_settles_to_the_law(seed: int) -> None:
 
 
 def renewed_law(size: float, c: int, lease: float) -> float:
-    """The law, and both generations of arcs for the two heartbeats that a renewal takes.
+    """The law, and both generations of renewed arcs for the two heartbeats that a renewal takes.
 
     Leases are uniform in [lease/2, lease], so that share of the time is 2 / (0.75 lease):
     53 % at 5 s, but 4 % at the default of 60 s.
     """
-    return law(size, c) * (1 + 2.0 / (0.75 * lease))
+    return law(size, c) * (1 + scamp_module.RENEWED * 2.0 / (0.75 * lease))
 
 
 def means_over_leases(seed: int, size: int, c: int, lease: float) -> tuple[list[float], float]:
