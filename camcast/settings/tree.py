@@ -29,7 +29,7 @@ from camcast.settings.base import PROBABILITY, Faults, SettingError
 
 Estimate = Literal["expected", "measured"]
 ESTIMATES: Final[tuple[Estimate, ...]] = get_args(Estimate)
-PROCESSES_MAX: Final = 10**7  # chosen: 300 MB; 10^6 take 1.5 s a run
+PROCESSES_MAX: Final = 10**7  # chosen: 500 MB; 10^6 take 1.5 s a run
 
 ARITY: Final = 22  # [hpmcast 5.3, Figures 7, 8]
 DEPTH: Final = 3  # [hpmcast 5.3, Figures 7, 8]

@@ -1,8 +1,7 @@
 """hpmcast among as many processes as Tables 1 and 2 have, for their rows of PMcast (000, 6.1.2).
 
 PMcast is the paper's [22]; what is here is its successor (002), the same multicast level by level.
-The processes are `LevelGossip`, which is what a live process disseminates by; their views are
-complete and static, and they gossip in step, so that a period is a round.
+What becomes of an event is `camcast.population.level_gossip`, in which a period is a round.
 
 Neither 1,110 nor 300 nor 500 is a whole number to the power of three. The hierarchy has the least
 arity that takes so many, and the addresses in use lie evenly among all there are, so that the
@@ -11,22 +10,22 @@ subsystems of a level differ by one process at most.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from math import prod
 from random import Random
 from typing import Final
 
+import numpy as np
 from attrs import frozen
 
+from camcast.population.audience import COLUMNS, PARASITE_COPIES, ROUNDS
+from camcast.population.level_gossip import spread, tree_of
+from camcast.population.xoshiro import seeded
 from camcast.protocols.hpmcast.address import Address, branch
-from camcast.protocols.hpmcast.rounds import Audience, LevelGossip, audience
 
 DEPTH: Final = 3  # [hpmcast 5.3, Figures 7, 8]
 REDUNDANCY: Final = 3  # [hpmcast 5.3, Figures 7, 8]
-
-_EVENT: Final = 0
 
 
 @frozen
@@ -52,9 +51,15 @@ def arity_of(processes: int, depth: int = DEPTH) -> int:
 
 def addresses_of(processes: int, depth: int = DEPTH) -> list[Address]:
     """Return so many addresses, smallest first, evenly among the a^l there are."""
+    a, levels = arity_of(processes, depth), range(depth - 1, -1, -1)
+    numbers = _numbers(processes, depth)
+    return [tuple(number // a**level % a for level in levels) for number in numbers]
+
+
+def _numbers(processes: int, depth: int) -> list[int]:
+    """Return the addresses as numbers in base a."""
     a = arity_of(processes, depth)
-    numbers = (process * a**depth // processes for process in range(processes))
-    return [tuple(number // a**level % a for level in reversed(range(depth))) for number in numbers]
+    return [process * a**depth // processes for process in range(processes)]
 
 
 def expected_parasites(
@@ -95,52 +100,22 @@ def multicast(
     Who is interested is drawn, any as likely as any other (002, 5.2). A copy arrives with
     probability `success`.
     """
-    addresses = addresses_of(processes, depth)
-    wanting = dice.sample(addresses, interested)
-    concerned = {branch(address, level) for address in wanting for level in range(depth)}
-    views = _views(addresses, concerned, redundancy)
-
-    def process(address: Address) -> LevelGossip[int, Address]:
-        return LevelGossip(
-            me=address,
-            levels=depth,
-            redundancy=redundancy,
-            fan_out=fan_out,
-            audience=lambda level, _event: views[branch(address, level)],
-            rng=dice,
-        )
-
-    publisher = wanting[0]
-    holders = {publisher: process(publisher)}
-    holders[publisher].publish(_EVENT)
-    rounds = last = parasite_copies = 0
-    while True:
-        sent = [copy for holder in list(holders.values()) for copy in holder.gossip()]
-        if all(holder.idle for holder in holders.values()):
-            break
-        rounds += 1
-        for copy in sent:
-            if dice.random() >= success:
-                continue
-            parasite_copies += copy.to not in concerned
-            if copy.to not in holders:
-                holders[copy.to] = process(copy.to)
-                last = rounds
-            holders[copy.to].receive(_EVENT, copy.share, copy.rounds, copy.level)
-    delivered = sum(address in holders for address in wanting)
-    return Multicast(last, rounds, delivered, len(holders) - delivered, parasite_copies)
-
-
-def _views(
-    addresses: Sequence[Address], concerned: set[Address], redundancy: int
-) -> dict[Address, Audience[Address]]:
-    """Return the view of every subsystem, by its branch address, as one event meets it."""
-    depth = len(addresses[0])
-    views: dict[Address, Audience[Address]] = {}
-    for level in range(1, depth + 1):
-        for system, members in groupby(addresses, partial(branch, level=level)):
-            lines = [list(line) for _, line in groupby(members, partial(branch, level=level - 1))]
-            known = [address for line in lines for address in line[:redundancy]]
-            wanted = [branch(address, level - 1) in concerned for address in known]
-            views[system] = audience(len(lines), known, wanted)
-    return views
+    wanting = dice.sample(range(processes), interested)
+    wants = np.isin(np.arange(processes), wanting)
+    a = arity_of(processes, depth)
+    groups = np.array(_numbers(processes, depth), np.uint64) // np.uint64(a)
+    tree = tree_of(groups, a, depth, redundancy)
+    told = np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)  # nothing: all is measured
+    counts = np.zeros(COLUMNS, np.int64)
+    received = spread(
+        *(seeded(dice), tree, redundancy, fan_out, 0, *told, 1 - success),
+        *(wants, np.ones(processes, np.bool_), wanting[0], counts),
+    )
+    delivered = int(np.count_nonzero(wants & (received >= 0)))
+    return Multicast(
+        last=int(received.max()),
+        rounds=int(counts[ROUNDS]),
+        delivered=delivered,
+        parasites=int(np.count_nonzero(received >= 0)) - delivered,
+        parasite_copies=int(counts[PARASITE_COPIES]),
+    )

@@ -95,7 +95,7 @@ def test_if_all_are_interested_nobody_is_a_parasite() -> None:
     assert expected_parasites(300, 300) == pytest.approx(0, abs=1e-12)
 
 
-def test_it_is_the_kernel_in_a_regular_hierarchy() -> None:
+def test_it_is_the_simulator_of_a_regular_hierarchy() -> None:
     """7^3 processes with a third of the copies lost, against `camcast.population.hpmcast`, which
     draws who is interested one by one; so how many there are is drawn for ours. The kernel's
     publisher may be uninterested, which is 1 of 343."""
