@@ -1,9 +1,14 @@
-"""What was simulated for a plan, found again by the cell that it was simulated of."""
+"""What was simulated for a plan, found again by the cell that it was simulated of.
+
+Which cells there are, nobody lists: tables, figures and claims are put together from examples
+first, and what they ask for is simulated (`reproduce_by_cells`).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from camcast.sweeps import JSON, Cell
@@ -11,17 +16,24 @@ from camcast.sweeps import JSON, Cell
 P = TypeVar("P")
 
 
-class CellResults(Generic[P]):
-    """The results of a sweep of `listed`, in its order."""
+class CellResults(ABC, Generic[P]):
+    """The results of a plan's cells; without any, examples, and `asked` has the cells."""
 
-    def __init__(self, plan: P, listed: Sequence[Cell], found: Sequence[JSON]) -> None:
+    def __init__(self, plan: P, found: Mapping[str, JSON] | None = None) -> None:
         self.plan = plan
-        self._found = dict(zip(map(_key, listed), found, strict=True))
+        self.asked: dict[str, Cell] = {}
+        self._found = found
 
     def of_cell(self, cell: Cell) -> Any:
-        """Return the result of a cell; raises `KeyError` for one that was not listed."""
-        return self._found[_key(cell)]
+        """Return the result of a cell; raises `KeyError` for one that was not simulated."""
+        key = json.dumps(cell, sort_keys=True)
+        self.asked[key] = cell
+        return self.example(cell) if self._found is None else self._found[key]
 
+    @abstractmethod
+    def example(self, cell: Cell) -> Any:
+        """Return a result as cells of this kind have it."""
 
-def _key(cell: Cell) -> str:
-    return json.dumps(cell, sort_keys=True)
+    @abstractmethod
+    def turn(self, cell: Cell) -> Any:
+        """Return what cells are sorted by: what is to be simulated first is least."""

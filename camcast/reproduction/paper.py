@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,7 +12,8 @@ from attrs import frozen
 
 from camcast.report.claim import Claim
 from camcast.report.drawing import Drawing
-from camcast.sweeps import JSON, Cell, sweep
+from camcast.reproduction.cell_results import CellResults
+from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
 
@@ -63,10 +65,12 @@ class Reproduction(attrs.AttrsInstance, Protocol):
         """What the paper concludes, beside what was found."""
 
 
+F = TypeVar("F", bound=Figure)
 P = TypeVar("P", bound=attrs.AttrsInstance)
 P_contra = TypeVar("P_contra", bound=attrs.AttrsInstance, contravariant=True)
 R = TypeVar("R", bound=Reproduction)
 R_co = TypeVar("R_co", bound=Reproduction, covariant=True)
+S = TypeVar("S", bound=CellResults[Any])
 OnProgress = Callable[[int, int], None]
 
 
@@ -101,24 +105,47 @@ class Paper(Generic[P, R]):
     """The page: of what was found, the drawings by the figures' names, and the command."""
 
 
-def by_one_sweep(
-    cells: Callable[[P], Sequence[Cell]],
-    compute: Task,
-    together: Callable[[P, Sequence[Cell], Sequence[JSON]], R],
-) -> Reproduce[P, R]:
-    """Return how a plan is carried out whose cells are one sweep, of the task `compute`.
+@frozen
+class ByCells(Generic[P, S, R]):
+    """How a plan is carried out whose cells are one sweep, of the task `compute`."""
 
-    `together` puts the cells' results together, in the order of `cells`.
-    """
+    compute: Task
+    results: Callable[..., S]
+    """Of a plan, and of what was found; see `CellResults`."""
+    together: Callable[[S], R]
+    """Puts together what was found."""
 
-    def reproduce(
+    def cells(self, plan: P) -> list[Cell]:
+        """Return what is to be simulated: every cell that is asked for, once, in its turn."""
+        recorder = self.results(plan)
+        self.together(recorder)
+        return sorted(recorder.asked.values(), key=recorder.turn)
+
+    def __call__(
+        self,
         plan: P,
         results: Path | None = None,
         workers: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> R:
-        listed = cells(plan)
-        found = sweep(compute, listed, results=results, workers=workers, on_progress=on_progress)
-        return together(plan, listed, found)
+        """Compute all cells, or those that a file does not have yet; see `Reproduce`."""
+        cells = self.cells(plan)
+        found = sweep(
+            self.compute, cells, results=results, workers=workers, on_progress=on_progress
+        )
+        keys = (json.dumps(cell, sort_keys=True) for cell in cells)
+        return self.together(self.results(plan, dict(zip(keys, found, strict=True))))
 
-    return reproduce
+
+@frozen(kw_only=True)
+class FiguresAndClaims(Generic[P, F]):
+    """Everything that was computed again of a paper without tables."""
+
+    plan: P
+    figures: tuple[F, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def tables(self) -> tuple[()]:
+        """The paper has none."""
+        return ()

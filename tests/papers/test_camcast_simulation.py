@@ -22,8 +22,8 @@ from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import camcast as population
 from camcast.population.outcome import Outcome
-from camcast.reproduction.camcast.cells import BROADCAST, CAMCAST, PMCAST, cells
-from camcast.reproduction.camcast.paper import compute
+from camcast.reproduction.camcast.cells import BROADCAST, CAMCAST, PMCAST
+from camcast.reproduction.camcast.paper import compute, reproduce
 from camcast.reproduction.camcast.parasites import copies_outside
 from camcast.reproduction.camcast.plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
 from camcast.reproduction.camcast.pmcast_rows import expected_parasites, multicast
@@ -449,7 +449,8 @@ def test_copies_outside_sees_copies() -> None:
 def test_every_cell_is_json_and_is_computed_alike() -> None:
     """The reproduction's cells give what the simulator gives."""
     plan = Plan(runs=20, seed=7)
-    cell = next(cell for cell in cells(plan) if cell.get("crash") == 0.5 and not cell["weak"])
+    listed = reproduce.cells(plan)
+    cell = next(cell for cell in listed if cell.get("crash") == 0.5 and not cell["weak"])
     found = compute(cell)
     assert isinstance(found, dict)
     expected = population.simulate(setting_of(crash=0.5), 20, 7)

@@ -10,11 +10,13 @@ level and from R delegates in those below.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from camcast.models.hpmcast.membership import level_view
 from camcast.models.rfpbcast import completion_rounds
 
 
+@cache  # seconds, and a figure and a claim ask for the same
 def needed_rounds(
     arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
 ) -> float:
@@ -28,6 +30,7 @@ def needed_rounds(
     )
 
 
+@cache
 def needed_rounds_of_all(
     arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
 ) -> float:

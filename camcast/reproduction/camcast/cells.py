@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from camcast.reproduction.camcast.plan import (
-    CRASHED,
-    CRASHED_COMPARED,
     ENGINES,
     RUNS,
     SIZES,
-    TOPOLOGIES,
     Engine,
     Plan,
 )
@@ -44,47 +41,6 @@ FAN_OUTS: Final = {
 """What the measurement of Table 2 is of, by approach and rounding of the fan-out."""
 FAN_OUTS_PMCAST: Final = (2, 4)
 """[hpmcast 5.3: F = 2] [chosen: 4, as of whole numbers it is nearest in Table 1's formula]"""
-
-
-def cells(plan: Plan) -> list[Cell]:
-    """Return all that is to be simulated, what takes longest first."""
-    chosen = approaches(plan)
-    listed: list[Cell] = []
-    if CAMCAST in chosen:
-        listed += [
-            spread_cell(plan, crash=CRASHED_COMPARED, engine=cast(Engine, engine), runs=runs)
-            for engine, runs in reversed(compared(plan).items())
-        ]
-    for sizes in TOPOLOGIES.values():
-        listed += [
-            parasites_cell(plan, approach, sizes, fan_out)
-            for approach, fan_out in FAN_OUTS
-            if approach in chosen
-        ]
-    for sizes in TOPOLOGIES.values():
-        if PMCAST in chosen:
-            listed += [
-                multicast_cell(plan, sum(sizes), interested, fan_out)
-                for interested in (sum(sizes), sizes[-1])
-                for fan_out in FAN_OUTS_PMCAST
-            ]
-        listed += [
-            baseline_cell(plan, approach, sizes, root=root)
-            for approach in DIVIDED
-            if approach in chosen
-            for root in (False, True)
-        ]
-        groups = {CAMCAST: sizes, BROADCAST: group_of(sizes)}
-        listed += [
-            spread_cell(plan, group) for approach, group in groups.items() if approach in chosen
-        ]
-    if CAMCAST in chosen and BROADCAST in chosen:
-        listed.append(spread_cell(plan, group_of(SIZES), CRASHED_COMPARED))
-    if CAMCAST in chosen:
-        listed += [
-            spread_cell(plan, crash=crash, weak=weak) for weak in (False, True) for crash in CRASHED
-        ]
-    return listed
 
 
 def approaches(plan: Plan) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from camcast.reproduction.camcast.plan import (
     SUCCESS,
     setting_of,
 )
-from camcast.reproduction.camcast.results import Results
+from camcast.reproduction.camcast.results import Results, model
 from camcast.reproduction.numbered_figure import NumberedFigure
 
 
@@ -123,7 +123,7 @@ def _points(
             community=community,
             crashed=crash,
             measure=measure,
-            model=getattr(results.model(SIZES, crash, weak)[at], measure),
+            model=getattr(model(SIZES, crash, weak)[at], measure),
             simulator=results.plan.engine,
             runs=results.plan.runs,
             **results.spread(crash=crash, weak=weak)["communities"][at][measure],

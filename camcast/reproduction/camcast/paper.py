@@ -1,6 +1,6 @@
 """Section 6.1 of the CAMCAST paper (000), computed again: Tables 1 and 2, Figures 13 to 18.
 
-What is computed is a sweep of *cells* (`cells`), each a simulation of one setting, whose results
+What is computed is a sweep of cells, each a simulation of one setting, whose results
 are kept line by line in ``cells.jsonl``; the tables and figures are put together from the results
 alone (`reproduce`). How they are drawn is the matter of `figures` and `page`.
 
@@ -9,7 +9,7 @@ Where the paper leaves a convention open, the table's or figure's `notes` say wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any, Final, cast
 
@@ -19,7 +19,7 @@ from attrs import frozen
 from camcast.population import baselines
 from camcast.population.outcome import Interval, mean_interval
 from camcast.report.claim import Claim
-from camcast.reproduction.camcast.cells import cells, compared
+from camcast.reproduction.camcast.cells import compared
 from camcast.reproduction.camcast.claims import claims
 from camcast.reproduction.camcast.figures import Figure, figures
 from camcast.reproduction.camcast.parasites import copies_outside
@@ -33,9 +33,9 @@ from camcast.reproduction.camcast.plan import (
     setting_of,
 )
 from camcast.reproduction.camcast.pmcast_rows import multicast
-from camcast.reproduction.camcast.results import Results
+from camcast.reproduction.camcast.results import Results, model
 from camcast.reproduction.camcast.tables import Table, tables
-from camcast.reproduction.paper import by_one_sweep
+from camcast.reproduction.paper import ByCells
 from camcast.settings.baselines import baseline
 from camcast.sweeps import JSON, Cell
 from camcast.systems import CAMCAST, SYSTEMS
@@ -129,8 +129,8 @@ def _compute_baseline(given: Mapping[str, Any]) -> JSON:
     return {"rounds": spread.rounds.tolist(), "parasites": spread.parasite_copies.tolist()}
 
 
-def _together(plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> Reproduction:
-    simulated = Results(plan, listed, found)
+def _together(simulated: Results) -> Reproduction:
+    plan = simulated.plan
     ours = plan.about("camcast")
     return Reproduction(
         plan=plan,
@@ -142,7 +142,7 @@ def _together(plan: Plan, listed: Sequence[Cell], found: Sequence[JSON]) -> Repr
     )
 
 
-reproduce: Final = by_one_sweep(cells, compute, _together)
+reproduce: Final = ByCells[Plan, Results, Reproduction](compute, Results, _together)
 """Simulate all cells of a plan, or those that a file does not have yet; see `Reproduce`."""
 
 
@@ -151,7 +151,7 @@ def _agreement(results: Results) -> tuple[Agreement, ...]:
         engine: results.spread(crash=CRASHED_COMPARED, engine=engine, runs=runs)
         for engine, runs in compared(results.plan).items()
     }
-    model = results.model(SIZES, CRASHED_COMPARED)
+    predicted = model(SIZES, CRASHED_COMPARED)
     measures = ("reception", "reliability", "messages", "upward_messages", "rounds")
     return tuple(
         Agreement(
@@ -161,7 +161,7 @@ def _agreement(results: Results) -> tuple[Agreement, ...]:
                 engine: Interval(**spread["communities"][at][measure])
                 for engine, spread in spreads.items()
             },
-            model=getattr(model[at], measure),
+            model=getattr(predicted[at], measure),
         )
         for at, community in enumerate(COMMUNITIES)
         for measure in measures

@@ -36,7 +36,7 @@ from camcast.reproduction.camcast.cells import (
 from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
 from camcast.reproduction.camcast.plan import PARAMETERS, SUCCESS, TOPOLOGIES, setting_of
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY, expected_parasites
-from camcast.reproduction.camcast.results import Results
+from camcast.reproduction.camcast.results import Results, model
 from camcast.settings.baselines import baseline
 
 ROUNDS: Final = {  # [CAMCAST Table 1]
@@ -194,7 +194,7 @@ def tables(results: Results) -> tuple[Table, Table]:
 def _rounds_of_camcast(column: _Column) -> Iterable[Entry]:
     found = column.results.spread(column.sizes)["rounds_to_reach_all"]
     yield column.measured(CAMCAST, "measured", found)
-    yield column.told(CAMCAST, "model", _rounds_of_all(column.results.model(column.sizes)))
+    yield column.told(CAMCAST, "model", _rounds_of_all(model(column.sizes)))
 
 
 def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:

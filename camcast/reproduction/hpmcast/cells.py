@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import attrs
 import numpy as np
@@ -14,30 +14,21 @@ from camcast.population import flat as pmcast
 from camcast.population.hpmcast import reception, simulate
 from camcast.population.outcome import mean_interval
 from camcast.reproduction.hpmcast.plan import (
-    ARITIES,
     DEPTH_PROCESSES,
-    DEPTHS,
-    FAN_OUTS,
     FAN_OUTS_FLAT,
     FLAT_PROCESSES,
     FLAT_ROUNDS,
-    HPMCAST,
     INTERESTED_FLAT,
     PMCAST,
-    REDUNDANCIES,
     RFPBCAST,
     ROUNDS_FLAT,
-    SHARES,
-    SHARES_COMPARED,
-    SHARES_LOW,
-    SHARES_SCALED,
-    SHARES_SMALL,
-    THRESHOLDS,
     Plan,
 )
 from camcast.settings.flat import FlatSetting
-from camcast.settings.tree import ESTIMATES, FAN_OUT, HpmcastSetting
+from camcast.settings.tree import FAN_OUT, HpmcastSetting
 from camcast.sweeps import JSON, Cell
+
+MEASURES: Final = ("reception", "rounds", "messages", "parasites", "parasite_copies")
 
 
 def hierarchy_cell(plan: Plan, **setting: Any) -> Cell:
@@ -88,32 +79,6 @@ def deep(depth: int) -> dict[str, Any]:
     return {"arity": round(DEPTH_PROCESSES ** (1 / depth)), "depth": depth, "interested": 1.0}
 
 
-def cells(plan: Plan) -> list[Cell]:
-    """Return all that is to be simulated, what takes longest first."""
-    listed: list[Cell] = []
-    if plan.about(HPMCAST):
-        listed += [hierarchy_cell(plan, **setting) for setting in _hierarchies()]
-    if plan.about(PMCAST):
-        listed += [flat_cell(plan, interested) for interested in flat_interested()]
-    return listed + [
-        infection_cell(plan, protocol, interested, fan_out)
-        for protocol in (RFPBCAST, PMCAST)
-        if plan.about(protocol)
-        for interested, fan_out in infections(protocol)
-    ]
-
-
-def _hierarchies() -> list[dict[str, Any]]:
-    return [
-        *(scaled(arity, share) for arity in reversed(ARITIES) for share in SHARES_SCALED),
-        *({"redundancy": R, "interested": p} for R in reversed(REDUNDANCIES) for p in SHARES_LOW),
-        *({"fan_out": fan_out, "interested": p} for fan_out in FAN_OUTS for p in SHARES_COMPARED),
-        *({"interested": p, "estimate": one} for one in ESTIMATES for p in reversed(SHARES)),
-        *({"interested": p, "threshold": D} for D in THRESHOLDS for p in (*SHARES_SMALL, 0.1)),
-        *map(deep, DEPTHS),
-    ]
-
-
 def flat_interested() -> tuple[int, ...]:
     """Return of how many interested processes Figure 9 is measured."""
     return (*range(1, 10), *range(10, FLAT_PROCESSES + 1, 5))
@@ -129,10 +94,9 @@ def compute(cell: Cell) -> JSON:
     names = [field.name for field in attrs.fields(HpmcastSetting)]
     setting = HpmcastSetting(**{name: given[name] for name in names})
     spread = simulate(setting, given["runs"], given["seed"])
-    counted = ("rounds", "messages", "parasites", "parasite_copies")
-    figures = {"reception": reception(spread)} | {name: spread.measures()[name] for name in counted}
+    measures = {**spread.measures(), "reception": reception(spread)}
     return {
-        **{name: interval.as_json() for name, interval in figures.items()},
+        **{name: measures[name].as_json() for name in MEASURES},
         "model": predict(setting).as_json(),
     }
 

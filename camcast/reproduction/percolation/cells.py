@@ -49,13 +49,6 @@ def above_threshold() -> dict[int, list[Setting]]:
     return found
 
 
-def cells(plan: Plan) -> list[Cell]:
-    """Return all that is to be simulated; one overlay after another, as workers keep its graphs."""
-    figures = [*below_threshold().values(), *above_threshold().values()]
-    settings = sorted((one for points in figures for one in points), key=lambda one: one.overlay)
-    return [cell_of(plan, setting) for setting in settings]
-
-
 def cell_of(plan: Plan, setting: Setting) -> Cell:
     """Return the cell of a point."""
     return {

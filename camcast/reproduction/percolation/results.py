@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from math import inf
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -20,8 +21,9 @@ from camcast.population.graphs import PowerLaw
 from camcast.population.outcome import Interval, mean_interval
 from camcast.population.percolation import OF_NODES
 from camcast.reproduction.cell_results import CellResults
-from camcast.reproduction.percolation.cells import cell_of
+from camcast.reproduction.percolation.cells import MEASURES, cell_of
 from camcast.reproduction.percolation.plan import Plan, Setting
+from camcast.sweeps import Cell
 
 
 @frozen(kw_only=True)
@@ -46,6 +48,16 @@ class Corpus:
 
 class Results(CellResults[Plan]):
     """What was simulated, by point."""
+
+    def example(self, _cell: Cell) -> dict[str, Any]:
+        """Return the result of a network in which nothing spreads."""
+        means = dict.fromkeys(MEASURES, [1.0] * self.plan.runs)
+        nothing = {"subscribed": [0], "spread": [0.0], "receivers_spread": None}
+        return {"nodes": 1, "means": means, **nothing}
+
+    def turn(self, cell: Cell) -> Any:
+        """Put one overlay after another, as workers keep its graphs."""
+        return cell["overlay"]
 
     def of(self, setting: Setting) -> Corpus:
         """Return what was simulated at a point."""

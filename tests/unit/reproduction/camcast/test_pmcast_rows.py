@@ -13,8 +13,8 @@ import pytest
 from camcast.models.hpmcast.parasites import uninterested_delegates
 from camcast.population import hpmcast
 from camcast.protocols.hpmcast.address import Address, branch
-from camcast.reproduction.camcast.cells import cells, multicast_cell
-from camcast.reproduction.camcast.paper import compute
+from camcast.reproduction.camcast.cells import multicast_cell
+from camcast.reproduction.camcast.paper import compute, reproduce
 from camcast.reproduction.camcast.plan import SUCCESS, Plan
 from camcast.reproduction.camcast.pmcast_rows import (
     addresses_of,
@@ -119,7 +119,7 @@ def test_it_is_the_simulator_of_a_regular_hierarchy() -> None:
 def test_a_cell_is_its_runs() -> None:
     plan = Plan(runs=3, seed=9)
     cell = multicast_cell(plan, 300, 100, 4)
-    assert cell in cells(plan)
+    assert cell in reproduce.cells(plan)
     found = compute(cell)
     assert isinstance(found, dict)
     assert set(found) == {"last", "rounds", "delivered", "parasites", "parasite_copies"}
