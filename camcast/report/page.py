@@ -21,12 +21,6 @@ from camcast.report.drawing import Drawing, library_versions, script
 
 NOTHING: Final = "\N{EN DASH}"
 
-PAIRS_STYLE: Final = """
-.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
-.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
-"""
-"""Of figures that stand beside each other; see `pairs`."""
-
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8881; --quiet: #666; }
 @media (prefers-color-scheme: dark) { :root { --quiet: #aaa; } }
@@ -52,6 +46,8 @@ figure .vega-embed { width: 100%; }
 code { font-size: .9em; background: var(--soft); padding: .1em .3em; border-radius: 3px;
   overflow-wrap: anywhere; }
 blockquote { margin: 0; }
+.pairs { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.pairs figure { flex: 1 1 26rem; min-width: 0; max-width: 30rem; }
 #vg-tooltip-element { font-family: inherit; }
 """
 
@@ -101,7 +97,7 @@ def picture(name: str, label: str, notes: str, drawing: Drawing) -> str:
 
 
 def pairs(pictures: Iterable[str]) -> str:
-    """Return pictures beside each other where there is room, for a page with `PAIRS_STYLE`."""
+    """Return pictures beside each other where there is room."""
     return '<div class="pairs">' + "".join(pictures) + "</div>"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -100,29 +100,26 @@ def figures(results: Results) -> tuple[Figure, ...]:
     return tuple(made)
 
 
-def _curve(
+def _curves(
     results: Results,
-    series: str,
-    settings: Mapping[float, dict[str, Any]],
+    series: Mapping[str, Mapping[Any, dict[str, Any]]],
     measure: str = "reception",
-) -> Iterable[Point]:
-    """Yield what was measured of settings, by their x."""
-    for x, setting in settings.items():
-        found = results.hierarchy(**setting)
-        yield Point(
-            series=series,
-            x=x,
-            model=found["model"].get(measure),
-            runs=results.plan.runs,
-            **found[measure],
-        )
+) -> tuple[Point, ...]:
+    """Return what was measured of settings, by the name of their series and by their x."""
+    points = []
+    for name, settings in series.items():
+        for x, setting in settings.items():
+            found = results.hierarchy(**setting)
+            model = found["model"].get(measure)
+            of_x = Point(series=name, x=x, model=model, runs=results.plan.runs, **found[measure])
+            points.append(of_x)
+    return tuple(points)
 
 
 def _interest(results: Results) -> tuple[Figure, Figure]:
-    curves = [
-        *_curve(results, _EXPECTED, {p: {"interested": p} for p in SHARES}),
-        *_curve(results, _MEASURED, {p: {"interested": p, "estimate": "measured"} for p in SHARES}),
-    ]
+    expected = {p: {"interested": p} for p in SHARES}
+    measured = {p: {"interested": p, "estimate": "measured"} for p in SHARES}
+    curves = _curves(results, {_EXPECTED: expected, _MEASURED: measured})
     printed = [
         results.hierarchy(interested=p)["model"]["reception_printed"] for p in SHARES if p >= 0.1
     ]
@@ -141,7 +138,7 @@ def _interest(results: Results) -> tuple[Figure, Figure]:
             " axis is logarithmic, unlike the paper's, to show the dip: below p₁ = 1/66"
             " the lowest level gets no rounds, and only its 3 delegates of 22 have the event."
             + how,
-            points=tuple(curves),
+            points=curves,
             domain=(0, 1),
             logarithmic=True,
         ),
@@ -168,18 +165,17 @@ def _flat_rounds(results: Results) -> Figure:
         )
         for p in (0.006, 0.007, 0.008, 0.009, *(percent / 100 for percent in range(1, 101)))
     ]
-    needed = []
-    for interested in flat_interested():
-        found = results.flat(interested)
-        needed.append(
-            Point(
-                series="rounds until all have it, pmcast",
-                x=interested / FLAT_PROCESSES,
-                model=found["model"],
-                runs=results.plan.runs,
-                **found["completion"],
-            )
+    needed = [
+        Point(
+            series="rounds until all have it, pmcast",
+            x=interested / FLAT_PROCESSES,
+            model=found["model"],
+            runs=results.plan.runs,
+            **found["completion"],
         )
+        for interested in flat_interested()
+        for found in (results.flat(interested),)
+    ]
     return Figure(
         name="figure9",
         title="Rounds depending on p₁; n = 100, F = 2",
@@ -194,18 +190,10 @@ def _flat_rounds(results: Results) -> Figure:
 
 
 def _fan_out(results: Results) -> tuple[Figure, Figure]:
-    def curves(measure: str) -> tuple[Point, ...]:
-        return tuple(
-            point
-            for p in SHARES_COMPARED
-            for point in _curve(
-                results,
-                f"p₁ = {p:g}",
-                {F: {"fan_out": F, "interested": p} for F in FAN_OUTS},
-                measure,
-            )
-        )
-
+    series = {
+        f"p₁ = {p:g}": {F: {"fan_out": F, "interested": p} for F in FAN_OUTS}
+        for p in SHARES_COMPARED
+    }
     notes = " n = 22³, R = 3. The caption of Figure 10 is not in the text we have; F is chosen."
     return (
         Figure(
@@ -214,7 +202,7 @@ def _fan_out(results: Results) -> tuple[Figure, Figure]:
             x="fan-out, F",
             y=_DELIVERY,
             notes="5.3.2: what counts is how good the estimate of the number of rounds is." + notes,
-            points=curves("reception"),
+            points=_curves(results, series),
             domain=(0.998, 1),
         ),
         Figure(
@@ -223,7 +211,7 @@ def _fan_out(results: Results) -> tuple[Figure, Figure]:
             x="fan-out, F",
             y="rounds until nobody gossips any more",
             notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
-            points=curves("rounds"),
+            points=_curves(results, series, "rounds"),
             share=False,
         ),
     )
@@ -237,10 +225,8 @@ def _scale(results: Results) -> Figure:
         y=_DELIVERY,
         notes="1,000 to 64,000 processes. p₁ is chosen; of the caption only “= 3, R = 4, F = 3” is"
         " left in the text we have.",
-        points=tuple(
-            point
-            for p in SHARES_SCALED
-            for point in _curve(results, f"p₁ = {p:g}", {a: scaled(a, p) for a in ARITIES})
+        points=_curves(
+            results, {f"p₁ = {p:g}": {a: scaled(a, p) for a in ARITIES} for p in SHARES_SCALED}
         ),
         domain=(0.998, 1),
     )
@@ -254,21 +240,18 @@ def _redundancy(results: Results) -> Figure:
         y=_DELIVERY,
         notes="5.3.5. p₁ is chosen; the caption of Figure 12 is not in the text we have. R also"
         " lengthens the rounds of the lowest level, as Figure 6 counts |view| R processes there.",
-        points=tuple(
-            point
-            for p in SHARES_LOW
-            for point in _curve(
-                results,
-                f"p₁ = {p:g}",
-                {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES},
-            )
+        points=_curves(
+            results,
+            {
+                f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES}
+                for p in SHARES_LOW
+            },
         ),
         domain=(0, 1),
     )
 
 
 def _threshold(results: Results) -> Figure:
-    names = {D: f"D = {D}" if D else "original" for D in THRESHOLDS}
     return Figure(
         name="figure13",
         title=f"Increasing the audience to D; {_HIERARCHY}",
@@ -276,14 +259,14 @@ def _threshold(results: Results) -> Figure:
         y=_DELIVERY,
         notes="5.4.2: where fewer than D of a view are interested, its D first are sent the event,"
         " too. The paper does not say what its D is. Rounds from expected p₁.",
-        points=tuple(
-            point
-            for D, name in names.items()
-            for point in _curve(
-                results,
-                name,
-                {p: {"interested": p, "threshold": D} for p in (*SHARES_SMALL, 0.1)},
-            )
+        points=_curves(
+            results,
+            {
+                f"D = {D}" if D else "original": {
+                    p: {"interested": p, "threshold": D} for p in (*SHARES_SMALL, 0.1)
+                }
+                for D in THRESHOLDS
+            },
         ),
         domain=(0, 1),
         logarithmic=True,
@@ -298,27 +281,20 @@ def _parasites(results: Results) -> Figure:
         y="processes",
         notes="Beyond the paper's figures (6.3.2 names the number): “a feigned multicast” (5.1.1),"
         " so that delegates receive what interests somebody they stand for.",
-        points=tuple(
-            _curve(results, "delegates", {p: {"interested": p} for p in SHARES}, "parasites")
-        ),
+        points=_curves(results, {"delegates": {p: {"interested": p} for p in SHARES}}, "parasites"),
         share=False,
     )
 
 
 def _depth(results: Results) -> Figure:
-    n = DEPTH_PROCESSES
     arities = {depth: deep(depth)["arity"] for depth in DEPTHS}
     needed = {
         "needed by a group of each level": needed_rounds,
         "needed by all groups of each level": needed_rounds_of_all,
     }
+    whole = float(broadcast_rounds(DEPTH_PROCESSES, FAN_OUT))
     formulas = [
-        Point(
-            series=f"T(n, F) = {float(broadcast_rounds(n, FAN_OUT)):.2f}, Equation 28",
-            x=depth,
-            mean=float(broadcast_rounds(n, FAN_OUT)),
-        )
-        for depth in DEPTHS
+        Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, mean=whole) for depth in DEPTHS
     ]
     formulas += [
         Point(series=series, x=depth, mean=count(arities[depth], depth, REDUNDANCY, FAN_OUT))
@@ -335,7 +311,7 @@ def _depth(results: Results) -> Figure:
         " publisher at the top and R delegates below. What Figure 6 does is Equation 20, which has"
         " (l - 1) T(R, F) more, with R lines' processes in level 1, too, and whole rounds.",
         points=(
-            *_curve(results, "gossiped, Figure 6", {at: deep(at) for at in DEPTHS}, "rounds"),
+            *_curves(results, {"gossiped, Figure 6": {at: deep(at) for at in DEPTHS}}, "rounds"),
             *formulas,
         ),
         share=False,

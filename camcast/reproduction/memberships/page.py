@@ -9,7 +9,6 @@ from typing import Final
 from camcast.measures import measure_of
 from camcast.report.drawing import Drawing
 from camcast.report.page import (
-    PAIRS_STYLE,
     claims_table,
     document,
     grid,
@@ -62,7 +61,7 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
         )
         parts.append(pairs(pictures))
     parts.append(_how(found, command))
-    return document(_TITLE, parts, drawings, PAIRS_STYLE)
+    return document(_TITLE, parts, drawings)
 
 
 def _introduction(found: Memberships) -> str:

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from camcast.report.drawing import Drawing
-from camcast.report.page import PAIRS_STYLE, claims_table, document, how_made, pairs, picture
+from camcast.report.page import claims_table, document, how_made, pairs, picture
 from camcast.reproduction.percolation.figures import Figure
 from camcast.reproduction.percolation.paper import Reproduction
 from camcast.reproduction.percolation.plan import (
@@ -39,7 +39,7 @@ def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: s
             pictures = (_picture(figures[number], drawings) for number in numbers)
             parts.append(pairs(pictures))
     parts.append(_how(reproduction, command))
-    return document(_TITLE, parts, drawings, PAIRS_STYLE)
+    return document(_TITLE, parts, drawings)
 
 
 def _introduction(reproduction: Reproduction) -> str:
