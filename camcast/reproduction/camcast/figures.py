@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from typing import Final
 
 from attrs import frozen
 
@@ -17,6 +19,12 @@ from camcast.reproduction.camcast.plan import (
 )
 from camcast.reproduction.camcast.results import Results, model
 from camcast.reproduction.numbered_figure import NumberedFigure
+
+_SHARES: Final = (
+    ("reception", "Reception probability", "alive processes that receive it"),
+    ("reliability", "Reliability", "events that all alive receive"),
+)
+"""Measure, title and axis of Figures 15 and 16, and of 17 and 18."""
 
 
 @frozen(kw_only=True)
@@ -49,10 +57,11 @@ class Figure(NumberedFigure):
 
 def figures(results: Results) -> tuple[Figure, ...]:
     """Return the figures, in the paper's order."""
-    weakly = "each copy meets its receiver crashed with this probability"
+    weakly = (
+        "each copy meets its receiver crashed with this probability; nobody is dead, and everybody"
+        " counts"
+    )
     stillborn = "each process is dead from the beginning with this probability"
-    reception = "alive processes that receive it"
-    reliability = "events that all alive receive"
     return (
         Figure(
             number=13,
@@ -80,37 +89,18 @@ def figures(results: Results) -> tuple[Figure, ...]:
                 *_formula_points(results, "upward_messages"),
             ),
         ),
-        Figure(
-            number=15,
-            title="Reception probability",
-            measure="reception",
-            axis=reception,
-            notes=f"Crashed: {stillborn}.",
-            points=_points(results, "reception"),
-        ),
-        Figure(
-            number=16,
-            title="Reliability",
-            measure="reliability",
-            axis=reliability,
-            notes=f"Crashed: {stillborn}.",
-            points=_points(results, "reliability"),
-        ),
-        Figure(
-            number=17,
-            title="Reception probability, weakly consistent membership",
-            measure="reception",
-            axis=reception,
-            notes=f"Crashed: {weakly}; nobody is dead, and everybody counts.",
-            points=_points(results, "reception", weak=True),
-        ),
-        Figure(
-            number=18,
-            title="Reliability, weakly consistent membership",
-            measure="reliability",
-            axis=reliability,
-            notes=f"Crashed: {weakly}; nobody is dead, and everybody counts.",
-            points=_points(results, "reliability", weak=True),
+        *(
+            Figure(
+                number=number,
+                title=named + (", weakly consistent membership" if weak else ""),
+                measure=measure,
+                axis=axis,
+                notes=f"Crashed: {weakly if weak else stillborn}.",
+                points=_points(results, measure, weak=weak),
+            )
+            for number, (weak, (measure, named, axis)) in enumerate(
+                product((False, True), _SHARES), start=15
+            )
         ),
     )
 
