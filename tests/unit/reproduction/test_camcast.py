@@ -214,7 +214,7 @@ def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Pat
 
 def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
     setting = baseline("hierarchical", setting_of((100, 100, 100)), published_in=2)
-    expected = baselines.simulate(setting, RUNS_HERE, 3).parasites
+    expected = baselines.simulate(setting, RUNS_HERE, 3).parasite_copies
     (row,) = (
         row
         for row in rows(folder / "table2.csv")
