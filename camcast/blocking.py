@@ -221,6 +221,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         topics: Iterable[TopicLike] = (),
         remember: Path | None = None,
         trace: Sink | None = None,
+        transport: str | None = None,
         rng: Random | None = None,
     ) -> None:
         self._manager = self
@@ -237,6 +238,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
             topics=topics,
             remember=remember,
             trace=trace,
+            transport=transport,
             rng=rng,
         )
         self._process = os.getpid()

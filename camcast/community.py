@@ -116,7 +116,8 @@ class CommunityManager:
     Addresses off the loopback need `insecure=True`, since anybody who reaches an open node can read
     and publish. `remember` is a file in which an overlay (hybrid, dht) keeps contacts from one run
     to the next, for when no gateway answers. `trace` takes a record of everything that happens.
-    `pipes` are output pipes that several managers of one loop share. `rng` is the random stream of
+    `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
+    that several managers of one loop share. `rng` is the random stream of
     the protocols; without it they are seeded by the operating system.
     """
 
@@ -135,6 +136,7 @@ class CommunityManager:
         topics: Iterable[TopicLike] = (),
         remember: Path | None = None,
         trace: Sink | None = None,
+        transport: str | None = None,
         pipes: OutputPipes | None = None,
         rng: Random | None = None,
     ) -> None:
@@ -155,6 +157,9 @@ class CommunityManager:
             protocol=chosen,
             topics=tuple(_topic(topic) for topic in topics),
         )
+        if transport is not None and pipes is not None:
+            raise ValueError("give a transport or pipes, not both: the pipes have a transport")
+        self._transport = transports.check(transport or transports.DEFAULT)
         self._trace = trace
         self._given_pipes = pipes
         # Seeded once: a system call for every draw would double the cost of a fan-out.
@@ -176,7 +181,7 @@ class CommunityManager:
         self._process = os.getpid()
         settings = self._settings
         gateways = await resolve_gateways(settings.gateways)
-        pipes = open_pipes() if self._given_pipes is None else self._given_pipes
+        pipes = open_pipes(self._transport) if self._given_pipes is None else self._given_pipes
         try:
             self._runner = Runner(
                 attrs.evolve(settings, gateways=gateways),

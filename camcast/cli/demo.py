@@ -13,6 +13,7 @@ from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
 from camcast.experiment.demo_flights import departures
+from camcast.live.transports import DEFAULT
 
 RECEPTION_MIN: Final = 0.999  # [issue 2, must hold] in every community
 
@@ -20,6 +21,7 @@ RECEPTION_MIN: Final = 0.999  # [issue 2, must hold] in every community
 def demo(
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
+    transport: options.Transport = None,
     processes: Annotated[
         int, typer.Option("--processes", "-p", help="Operating system processes.")
     ] = 2,
@@ -41,6 +43,7 @@ def demo(
     with clear_failures(ValueError, LookupError, *FAILURES):
         scenario = attrs.evolve(
             departures(seed=seed, processes=processes),
+            transport=transport or DEFAULT,
             membership=membership,
             options=options.named_values(settings),
         )

@@ -29,6 +29,7 @@ def gateway(
     bind: options.Bind = GATEWAY_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    transport: options.Transport = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
@@ -40,7 +41,9 @@ def gateway(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
-        manager = options.manager("dht" if overlay else "scamp", None, bind, advertise, insecure)
+        manager = options.manager(
+            "dht" if overlay else "scamp", None, bind, advertise, insecure, transport=transport
+        )
         run_until_signalled(_serve(manager, json=json))
 
 

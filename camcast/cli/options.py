@@ -96,6 +96,10 @@ Insecure = Annotated[
         "--insecure", help="Allow addresses off the loopback although nothing is secured."
     ),
 ]
+Transport = Annotated[
+    str | None,
+    typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 C = Annotated[float | None, typer.Option("--c", help="Fan-out beyond ln N (paper: c).")]
@@ -219,6 +223,7 @@ def manager(
     insecure: bool,
     gateways: Mapping[str, list[str]] | None = None,
     remember: Path | None = None,
+    transport: str | None = None,
 ) -> CommunityManager:
     """Make the manager that the options ask for; raises one of `COMMUNITY_ERRORS`."""
     return CommunityManager(
@@ -229,4 +234,5 @@ def manager(
         insecure=insecure,
         options=named_values(settings),
         remember=remember,
+        transport=transport,
     )

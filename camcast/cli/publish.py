@@ -47,6 +47,7 @@ def publish(
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    transport: options.Transport = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -69,6 +70,7 @@ def publish(
                 insecure,
                 options.gateways(gateway_file, gateway),
                 remember,
+                transport,
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)

@@ -73,6 +73,7 @@ def run(
         typer.Option("--membership", "-m", help="Who keeps the membership tables."),
     ] = None,
     settings: options.MembershipOptions = None,
+    transport: options.Transport = None,
     c: options.C = None,
     g: options.G = None,
     a: options.A = None,
@@ -107,7 +108,7 @@ def run(
     with clear_failures(ValueError, LookupError, *FAILURES):
         workload_given = _workload(workload, topic, events, rate, payload_bytes, speed)
         chosen = _base(scenario, community, sizes, workload_given)
-        given = {"processes": processes, "kill": kill, "seed": seed}
+        given = {"processes": processes, "kill": kill, "seed": seed, "transport": transport}
         chosen = attrs.evolve(
             chosen,
             parameters=_parameters(chosen.parameters, c, g, a, z, tau, p_sel),

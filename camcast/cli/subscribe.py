@@ -44,6 +44,7 @@ def subscribe(
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    transport: options.Transport = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -65,6 +66,7 @@ def subscribe(
                 insecure,
                 options.gateways(gateway_file, gateway),
                 remember,
+                transport,
             ),
             Topic.parse(topic),
             count,

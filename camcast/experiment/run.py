@@ -154,6 +154,7 @@ class _Run:
                         trace=str(self.folder.trace(number)),
                         protocol=scenario.protocol,
                         protocol_options=dict(scenario.protocol_options),
+                        transport=scenario.transport,
                         membership=scenario.membership,
                         options=dict(scenario.options),
                         parameters=attrs.asdict(scenario.parameters),

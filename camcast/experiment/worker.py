@@ -47,7 +47,7 @@ class Worker:
     def __init__(self, setup: messages.SetUp, report: _ReportPipe) -> None:
         self._setup = setup
         self._report = report
-        self._pipes = open_pipes()
+        self._pipes = open_pipes(setup.transport)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._parameters = Parameters(**setup.parameters)
         self._protocol = find_protocol(setup.protocol, setup.protocol_options)

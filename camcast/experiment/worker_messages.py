@@ -27,6 +27,7 @@ class SetUp(Command, frozen=True, tag="set-up"):
     trace: str
     protocol: str
     protocol_options: dict[str, Any]
+    transport: str
     membership: str
     options: dict[str, Any]
     parameters: dict[str, Any]

@@ -20,10 +20,15 @@ TRANSPORTS: Final[Mapping[str, str]] = {
 }
 
 
-def find_transport(name: str) -> Callable[..., OutputPipes]:
-    """Return the class of output pipes of this name; `UnknownPlugError` lists the known ones."""
+def check(name: str) -> str:
+    """Return the name of a transport that there is; else `UnknownPlugError` lists them."""
     if name not in TRANSPORTS:
         raise UnknownPlugError(f"unknown transport {name!r}; there are: {', '.join(TRANSPORTS)}")
-    module, class_name = TRANSPORTS[name].split(":")
+    return name
+
+
+def find_transport(name: str) -> Callable[..., OutputPipes]:
+    """Return the class of output pipes of this name; raises as `check`."""
+    module, class_name = TRANSPORTS[check(name)].split(":")
     made: Callable[..., OutputPipes] = getattr(import_module(module), class_name)
     return made

@@ -25,6 +25,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
+from camcast.live import transports
 from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
@@ -49,6 +50,10 @@ class Scenario(BaseScenario):
         default=2, validator=[validators.ge(1), validators.le(PROCESSES_MAX)]
     )  # chosen: as many as the smallest machine has cores
     """Operating system processes that share the nodes."""
+    transport: str = field(
+        default=transports.DEFAULT, validator=lambda _one, _field, name: transports.check(name)
+    )
+    """How frames travel between the nodes (`camcast.open_pipes`)."""
     kill: float = field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
     """Share of those processes that is killed in the middle of the publishing."""
     join_seconds: float = field(default=30.0, validator=validators.gt(0))
