@@ -24,11 +24,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import warnings
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+from weakref import finalize
 
 from attrs import define, field
 
@@ -160,6 +162,9 @@ class QueuedPipes(OutputPipes, Generic[P]):
             int(limits.queue_records_max * (1 + limits.control_reserve)),
             int(limits.queue_bytes_max * (1 + limits.control_reserve)),
         )
+        self._sockets: set[Any] = set()  # open ones, of outputs and inputs
+        self._forgotten = finalize(self, _shut_forgotten, self._sockets)
+        self._forgotten.atexit = False  # then nothing hangs, and the sockets end by themselves
         self._pipes: dict[str, P] = {}
         self._fresh: list[P] = []  # pipes with records, that the next flush offers
         self._watched: set[P] = set()  # pipes whose connection takes no more at the moment
@@ -244,6 +249,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             input_pipe.close()
         for pipe in list(self._pipes.values()):
             self._shut(pipe, linger)
+        self._forgotten.detach()
         self._close_transport(linger)
 
     # -- what a transport does -------------------------------------------------------------
@@ -413,3 +419,13 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if kind not in self._warned:
             self._warned.add(kind)
             _log.warning(message + " (further ones are only counted)", *values)
+
+
+def _shut_forgotten(sockets: set[Any]) -> None:
+    """Close what was open when the pipes were garbage-collected.
+
+    A ZeroMQ context would be collected before its sockets, and wait for them for ever.
+    """
+    for socket in list(sockets):
+        socket.close()
+    warnings.warn("pipes were never closed; close their manager", ResourceWarning, stacklevel=2)

@@ -11,7 +11,7 @@ from camcast.doors.transport import OutputPipes
 
 ZMTP: Final = "zmtp"
 ZMQ: Final = "zmq"
-DEFAULT: Final = ZMQ
+DEFAULT: Final = ZMTP
 
 # Loaded when used, so that who needs no libzmq does not load it.
 TRANSPORTS: Final[Mapping[str, str]] = {

@@ -34,11 +34,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import warnings
 from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import Final
-from weakref import finalize
 
 import zmq
 from attrs import define, field
@@ -97,11 +95,6 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             # Twice, for sockets that linger still count; chosen: 1,024 inputs (its default), which
             # have three each.
             self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 3 * 1024)
-        self._sockets: set[zmq.SyncSocket] = set()  # open ones, of outputs, inputs and monitors
-        self._forgotten = finalize(
-            self, _shut_forgotten, self._sockets, self._context if self._owns_context else None
-        )
-        self._forgotten.atexit = False  # then nothing hangs, and pyzmq ends by itself
 
     @property
     def connections(self) -> Connections:
@@ -228,7 +221,6 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         pipe.socket.close(linger=linger_milliseconds)
 
     def _close_transport(self, linger_milliseconds: int) -> None:
-        self._forgotten.detach()
         if self._owns_context:
             self._context.term()
 
@@ -322,18 +314,6 @@ class ZmqInput(CountingInput):
                 self._connections.gone(descriptor)
             elif event == _ACCEPTED and not self._connections.accepted(descriptor, self.address):
                 self._refused()
-
-
-def _shut_forgotten(sockets: set[zmq.SyncSocket], context: zmq.SyncContext | None) -> None:
-    """Close what was open when the pipes were garbage-collected; `context`: if it was their own.
-
-    The garbage collector would end the context before its sockets, and wait for them for ever.
-    """
-    for socket in sockets:
-        socket.close(linger=0)
-    if context is not None:
-        context.term()
-    warnings.warn("pipes were never closed; close their manager", ResourceWarning, stacklevel=2)
 
 
 def _is_writable(socket: zmq.SyncSocket) -> bool:

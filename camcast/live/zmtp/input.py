@@ -116,6 +116,7 @@ class ZmtpInput(CountingInput):
         accepted: Accepted,
         buffer: memoryview,
         loop: asyncio.AbstractEventLoop,
+        sockets: set[socket.socket],
         on_close: Callable[[InputPipe], None],
     ) -> None:
         super().__init__(on_frame, loop, accepted.most)
@@ -127,6 +128,8 @@ class ZmtpInput(CountingInput):
         self._frame_limit = frame_limit
         self._accepted = accepted
         self._buffer = buffer
+        self._sockets = sockets
+        sockets.add(listening)
         self._on_close = on_close
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
@@ -141,6 +144,7 @@ class ZmtpInput(CountingInput):
         self._closed = True
         self._loop.remove_reader(self._socket)
         self._socket.close()
+        self._sockets.discard(self._socket)
         for timer in (self._timer, self._again):
             if timer is not None:
                 timer.cancel()
@@ -170,6 +174,7 @@ class ZmtpInput(CountingInput):
     def _let_in(self, made: socket.socket) -> None:
         connection = Connection(made, self, self._loop.time(), Decoder(b"PUSH", self._frame_limit))
         self._accepted.add(connection)
+        self._sockets.add(made)
         try:
             prepare(made)
             self._loop.add_reader(made, self._read, connection)
@@ -182,6 +187,7 @@ class ZmtpInput(CountingInput):
     def _lose(self, connection: Connection) -> None:
         self._loop.remove_reader(connection.socket)
         connection.socket.close()
+        self._sockets.discard(connection.socket)
         self._accepted.discard(connection)
 
     def _read(self, connection: Connection) -> None:

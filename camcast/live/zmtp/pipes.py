@@ -108,6 +108,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._accepted,
             self._buffer,
             self._loop,
+            self._sockets,
             self._inputs.discard,
         )
         self._inputs.add(pipe)
@@ -152,6 +153,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._broken(pipe)
             return
         pipe.socket = made
+        self._sockets.add(made)
         prepare(made)
         if made.connect_ex((host, port)) in (0, errno.EINPROGRESS):
             self._loop.add_writer(made, self._connected, pipe)
@@ -232,6 +234,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._loop.remove_writer(pipe.socket)
             self._loop.remove_reader(pipe.socket)
             pipe.socket.close()
+            self._sockets.discard(pipe.socket)
             pipe.socket = None
         pipe.ready, pipe.decoder, pipe.sent = False, None, 0
 
