@@ -8,13 +8,14 @@ subscribers of the group get it if it interests them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
 from camcast.engine.groups import Groups
+from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
 from camcast.engine.strangers import Strangers
@@ -27,10 +28,11 @@ from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
 
 TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 """Takes a control record: kind, group, sender, the sender's address, body, now."""
-TakeSignOfLife = Callable[[PeerId, float], bool]
-"""Takes the sender of a frame of events, and now."""
 
 _FIRST_RECORD: Final = len(FRAME_HEADER)
+# Not by `wire.sender`, whose call costs as much as a look into the table.
+_SENDER_START: Final = wire.SENDER.start
+_SENDER_STOP: Final = wire.SENDER.stop
 _event_head: Final = wire.EVENT_HEAD.unpack_from
 
 
@@ -44,7 +46,7 @@ class Intake:
         recorder: Recorder,
         strangers: Strangers,
         take_control: TakeControl,
-        heard: TakeSignOfLife,
+        liveness: LivenessService,
     ) -> None:
         self._outbox = outbox
         self._groups = groups
@@ -52,12 +54,15 @@ class Intake:
         self._counters = recorder.counters
         self._strangers = strangers
         self._take_control = take_control
-        self._heard = heard
+        self._liveness = liveness
+        self._current = groups.current  # a step less each frame
+        # By plain bytes: to make a `PeerId` of them is a call each frame, for the type alone.
+        self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
-        groups, counters = self._groups.current, self._counters
-        sender_heard = False  # once a frame, all of whose events come from one process
+        groups, counters, watched = self._current, self._counters, self._watched
+        sender_heard = False  # of the first event alone: the rest mostly have the same sender
         try:
             if not frame.startswith(FRAME_HEADER):
                 raise MalformedError("not a frame of this version")
@@ -74,7 +79,11 @@ class Intake:
                     raise MalformedError("a record's length does not fit its frame")
                 if not sender_heard:
                     sender_heard = True
-                    self._heard(wire.sender(frame, start), now)
+                    peer = watched.get(frame[start + _SENDER_START : start + _SENDER_STOP])
+                    if peer is not None:
+                        peer.heard = now
+                        if peer.silent:
+                            self._liveness.heard(peer.contact.peer, now)
                 participation = groups.get(group)
                 if participation is None:
                     self._refuse(frame, start, end, group, now)

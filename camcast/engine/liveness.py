@@ -72,7 +72,7 @@ DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer)
 
 
 @define(eq=False)
-class _Entry:
+class Entry:
     """What the service knows of one peer."""
 
     contact: Contact
@@ -104,7 +104,8 @@ class LivenessService:
         self._rng = rng
         self._take_piece = take_piece
         self._parts: dict[GroupId, list[PartLiveness]] = {}
-        self._entries: dict[PeerId, _Entry] = {}
+        self.entries: dict[PeerId, Entry] = {}
+        """What is known of each peer; the intake notes its signs of life here."""
         self._interval = inf  # the length of the period under way, infinite if there is none
         self._due = inf  # when it ends
         self._timer = 0  # the number of its timer; those before cannot be taken back
@@ -119,14 +120,14 @@ class LivenessService:
         """Let the parts of a group, which was left, watch nobody any more, for good."""
         for part in self._parts.pop(group, ()):
             part.closed = True
-            for peer in list(self._entries):
+            for peer in list(self.entries):
                 self.remove(part, peer)
 
     # -- inputs: each says whether it has told a part of a peer ----------------------------
 
     def heard(self, peer: PeerId, now: float) -> bool:
         """Take a sign of life: a record has arrived from this peer."""
-        entry = self._entries.get(peer)
+        entry = self.entries.get(peer)
         if entry is not None:
             entry.heard = now
             if entry.silent:
@@ -144,7 +145,7 @@ class LivenessService:
             for kind, group, body in message.pieces[:PIECES_MAX]
             if not self._take_piece(source, kind, GroupId(group), body, now)
         )
-        entry = self._entries.get(source.peer)
+        entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
             for kind, group in message.gone[:PIECES_MAX] if entry is not None else ():
                 self._lose(source.peer, kind, group, now)
@@ -161,10 +162,10 @@ class LivenessService:
         if name != ("period", self._timer):
             return False
         if now - self._due > PAUSE_PERIODS * self._interval:
-            for entry in self._entries.values():
+            for entry in self.entries.values():
                 entry.heard = min(now, entry.heard + now - self._due)
         told = False
-        for entry in list(self._entries.values()):
+        for entry in list(self.entries.values()):
             if now - entry.heard > entry.silence and not entry.silent:
                 entry.silent = told = True
                 for part in list(entry.parts):
@@ -172,12 +173,12 @@ class LivenessService:
             if entry.watched and now - entry.sent >= LATE * entry.period:
                 entry.sent, entry.spoken = now, True
                 self._outlet.send([entry.contact], Heartbeat(self._pieces(entry, now)))
-        self._schedule(min((entry.period for entry in self._entries.values()), default=inf), now)
+        self._schedule(min((entry.period for entry in self.entries.values()), default=inf), now)
         return told
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _pieces(self, entry: _Entry, now: float) -> tuple[Piece, ...]:
+    def _pieces(self, entry: Entry, now: float) -> tuple[Piece, ...]:
         """Collect what the parts that share a peer have for it."""
         parts = list(entry.parts.items())
         if len(parts) > PIECES_MAX:
@@ -195,16 +196,16 @@ class LivenessService:
 
     def _lose(self, peer: PeerId, kind: int, group: bytes, now: float) -> None:
         """Tell the part of this kind and group that a peer is not in the group."""
-        entry = self._entries.get(peer)
+        entry = self.entries.get(peer)
         for part in [] if entry is None else list(entry.parts):
             if entry is not None and (part.kind, part.group) == (kind, group):
                 part.watcher.peer_gone(entry.contact, now)
 
     def enter(self, part: PartLiveness, contact: Contact, watching: bool, now: float) -> None:
         """Let a part watch a peer or listen to it."""
-        entry = self._entries.get(contact.peer)
+        entry = self.entries.get(contact.peer)
         if entry is None:
-            entry = self._entries[contact.peer] = _Entry(contact, now)
+            entry = self.entries[contact.peer] = Entry(contact, now)
         entry.contact = contact
         if entry.parts.get(part) is not watching:
             entry.parts[part] = watching
@@ -214,16 +215,16 @@ class LivenessService:
 
     def remove(self, part: PartLiveness, peer: PeerId) -> None:
         """Let a part watch a peer and listen to it no more."""
-        entry = self._entries.get(peer)
+        entry = self.entries.get(peer)
         if entry is not None and entry.parts.pop(part, None) is not None:
             if entry.parts:
                 entry.renew()
             else:
-                del self._entries[peer]
+                del self.entries[peer]
 
     def last_heard(self, peer: PeerId) -> float:
         """See `Liveness.heard`."""
-        entry = self._entries.get(peer)
+        entry = self.entries.get(peer)
         return -inf if entry is None else entry.heard
 
     def _schedule(self, interval: float, now: float) -> None:

@@ -125,7 +125,7 @@ class Node:
             ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP), rng, self._take_piece
         )
         self._intake = Intake(
-            outbox, groups, recorder, self._strangers, self._take_control, self.liveness.heard
+            outbox, groups, recorder, self._strangers, self._take_control, self.liveness
         )
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(

@@ -54,7 +54,8 @@ _LENGTH: Final = Struct(">I")
 EVENT_HEAD: Final = Struct(">I8x8s16x16sQI")
 """What identifies an event record: length, group, publisher, epoch, sequence. Read for every
 copy, so the node unpacks it without a call in between."""
-_SENDER: Final = slice(20, 36)  # where the sender is in an event record
+SENDER: Final = slice(20, 36)
+"""Where the sender is in an event record."""
 EVENT_HEADER_BYTES: Final = _EVENT.size
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
 RECORD_BYTES_MAX: Final = EVENT_HEADER_BYTES + 255 + PAYLOAD_BYTES_MAX
@@ -179,7 +180,7 @@ def decode_event(frame: bytes, start: int, end: int) -> Event:
 
 def sender(frame: bytes, start: int) -> PeerId:
     """Return who sent the event record at `start`."""
-    return PeerId(frame[start + _SENDER.start : start + _SENDER.stop])
+    return PeerId(frame[start + SENDER.start : start + SENDER.stop])
 
 
 def sender_address(frame: bytes, start: int) -> str:

@@ -172,7 +172,7 @@ def test_a_paused_process_expels_nobody() -> None:
     before = len(keeper.peers())
     liveness = nodes[3].liveness  # its next timer comes much later than it was due
     liveness._due -= 60.0
-    for entry in liveness._entries.values():
+    for entry in liveness.entries.values():
         entry.heard -= 60.0
     world.run(1.1 * DEFAULTS.check_seconds)
     assert len(keeper.peers()) >= before - 1

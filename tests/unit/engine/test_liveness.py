@@ -198,7 +198,7 @@ def test_a_strangers_heartbeat_is_read_within_bounds_and_grows_nothing(message: 
     answers = one.take(stranger, message(pieces), 1.0)
     assert len(one.taken) == PIECES_MAX
     assert answers in ([], [Answer((), ())])
-    assert one.service._entries == {}
+    assert one.service.entries == {}
 
 
 def test_parts_that_do_not_fit_into_a_heartbeat_take_turns() -> None:
