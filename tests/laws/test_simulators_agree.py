@@ -74,7 +74,7 @@ every_simulator = pytest.mark.parametrize(
         for one in SIMULATORS
     ],
 )
-MEASURES = ("alive", "received", "rounds", "messages", "upward_messages")
+MEASURES = ("alive", "delivered", "rounds", "messages", "upward_messages")
 
 
 def deviations(chi2: float, freedom: int) -> float:

@@ -73,7 +73,7 @@ def test_table_2_parasites_of_gossip_broadcast(at: int, sizes: tuple[int, ...]) 
     """Table 2, row (2): 11216, 1699, 3739, within 1 % (0.3 % and the error of the mean), with the
     fan-out rounded down, ceil(ln n + 4), as whoever made the table did."""
     n, c = sum(sizes), 4.0
-    found = spread("broadcast", sizes, root=True, c=c).parasites
+    found = spread("broadcast", sizes, root=True, c=c).parasite_copies
     assert error(found) < 0.007 * PARASITES[at]
     assert_mean(found, PARASITES[at], besides=0.003 * PARASITES[at])
     form = parasites.flooded_parasites(int(log(n) + 5), n, sizes[-1], 0.85)
@@ -84,9 +84,9 @@ def test_table_2_parasites_of_gossip_broadcast(at: int, sizes: tuple[int, ...]) 
 def test_table_2_for_the_other_baselines(at: int, sizes: tuple[int, ...]) -> None:
     """Table 2 has no row for (b) and (c). (b): none, as only the interested are in the group. (c):
     more than (a) by all of c2, as clusters ignore interests and every process has two tables."""
-    assert not spread("multicast", sizes, root=True).parasites.any()
-    divided = spread("hierarchical", sizes, root=True).parasites
-    assert_less(spread("broadcast", sizes, root=True).parasites, divided)
+    assert not spread("multicast", sizes, root=True).parasite_copies.any()
+    divided = spread("hierarchical", sizes, root=True).parasite_copies
+    assert_less(spread("broadcast", sizes, root=True).parasite_copies, divided)
     given = baseline("hierarchical", Setting(communities=chain(sizes)), len(sizes) - 1)
     # the parasites of as many processes, with whole fan-outs
     fan_out = spread("hierarchical", sizes).messages.mean() / sum(sizes)
@@ -99,7 +99,7 @@ def test_6_1_2_parasites_of_lower_events_are_none_in_the_papers_setting() -> Non
     """6.1.2: "To calculate the maximal number of parasite events, we assume that a publisher
     publishes an event of the root topic": one of the bottom-most interests all."""
     for protocol in PROTOCOLS:
-        assert not spread(protocol, (1000, 100, 10)).parasites.any()
+        assert not spread(protocol, (1000, 100, 10)).parasite_copies.any()
 
 
 # -- 4.3.2 messages ----------------------------------------------------------------------------

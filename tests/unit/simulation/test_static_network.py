@@ -49,7 +49,7 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[Spied]:
 
 
 def equal(one: Outcome, other: Outcome) -> bool:
-    names = ("alive", "received", "rounds", "messages", "upward_messages")
+    names = ("alive", "delivered", "rounds", "messages", "upward_messages")
     return one.sizes == other.sizes and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in names
     )
