@@ -166,7 +166,7 @@ def test_frames_are_those_of_the_wire() -> None:
             assert DECODERS[record.kind].decode(record.body) is not None
             controls += 1
     assert crossed == [(other.me.address, one.me.peer, 1), (one.me.address, other.me.peer, 2)]
-    assert controls > 2
+    assert controls >= 2  # a heartbeat of each
     assert one.node.counters.malformed == other.node.counters.malformed == 0
 
 
