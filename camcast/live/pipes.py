@@ -22,6 +22,7 @@ so that processes with different transports understand each other.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import resource
 import warnings
@@ -34,7 +35,14 @@ from weakref import finalize
 
 from attrs import define, field
 
-from camcast.doors.transport import InputPipe, OutputPipes, PipeCounters, PipeLimits
+from camcast.doors.transport import (
+    AddressInUse,
+    BindError,
+    InputPipe,
+    OutputPipes,
+    PipeCounters,
+    PipeLimits,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -419,6 +427,21 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if kind not in self._warned:
             self._warned.add(kind)
             _log.warning(message + " (further ones are only counted)", *values)
+
+
+def bind_error(address: str, number: int, reason: str) -> BindError:
+    """Return the error of an address that cannot be listened at, which says what to do."""
+    if number == errno.EADDRINUSE:
+        return AddressInUse(
+            number,
+            f"cannot listen at {address}: another program uses this port; choose another one, or"
+            " port 0 for any free port",
+        )
+    return BindError(
+        number,
+        f"cannot listen at {address}: {reason}; choose an address of this machine and a port that"
+        " you may use",
+    )
 
 
 def _shut_forgotten(sockets: set[Any]) -> None:

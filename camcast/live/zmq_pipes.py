@@ -41,9 +41,9 @@ from typing import Final
 import zmq
 from attrs import define, field
 
-from camcast.doors.transport import AddressInUse, BindError, InputPipe, PipeLimits
+from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live.connections import Connections
-from camcast.live.pipes import CountingInput, OutputPipe, QueuedPipes
+from camcast.live.pipes import CountingInput, OutputPipe, QueuedPipes, bind_error
 from camcast.vocabulary.addresses import check_address
 
 # Plain numbers, because pyzmq looks up an enum member a third more slowly (measured).
@@ -127,17 +127,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             socket.close(linger=0)
             if monitor is not None:
                 monitor.close(linger=0)
-            if error.errno == errno.EADDRINUSE:
-                raise AddressInUse(
-                    error.errno,
-                    f"cannot listen at {address}: another program uses this port; choose another"
-                    " one, or port 0 for any free port",
-                ) from error
-            raise BindError(
-                error.errno,
-                f"cannot listen at {address}: {zmq.strerror(error.errno or 0)}; choose an address"
-                " of this machine and a port that you may use",
-            ) from error
+            raise bind_error(address, error.errno or 0, zmq.strerror(error.errno or 0)) from error
         self._sockets |= {socket, monitor}
         pipe = ZmqInput(
             socket,

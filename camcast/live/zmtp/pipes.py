@@ -29,8 +29,8 @@ from typing import Final
 
 from attrs import define
 
-from camcast.doors.transport import AddressInUse, BindError, PipeLimits
-from camcast.live.pipes import OutputPipe, QueuedPipes
+from camcast.doors.transport import BindError, PipeLimits
+from camcast.live.pipes import OutputPipe, QueuedPipes, bind_error
 from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, frame_head, ready
 from camcast.live.zmtp.input import Accepted, ZmtpInput, answer_ping, prepare
 from camcast.vocabulary.addresses import check_address, is_numeric
@@ -89,17 +89,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         try:
             listening = _listen(address)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise AddressInUse(
-                    error.errno,
-                    f"cannot listen at {address}: another program uses this port; choose another"
-                    " one, or port 0 for any free port",
-                ) from error
-            raise BindError(
-                error.errno,
-                f"cannot listen at {address}: {error.strerror or error}; choose an address of this"
-                " machine and a port that you may use",
-            ) from error
+            raise bind_error(address, error.errno or 0, error.strerror or str(error)) from error
         pipe = ZmtpInput(
             listening,
             on_frame,
