@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import Attribute, define, field, frozen, validators
 
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
 
@@ -136,8 +137,8 @@ class OutputPipes(ABC):
         """The connections that others have to the inputs."""
 
     @abstractmethod
-    def send(self, addresses: Iterable[str], record: bytes, *, control: bool = False) -> None:
-        """Send `record` to each of `addresses`, best effort; control records have a reserve.
+    def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
+        """Send `record` to each of `contacts`, best effort; control records have a reserve.
 
         Never blocks, and never raises for a peer that is absent, slow or misspelt: what cannot
         be queued is dropped and counted. Sending after `close` drops too.

@@ -39,7 +39,7 @@ class GroupEventOutlet:
             return
         within = self._group if group is None else group.group
         record = wire.encode_event(event, event.hops + 1, within, self._me.peer)
-        self._outbox.sends.append(Send([peer.address for peer in peers], record, False))
+        self._outbox.sends.append(Send(peers, record, False))
         self._counters.event_copies_sent += len(peers)
         if self._recorder.trace is not None:
             for peer in peers:
@@ -49,7 +49,7 @@ class GroupEventOutlet:
         """See `camcast.doors.dissemination.EventOutlet`."""
         me = self._me
         record = wire.encode_event(event, event.hops + 1, topic.group, me.peer, me.address)
-        self._outbox.sends.append(Send([peer.address for peer in peers], record, False))
+        self._outbox.sends.append(Send(peers, record, False))
         self._counters.upward_sent += len(peers)
         if self._recorder.trace is not None:
             for peer in peers:

@@ -43,6 +43,7 @@ from camcast.doors.transport import (
     PipeCounters,
     PipeLimits,
 )
+from camcast.vocabulary.identity import Contact
 
 _log = logging.getLogger(__name__)
 
@@ -188,7 +189,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
     def __len__(self) -> int:
         return len(self._pipes)
 
-    def send(self, addresses: Iterable[str], record: bytes, *, control: bool = False) -> None:
+    def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
         """See `OutputPipes`."""
         size = len(record)
         records_bound, bytes_bound = self._control_bounds if control else self._event_bounds
@@ -197,8 +198,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
             bytes_bound = -1  # no queue is that empty
             self._warn_once("size", "dropped a record of %d bytes, above record_bytes_max", size)
         pipes = self._pipes
-        for address in addresses:
-            pipe = pipes.get(address) or self._open(address)
+        for contact in contacts:
+            pipe = pipes.get(contact.address) or self._open(contact.address)
             if pipe is None:
                 self.counters.records_dropped += 1
                 continue

@@ -114,8 +114,8 @@ class Runner:
         outbox = self.node.outbox
         if outbox.sends:
             send = self._pipes.send
-            for addresses, record, control in outbox.sends:
-                send(addresses, record, control=control)
+            for contacts, record, control in outbox.sends:
+                send(contacts, record, control=control)
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:

@@ -20,11 +20,11 @@ _ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
 def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
     """Yield (address, frame, copies of records in it), by whose first record was sent first."""
     waiting: dict[str, list[bytes]] = {}
-    for addresses, record, _ in sends:
-        for address in addresses:
-            records = waiting.get(address)
+    for contacts, record, _ in sends:
+        for contact in contacts:
+            records = waiting.get(contact.address)
             if records is None:
-                waiting[address] = [record]
+                waiting[contact.address] = [record]
             else:
                 records.append(record)
     for address, records in waiting.items():

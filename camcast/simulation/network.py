@@ -213,13 +213,13 @@ class VirtualNetwork:
         outbox, queue = process.node.outbox, self.queue
         if outbox.sends:
             on_send = self.on_send
-            for addresses, record, _ in outbox.sends:
+            for contacts, record, _ in outbox.sends:
                 self.checksum = crc32(record, self.checksum)
-                self.messages += len(addresses)
-                self.bytes += len(addresses) * len(record)
+                self.messages += len(contacts)
+                self.bytes += len(contacts) * len(record)
                 if on_send is not None:
-                    for address in addresses:
-                        on_send(process.me.address, address, record)
+                    for contact in contacts:
+                        on_send(process.me.address, contact.address, record)
             self._carry(process, frames_of(outbox.sends))
             outbox.sends.clear()
         if outbox.wakes:

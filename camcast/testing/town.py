@@ -192,9 +192,9 @@ class Town:
             return
         act(person.discovery, self.now)
         outbox = person.outbox
-        for addresses, record, _ in outbox.sends:
-            for address in addresses:
-                self._send(person, address, record)
+        for contacts, record, _ in outbox.sends:
+            for contact in contacts:
+                self._send(person, contact.address, record)
         for delay_seconds, token in outbox.wakes:
             self.queue.after(delay_seconds, self.wake, person, *token.name)
         person.findings.extend((self.now, finding) for finding in outbox.findings)

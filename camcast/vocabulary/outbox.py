@@ -6,7 +6,7 @@ them out, and a test compares plain lists.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from camcast.vocabulary import messages
@@ -26,9 +26,12 @@ class Token(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Send one encoded record to each of these addresses, best effort."""
+    """Send one encoded record to each of these processes, best effort.
 
-    addresses: list[str]
+    Whoever leaves it changes `contacts` no more, since nobody copies it.
+    """
+
+    contacts: Sequence[Contact]
     record: bytes
     control: bool
 
@@ -118,8 +121,8 @@ class ControlOutlet:
 
         `reply_to` names another process as the sender, when a message is passed on for it.
         """
-        addresses = [contact.address for contact in contacts]
-        if addresses:
+        chosen = list(contacts)
+        if chosen:
             head = self._head
             if head is None or group is not None or reply_to is not None:
                 sender = reply_to or self._me
@@ -132,9 +135,9 @@ class ControlOutlet:
                 if group is None and reply_to is None:
                     self._head = head
             record = encode_control(head, messages.encode(message))
-            self._outbox.sends.append(Send(addresses, record, True))
+            self._outbox.sends.append(Send(chosen, record, True))
             if (sent := self._outbox.control_bytes) is not None:
-                sent[self._group] = sent.get(self._group, 0) + len(addresses) * len(record)
+                sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
         """Ask to be woken with `name` after a delay; there is no way to take it back."""

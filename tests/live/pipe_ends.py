@@ -4,10 +4,17 @@ import asyncio
 import contextlib
 import socket
 
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+
 HEADER = b"CAM"
 
 
 ANY_PORT = "tcp://127.0.0.1:0"
+
+
+def at(address: str) -> Contact:
+    """Return whoever listens at an address."""
+    return Contact(UNKNOWN_PEER, address)
 
 
 def make_record(number: int, size: int = 20) -> bytes:

@@ -13,7 +13,7 @@ import zmq
 from camcast.doors.transport import PipeLimits
 from camcast.live.connections import Connections
 from camcast.live.zmq_pipes import ZmqPipes
-from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record
+from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
 from tests.patience import PATIENCE_SECONDS, live
 
 
@@ -111,13 +111,13 @@ asyncio.run(asyncio.wait_for(main(), {PATIENCE_SECONDS}))
     async def test(flooded: subprocess.Popen[str]) -> None:
         assert flooded.stdout is not None
         address, pipes = flooded.stdout.readline().strip(), ZmqPipes()
-        pipes.send([address], b"before")
+        pipes.send([at(address)], b"before")
         await pipes.drain(PATIENCE_SECONDS)
         most = int(flooded.stdout.readline())
         with contextlib.ExitStack() as stack:
             strangers = [stack.enter_context(knock(address)) for _ in range(flood)]
             await asyncio.gather(*map(is_refused, strangers))  # the few accepted, for their silence
-            pipes.send([address], b"after")
+            pipes.send([at(address)], b"after")
             await pipes.drain(PATIENCE_SECONDS)
             connections, refused = map(int, flooded.stdout.readline().split())
         assert connections == 1
@@ -135,7 +135,7 @@ def test_a_given_context_is_left_alone() -> None:
     async def test() -> None:
         with zmq.Context() as context:
             pipes, inbox = ZmqPipes(frame_header=HEADER, context=context), Inbox()
-            pipes.send([pipes.open_input(ANY_PORT, inbox).address], make_record(1))
+            pipes.send([at(pipes.open_input(ANY_PORT, inbox).address)], make_record(1))
             await inbox.has_numbers(1)
             pipes.close()
             assert not context.closed

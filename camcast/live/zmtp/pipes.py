@@ -59,8 +59,6 @@ class _ZmtpOutput(OutputPipe):
     retry_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
     """The next attempt, or the end of this one."""
-    lookup: asyncio.Task[None] | None = None
-    """The search for the addresses of a host name."""
 
 
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
@@ -117,24 +115,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.timer is not None:
             pipe.timer.cancel()
         pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
-        if is_numeric(pipe.address):
-            host, port = _host_and_port(pipe.address)
-            self._dial_ip(pipe, host, port)
-        else:
-            pipe.lookup = self._loop.create_task(self._resolve(pipe))
-
-    async def _resolve(self, pipe: _ZmtpOutput) -> None:
         host, port = _host_and_port(pipe.address)
-        try:
-            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            self._warn_once("name", "cannot find the host of %s: %s", pipe.address, error)
-            return  # the attempt's timer comes, and tries again
-        pipe.lookup = None
-        if pipe.socket is None and not pipe.closed:
-            self._dial_ip(pipe, str(found[0][4][0]), port)
-
-    def _dial_ip(self, pipe: _ZmtpOutput, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             made = socket.socket(family, socket.SOCK_STREAM)
@@ -217,9 +198,6 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.timer is not None:
             pipe.timer.cancel()
             pipe.timer = None
-        if pipe.lookup is not None:
-            pipe.lookup.cancel()
-            pipe.lookup = None
         if pipe.socket is not None:
             self._loop.remove_writer(pipe.socket)
             self._loop.remove_reader(pipe.socket)

@@ -77,8 +77,9 @@ class Bench:
         """Take away what was sent, and return the messages of one kind."""
         sends, self.outbox.sends = self.outbox.sends, []
         decoded = []
-        for addresses, record, _ in sends:
+        for asked, record, _ in sends:
             body = wire.decode_control(record, 0, len(record)).body
+            addresses = [one.address for one in asked]
             decoded.append((addresses, links_module.DECODER.decode(body)))
         return [(to, message) for to, message in decoded if isinstance(message, kind)]
 
@@ -207,7 +208,9 @@ class Relay:
     ) -> list[tuple[list[str], str, Message]]:
         self.relay.receive(contact(1), GroupId(b"searcher"), ReqContact(search, topics, ttl))
         sends, self.outbox.sends = self.outbox.sends, []
-        records = [(to, wire.decode_control(r, 0, len(r))) for to, r, _ in sends]
+        records = [
+            ([one.address for one in to], wire.decode_control(r, 0, len(r))) for to, r, _ in sends
+        ]
         assert all(record.group == b"searcher" for _, record in records)
         return [(to, r.address, links_module.DECODER.decode(r.body)) for to, r in records]
 

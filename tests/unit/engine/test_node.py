@@ -466,7 +466,7 @@ def test_hostile_numbers_from_a_member_are_clamped(kind: Kind, message: messages
         record = control(kind, A, other.me, message)
         sent_before = network.records
         one.receive(record, network.now)
-        assert sum(len(send.addresses) for send in one.outbox.sends) <= 50
+        assert sum(len(send.contacts) for send in one.outbox.sends) <= 50
         network.do(one, lambda _node, _now: None)  # what it wishes for is carried out
         network.run(1.5)
         assert network.records - sent_before <= WALKS_MAX

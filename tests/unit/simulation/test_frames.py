@@ -14,6 +14,7 @@ from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.network import VirtualNetwork, address_of
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER
@@ -21,6 +22,10 @@ from membership.scamp.scamp import BACKEND
 from tests.patience import live
 
 A, B, NOBODY = (address_of(number) for number in (1, 2, 9))
+
+
+def at(*addresses: str) -> list[Contact]:
+    return [Contact(UNKNOWN_PEER, address) for address in addresses]
 
 
 def record(name: str, size: int = 24) -> bytes:
@@ -49,7 +54,7 @@ class Bench:
         self.network._arrive = watch  # type: ignore[method-assign] # watched in its place
 
     def step(self, *sends: tuple[list[str], bytes]) -> None:
-        wishes = [Send(addresses, said, True) for addresses, said in sends]
+        wishes = [Send(at(*addresses), said, True) for addresses, said in sends]
         self.network.do(self.sender, lambda node, _now: node.outbox.sends.extend(wishes))
 
 
@@ -139,10 +144,10 @@ def test_frames_are_cut_as_pipes_cut_them(sizes: list[int]) -> None:
 
         address = pipes.open_input("tcp://127.0.0.1:0", on_frame).address
         for said in records:
-            pipes.send([address], said)
+            pipes.send(at(address), said)
         await all_came.wait()
         pipes.close()
 
     send_through_pipes()
-    cut = list(frames_of([Send([A], said, False) for said in records]))
+    cut = list(frames_of([Send(at(A), said, False) for said in records]))
     assert cut == [(A, frame, copies_in(frame)) for frame in frames]

@@ -53,13 +53,12 @@ class Member:
     def said(self) -> list[tuple[int, str]]:
         """Return to whom what kind of message went since the last time."""
         sends = [
-            (address, DECODER.decode(decode_control(record, 0, len(record)).body))
-            for addresses, record, _ in self._outbox.sends
-            for address in addresses
+            (to, DECODER.decode(decode_control(record, 0, len(record)).body))
+            for contacts, record, _ in self._outbox.sends
+            for to in contacts
         ]
         self._outbox.sends.clear()
-        number = {contact(n).address: n for n in range(1, 13)}
-        return [(number[address], type(message).__name__) for address, message in sends]
+        return [(int.from_bytes(to.peer), type(message).__name__) for to, message in sends]
 
     def tick(self, now: float) -> list[tuple[int, str]]:
         self.membership.wake(("tick",), now)

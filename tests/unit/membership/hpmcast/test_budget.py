@@ -68,9 +68,9 @@ class Member:
         """Return the messages since the last time, with the addresses they are for."""
         sends, self.outbox.sends = self.outbox.sends, []
         return [
-            (address, decode_control(record, 0, len(record)).body)
-            for addresses, record, _ in sends
-            for address in addresses
+            (to.address, decode_control(record, 0, len(record)).body)
+            for contacts, record, _ in sends
+            for to in contacts
         ]
 
     def tick(self, now: float) -> None:

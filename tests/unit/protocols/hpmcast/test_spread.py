@@ -83,10 +83,10 @@ class Engine:
 
     def send(self, event: Event, to: Sequence[Contact], now: float) -> None:
         """Take copies: a herald for each has just been sent to the same processes."""
-        addresses, record, control = self._outbox.sends.pop()
+        contacts, record, control = self._outbox.sends.pop()
         assert control
         assert not self._outbox.sends
-        assert addresses == [one.address for one in to]
+        assert contacts == list(to)
         assert LevelWise.decoder is not None
         herald = LevelWise.decoder.decode(decode_control(record, 0, len(record)).body)
         assert isinstance(herald, Herald)
