@@ -157,7 +157,7 @@ def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]
             messages.gossip_messages(n, of_paper),
             memory.gossip_table(n, of_paper),
             reliability.gossip_reliability(of_paper),
-            latency.broadcast_latency(n),
+            latency.rounds(n),
         ),
         "(b) gossip multicast": (
             messages.multicast_messages(sizes, c),

@@ -139,7 +139,7 @@ def test_4_3_2_camcast_sends_less_than_a_broadcast_if_few_climb(
     setting = Setting(communities=chain(sizes))
     ours = population.simulate(setting, 400, 1)
     total = ours.messages.sum(axis=1) + ours.upward_messages.sum(axis=1)
-    margin = float(crossover.broadcast_message_margin(sizes, 5))
+    margin = float(crossover.message_margin(sizes, 5, messages.gossip_messages(sum(sizes), 5)))
     assert ours.upward_messages.sum(axis=1).mean() < margin
     assert_less(total, spread("broadcast", sizes).messages)
     assert_less(total, spread("multicast", sizes).messages)
@@ -149,7 +149,7 @@ def test_4_3_2_camcast_sends_less_than_a_broadcast_if_few_climb(
 def test_4_3_2_camcast_sends_more_than_a_broadcast_if_many_climb() -> None:
     """Beyond the margin: 1,000 links with two copies each, where 14 could."""
     sizes, parameters = (1000, 2), Parameters(p_sel=1.0, a=2.0, z=2)
-    margin = float(crossover.broadcast_message_margin(sizes, 5))
+    margin = float(crossover.message_margin(sizes, 5, messages.gossip_messages(sum(sizes), 5)))
     upward = float(messages.upward_messages(1000, 1, 1, 2))
     assert margin < 15 < upward == 2000
     ours = population.simulate(Setting(communities=chain(sizes, parameters)), 200, 1)
@@ -189,8 +189,11 @@ def test_4_4_2_up_to_which_z_camcast_stores_less(at: int, sizes: tuple[int, ...]
     divided = baseline("hierarchical", setting)
     m = sum(sizes) / divided.clusters
     limits = {
-        "broadcast": crossover.broadcast_z_limit(sizes, sum(sizes), 5),
-        "hierarchical": crossover.hierarchical_z_limit(sizes, 5, divided.clusters, m, 5, 5),
+        protocol: crossover.z_limit(sizes, 5, theirs)
+        for protocol, theirs in (
+            ("broadcast", memory.gossip_table(sum(sizes), 5)),
+            ("hierarchical", memory.hierarchical_memory(divided.clusters, m, 5, 5)),
+        )
     }
     for protocol, by_level in limits.items():
         theirs = baseline(protocol, setting).tables  # type: ignore[arg-type]  # the keys are names
@@ -267,7 +270,7 @@ def test_4_5_2_a_the_c1_for_equal_reliability() -> None:
     processes, and the same fan-out: 10 for 3 · 1,000. Both are measured; 20 messages climb, so that
     one does, and no more: thousands would make the upper communities more reliable."""
     c = 10 - log(3000)
-    c1 = float(reliability.broadcast_c1(c, 3, 1.0))
+    c1 = float(reliability.equal_c1(1, c, 3, 1.0))
     assert c1 == pytest.approx(10 - log(1000))
     parameters = Parameters(c=c1 - 1e-9, g=20.0)
     ours = population.simulate(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from camcast.models.camcast import latency, memory, messages, reliability
+from camcast.models.camcast import crossover, latency, memory, messages, reliability
 from camcast.models.camcast.prediction import predict
 from camcast.population.camcast import simulate
 from camcast.population.outcome import share_interval
@@ -228,16 +228,16 @@ def test_4_5_2_a_as_reliable_as_a_broadcast(x: int, pit: float, climbs_printed: 
     """4.5.2 (a), Equations 7 and 8: with c1 = c - ln(1 + x e^c ln pit) + ln x, for
     0 <= c <= -ln(-x ln pit). Printed with x climbs; an event that gets to the root makes x - 1."""
     climbs = x if climbs_printed else x - 1
-    low, high = reliability.broadcast_c_range(x, pit, climbs)
+    low, high = reliability.c_range(1, x, pit, climbs)
     assert low <= 0  # so that c >= 0 suffices
     assert float(high) == pytest.approx(-log(-climbs * log(pit)) if climbs and pit < 1 else inf)
     for c in np.linspace(max(float(low), -1), min(float(high) - 1e-6, 9), 7):
-        c1 = float(reliability.broadcast_c1(c, x, pit, climbs))
+        c1 = float(reliability.equal_c1(1, c, x, pit, climbs))
         assert c1 >= -1e-9
         assert c1 == pytest.approx(c - log(1 + climbs * exp(c) * log(pit)) + log(x))
         assert product_of(c1, x, pit, climbs) == pytest.approx(exp(-exp(-c)))
         # the bound on z: ln n + ln(1 + x e^c ln pit) - ln N_t - ln x; there the tables are equal
-        z = float(reliability.broadcast_z_bound(c, x, pit, 50, 10_000, climbs))
+        z = float(crossover.z_limit(50, c1, memory.gossip_table(10_000, c)))
         assert log(50) + c1 + z == pytest.approx(log(10_000) + c)
         printed = log(10_000) + log(1 + climbs * exp(c) * log(pit)) - log(50) - log(x)
         assert z == pytest.approx(printed)
@@ -248,15 +248,15 @@ def test_4_5_2_a_as_reliable_as_a_broadcast(x: int, pit: float, climbs_printed: 
 def test_4_5_2_b_as_reliable_as_gossip_multicast(x: int, pit: float, climbs_printed: bool) -> None:
     """4.5.2 (b), Equations 9 to 11: c1 = c - ln(1 + e^c ln pit), for 0 <= c <= -ln(-ln pit)."""
     climbs = x if climbs_printed else x - 1
-    low, high = reliability.multicast_c_range(x, pit, climbs)
+    low, high = reliability.c_range(x, x, pit, climbs)
     assert low <= 0
     if climbs_printed:
         assert float(high) == pytest.approx(-log(-log(pit)) if pit < 1 else inf)
     for c in np.linspace(max(float(low), -1), min(float(high) - 1e-6, 9), 7):
-        c1 = float(reliability.multicast_c1(c, x, pit, climbs))
+        c1 = float(reliability.equal_c1(x, c, x, pit, climbs))
         assert c1 >= -1e-9
         assert product_of(c1, x, pit, climbs) == pytest.approx(exp(-exp(-c)) ** x)
-        z = float(reliability.multicast_z_bound(c, x, pit, 50, climbs))
+        z = float(crossover.z_limit(50, c1, memory.multicast_memory([50] * x, c)[-1]))
         assert log(50) + c1 + z == pytest.approx(x * (log(50) + c))
         if climbs_printed:
             assert c1 == pytest.approx(c - log(1 + exp(c) * log(pit)))
@@ -273,41 +273,40 @@ def test_4_5_2_c_as_reliable_as_hierarchical_gossip(
     """4.5.2 (c): c_t = ln x + c - ln(x e^c ln pit + C + 1), for
     -ln(x (1 - ln pit)/(C + 1)) <= c <= -ln(-x ln pit/(C + 1))."""
     climbs, C = x if climbs_printed else x - 1, clusters
-    low, high = reliability.hierarchical_c_range(x, pit, C, climbs)
+    low, high = reliability.c_range(C + 1, x, pit, climbs)
     if climbs_printed:
         assert float(low) == pytest.approx(-log(x * (1 - log(pit)) / (C + 1)))
         assert float(high) == pytest.approx(-log(-x * log(pit) / (C + 1)) if pit < 1 else inf)
     for c in np.linspace(float(low), min(float(high) - 1e-6, 9), 7):
-        ct = float(reliability.hierarchical_c1(c, x, pit, C, climbs))
+        ct = float(reliability.equal_c1(C + 1, c, x, pit, climbs))
         assert ct >= -1e-9
         assert ct == pytest.approx(log(x) + c - log(climbs * exp(c) * log(pit) + C + 1))
         theirs = float(reliability.hierarchical_reliability(C, c, c))
         assert product_of(ct, x, pit, climbs) == pytest.approx(theirs)
         # "z <= c + ln C + ln(C + 1 + x e^c ln pit) - ln x" is right for m = N_t only
         printed = c + log(C) + log(C + 1 + climbs * exp(c) * log(pit)) - log(x)
-        assert reliability.hierarchical_z_bound(c, x, pit, C, climbs=climbs) == pytest.approx(
-            printed
-        )
-        z = float(reliability.hierarchical_z_bound(c, x, pit, C, 50, 300, climbs))
-        theirs = float(memory.hierarchical_memory(C, 300, 0, 0)) + 2 * c
-        assert log(50) + ct + z == pytest.approx(theirs)
+        for m in (50, 300):
+            theirs = float(memory.hierarchical_memory(C, m, 0, 0)) + 2 * c
+            z = float(crossover.z_limit(50, ct, theirs))
+            assert log(50) + ct + z == pytest.approx(theirs)
+            assert z == pytest.approx(printed + log(m / 50))
 
 
 def test_4_5_2_beyond_the_range_there_is_no_c1() -> None:
     """4.5.2: "if c < 0 or if c > -ln(-x ln pit), we cannot set c1".
     Deviations: a negative c can do; at the upper end itself c1 is infinite; and "no matter what
     is the size of the super-topic table" is not so, because pit depends on z, g and a."""
-    high = float(reliability.broadcast_c_range(3, 0.97)[1])
-    assert isnan(reliability.broadcast_c1(high + 1e-6, 3, 0.97))
-    assert reliability.broadcast_c1(high - 1e-9, 3, 0.97) > 15
-    assert reliability.broadcast_c1(-0.5, 3, 0.97) > 0
-    assert isnan(reliability.multicast_c1(9, 3, 0.97))
-    assert isnan(reliability.hierarchical_c1(9, 3, 0.97, 5))
+    high = float(reliability.c_range(1, 3, 0.97)[1])
+    assert isnan(reliability.equal_c1(1, high + 1e-6, 3, 0.97))
+    assert reliability.equal_c1(1, high - 1e-9, 3, 0.97) > 15
+    assert reliability.equal_c1(1, -0.5, 3, 0.97) > 0
+    assert isnan(reliability.equal_c1(3, 9, 3, 0.97))
+    assert isnan(reliability.equal_c1(6, 9, 3, 0.97))
     # out of reach with the paper's g, a and z = 3 -- and within it with z = 30 and p_a = 1
     few = reliability.exact_climb_probability(1000, 0.005, 1 / 3, 3, 0.85)
     many = reliability.exact_climb_probability(1000, 0.012, 1, 30, 0.85)
-    assert isnan(reliability.broadcast_c1(5, 3, few))
-    assert np.isfinite(reliability.broadcast_c1(5, 3, many))
+    assert isnan(reliability.equal_c1(1, 5, 3, few))
+    assert np.isfinite(reliability.equal_c1(1, 5, 3, many))
 
 
 def test_4_5_2_no_z_beats_a_broadcast_to_the_hierarchy_alone() -> None:
@@ -315,8 +314,10 @@ def test_4_5_2_no_z_beats_a_broadcast_to_the_hierarchy_alone() -> None:
     (The paper does not say that it takes n > x N_t e^z, many processes with other interests.)"""
     c = np.linspace(0, 3, 10)
     for x in (1, 2, 5):
-        assert (reliability.broadcast_z_bound(c, x, 0.999, 100, x * 100) <= 1e-12).all()
-        assert (reliability.broadcast_z_bound(c, x, 1.0, 100, x * 100 * e**3) >= 3 - 1e-9).all()
+        for pit, n in ((0.999, x * 100), (1.0, x * 100 * e**3)):
+            c1 = reliability.equal_c1(1, c, x, pit)
+            z = crossover.z_limit(100, c1, memory.gossip_table(n, c))
+            assert (z <= 1e-12).all() if pit < 1 else (z >= 3 - 1e-9).all()
 
 
 def test_4_5_2_camcast_is_less_reliable_at_equal_c() -> None:
@@ -382,9 +383,8 @@ def test_4_6_2_latency_of_the_alternatives() -> None:
     """4.6.2: "The latency is O(R_Nmax) for all algorithms except for the gossip-based broadcast
     which has a latency of O(R_n)"; R grows so slowly that it makes no difference here."""
     assert latency.multicast_latency(SIZES) == latency.rounds(1000)
-    assert latency.broadcast_latency(1110) == latency.rounds(1110)
-    assert latency.broadcast_latency(1110) - latency.multicast_latency(SIZES) < 0.04
+    assert latency.rounds(1110) - latency.multicast_latency(SIZES) < 0.04
     assert latency.hierarchical_latency(1, 100) == latency.rounds(100)
     assert latency.hierarchical_latency(30, 100) == latency.rounds(30) + latency.rounds(100)
     # CAMCAST's is O(x R): the levels count, not their sizes
-    assert latency.latency_max([100] * 9) > 3 * latency.broadcast_latency(10**9)
+    assert latency.latency_max([100] * 9) > 3 * latency.rounds(10**9)

@@ -32,82 +32,30 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from camcast.models.camcast.memory import gossip_table, hierarchical_memory, multicast_memory
-from camcast.models.camcast.messages import (
-    Values,
-    gossip_messages,
-    hierarchical_messages,
-    levels,
-    multicast_messages,
-    numbers,
-)
+from camcast.models.camcast.memory import gossip_table
+from camcast.models.camcast.messages import Values, multicast_messages, numbers
 
 
-def broadcast_message_margin(
-    sizes: ArrayLike,
-    c: ArrayLike,
-    processes: ArrayLike | None = None,
-    c_broadcast: ArrayLike | None = None,
-) -> Values:
-    """Return how many upward messages cost CAMCAST as much as (a): n (ln n + c) - Σ N (ln N + c).
+def message_margin(sizes: ArrayLike, c: ArrayLike, theirs: ArrayLike) -> Values:
+    """Return how many upward messages cost CAMCAST as much as an alternative: theirs - Equation 4.
 
-    `processes` is n, by default those of all communities; `c_broadcast` by default the largest
-    c. Also the margin to (b) as one group of everybody interested. Raises `ValueError` for a
-    size below 1, or fewer processes than the communities have.
+    `theirs` are the messages of the alternative (`camcast.models.camcast.messages`): of (a) to all
+    n processes `gossip_messages`, of (c) `hierarchical_messages`, which with C m = n and equal
+    constants has n c more. Raises `ValueError` for a size below 1.
     """
-    sizes, c = levels(sizes, c)
-    everybody = sizes.sum(axis=-1)
-    n = everybody if processes is None else np.asarray(processes, dtype=np.float64)
-    numbers(n - everybody, 0, "processes outside")
-    theirs = gossip_messages(n, c.max(axis=-1) if c_broadcast is None else c_broadcast)
-    return np.asarray(theirs - multicast_messages(sizes, c))
+    return np.asarray(np.asarray(theirs, dtype=np.float64) - multicast_messages(sizes, c))
 
 
-def hierarchical_message_margin(
-    sizes: ArrayLike,
-    c: ArrayLike,
-    clusters: ArrayLike,
-    cluster_size: ArrayLike,
-    c1: ArrayLike,
-    c2: ArrayLike,
-) -> Values:
-    """Return how many upward messages cost CAMCAST as much as (c): Equation 5 - Equation 4.
+def z_limit(size: ArrayLike, c: ArrayLike, theirs: ArrayLike) -> Values:
+    """Return up to which z a process stores no more than with an alternative: theirs - (ln N + c).
 
-    With C m = n and equal constants it is that of (a) and n c besides.
+    `theirs` are the entries that the alternative keeps (`camcast.models.camcast.memory`): of (a)
+    `gossip_table`, of (b) `multicast_memory`, level by level, of (c) `hierarchical_memory`. With
+    equal constants and C m = n the limit is ln(n/N_t) for (a) and ln(n/N_t) + c for (c). For (b) it
+    is 0 at the bottom, whose processes have a single table either way; at the root, where CAMCAST
+    has no super-topic table, it says by how much CAMCAST's table is smaller.
     """
-    return np.asarray(
-        hierarchical_messages(clusters, cluster_size, c1, c2) - multicast_messages(sizes, c)
-    )
-
-
-def broadcast_z_limit(
-    size: ArrayLike, processes: ArrayLike, c: ArrayLike, c_broadcast: ArrayLike | None = None
-) -> Values:
-    """Return up to which z a process stores no more than with (a): ln(n/N_t) for equal c."""
-    theirs = gossip_table(processes, c if c_broadcast is None else c_broadcast)
-    return np.asarray(theirs - gossip_table(size, c))
-
-
-def multicast_z_limit(sizes: ArrayLike, c: ArrayLike) -> Values:
-    """Return the same against (b), level by level: the tables of all levels below.
-
-    0 for the bottom, whose processes have a single table either way; for the root it says by how
-    much CAMCAST's is smaller, as it has no super-topic table.
-    """
-    sizes, c = levels(sizes, c)
-    return np.asarray(multicast_memory(sizes, c) - gossip_table(sizes, c))
-
-
-def hierarchical_z_limit(
-    size: ArrayLike,
-    c: ArrayLike,
-    clusters: ArrayLike,
-    cluster_size: ArrayLike,
-    c1: ArrayLike,
-    c2: ArrayLike,
-) -> Values:
-    """Return the same against (c): ln(n/N_t) + c for equal constants and C m = n."""
-    return np.asarray(hierarchical_memory(clusters, cluster_size, c1, c2) - gossip_table(size, c))
+    return np.asarray(np.asarray(theirs, dtype=np.float64) - gossip_table(size, c))
 
 
 def logarithm_for_rounds(rounds: ArrayLike) -> Values:

@@ -43,7 +43,8 @@ SIZE_OF_LEAST: Final = e**e
 def rounds(size: ArrayLike, constant: ArrayLike = 0.0) -> Values:
     """Return R_N = ln N / ln ln N + O(1) (Equation 12), with `constant` for the O(1).
 
-    Held at its minimum e for 2 <= N <= e^e, and 0 for N = 1, both plus the constant. Raises
+    Also (a), a gossip broadcast to N processes (4.6.2). Held at its minimum e for 2 <= N <= e^e,
+    and 0 for N = 1, both plus the constant. Raises
     `ValueError` for a size below 1.
     """
     size = numbers(size, 1, "size")
@@ -79,11 +80,6 @@ def latency_avg(sizes: ArrayLike, constant: ArrayLike = 0.0) -> Values:
     each = rounds(sizes, constant)
     halves = (each.sum(axis=-1) + each[..., -1]) / 2
     return np.asarray(sizes.shape[-1] - 1 + halves)
-
-
-def broadcast_latency(processes: ArrayLike, constant: ArrayLike = 0.0) -> Values:
-    """Return R_n: (a) gossip broadcast to n processes (4.6.2)."""
-    return rounds(processes, constant)
 
 
 def multicast_latency(sizes: ArrayLike, constant: ArrayLike = 0.0) -> Values:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from camcast.models.camcast.memory import gossip_table
 from camcast.models.camcast.messages import Values, numbers
 
 
@@ -25,7 +24,9 @@ def flooded_parasites(
 ) -> Values:
     """Return k p_succ (n - n_1): parasites if all n send to k others, uniformly.
 
-    p_succ is the probability that a copy arrives and finds its receiver alive. Exact in the mean
+    The fan-out k of (a) gossip broadcast is ln n + c (`memory.gossip_table`), that of (c)
+    hierarchical gossip broadcast ln m + ln C + c1 + c2 (`memory.hierarchical_memory`). p_succ is
+    the probability that a copy arrives and finds its receiver alive. Exact in the mean
     if all of n have the event: each of the uninterested then gets k copies in the mean. Raises
     `ValueError` for a negative fan-out or more interested than processes.
     """
@@ -33,24 +34,3 @@ def flooded_parasites(
     uninterested = numbers(n - np.asarray(interested, dtype=np.float64), 0, "uninterested")
     copies = numbers(fan_out, 0, "fan_out") * numbers(p_succ, 0, "p_succ", 1)
     return np.asarray(copies * uninterested)
-
-
-def broadcast_parasites(
-    processes: ArrayLike, interested: ArrayLike, c: ArrayLike, p_succ: ArrayLike = 1.0
-) -> Values:
-    """Return (ln n + c) p_succ (n - n_1): (a) gossip broadcast."""
-    return flooded_parasites(gossip_table(processes, c), processes, interested, p_succ)
-
-
-def hierarchical_parasites(
-    clusters: ArrayLike,
-    cluster_size: ArrayLike,
-    interested: ArrayLike,
-    c1: ArrayLike,
-    c2: ArrayLike,
-    p_succ: ArrayLike = 1.0,
-) -> Values:
-    """Return (ln m + ln C + c1 + c2) p_succ (C m - n_1): (c) hierarchical gossip broadcast."""
-    C, m = numbers(clusters, 1, "clusters"), numbers(cluster_size, 1, "cluster_size")
-    fan_out = gossip_table(m, c1) + gossip_table(C, c2)
-    return flooded_parasites(fan_out, C * m, interested, p_succ)

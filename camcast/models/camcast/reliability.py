@@ -48,10 +48,10 @@ condition in (c) that names one bound twice), its results for c1 are right. The 
 * c1 >= 0, that is c >= ln(s/(x + w)). For (a) and (b) this is negative or 0, and the paper's
   c >= 0 is sufficient, but not necessary ("if c < 0 [...] we cannot" is wrong). Nor is c1 >= 0
   needed by the algorithm, which only wants ln N + c1 > 0. It is kept as the paper's wish.
-* The bound on z: the z for which ln N_t + c1 + z is at most the table of the alternative. The
-  paper's for (a) and (b) follow. Its bound for (c), c + ln C + ln(C + 1 + x e^c ln pit) - ln x,
-  silently takes m = N_t (clusters as large as communities), and in 004 a parenthesis is missing
-  besides. `hierarchical_z_bound` keeps ln m - ln N_t.
+* The bound on z: the z for which ln N_t + c1 + z is at most the table of the alternative
+  (`camcast.models.camcast.crossover.z_limit` with this c1). The paper's for (a) and (b) follow. Its
+  bound for (c), c + ln C + ln(C + 1 + x e^c ln pit) - ln x, silently takes m = N_t (clusters as
+  large as communities), and in 004 a parenthesis is missing besides.
 * For (a) the bound is ln(n / (x N_t)) + ln(1 - w e^c), so it is at most 0 if the hierarchy is
   all there is (n = x N_t), and no z does. CAMCAST pays off when n >> x N_t e^z. For (b) the
   left side is a process with a super-topic table and the right the root's x tables: no process
@@ -197,107 +197,39 @@ def hierarchical_reliability(clusters: ArrayLike, c1: ArrayLike, c2: ArrayLike) 
 # -- the conditions of 4.5.2 ----------------------------------------------------------------
 
 
-def broadcast_c_range(
-    depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
+def c_range(
+    share: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
 ) -> tuple[Values, Values]:
-    """Return for which c of (a) a c1 >= 0 gives CAMCAST (a)'s reliability at the root (4.5.2).
+    """Return for which c of an alternative a c1 >= 0 gives CAMCAST its reliability at the root.
 
-    From the first value, included, to the second, excluded; the paper has [0, -ln(-x ln pit)].
-    `depth` is x, `climbs` the number of pit in CAMCAST's product: x - 1 by default, x in the
-    paper. Raises `ValueError` for x below 1 or a pit outside [0, 1].
+    From the first value, included, to the second, excluded. `share` is s: 1 for (a), x for (b), and
+    C + 1 for (c) with c1 = c2 = c. `depth` is x, `climbs` the number of pit in CAMCAST's product:
+    x - 1 by default, x in the paper, whose ranges are [0, -ln(-x ln pit)] for (a), [0, -ln(-ln
+    pit)] for (b). Raises `ValueError` for x or s below 1 or a pit outside [0, 1].
     """
-    return _c_range(1.0, depth, pit, climbs)
+    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "share")
+    w = _loss_of_climbs(x, pit, climbs)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(s / (x + w))), np.asarray(np.log(s) - np.log(w))
 
 
-def multicast_c_range(
-    depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
-) -> tuple[Values, Values]:
-    """Return the same for (b); the paper has [0, -ln(-ln pit)] (4.5.2)."""
-    return _c_range(depth, depth, pit, climbs)
-
-
-def hierarchical_c_range(
-    depth: ArrayLike, pit: ArrayLike, clusters: ArrayLike, climbs: ArrayLike | None = None
-) -> tuple[Values, Values]:
-    """Return the same for (c) with c1 = c2 = c; the paper's has x for the climbs (4.5.2)."""
-    return _c_range(numbers(clusters, 1, "clusters") + 1, depth, pit, climbs)
-
-
-def broadcast_c1(
-    c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
-) -> Values:
-    """Return the c1 with which CAMCAST is as reliable as (a) with c, at the root (4.5.2).
-
-    Equations 7 and 8, solved: c1 = c - ln(1 + x e^c ln pit) + ln x in the paper, with x climbs.
-    nan where there is none (c too large for this pit).
-    """
-    return _c1(1.0, c, depth, pit, climbs)
-
-
-def multicast_c1(
-    c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
-) -> Values:
-    """Return the same for (b), Equations 9 to 11: c1 = c - ln(1 + e^c ln pit) in the paper."""
-    return _c1(depth, c, depth, pit, climbs)
-
-
-def hierarchical_c1(
+def equal_c1(
+    share: ArrayLike,
     c: ArrayLike,
     depth: ArrayLike,
     pit: ArrayLike,
-    clusters: ArrayLike,
     climbs: ArrayLike | None = None,
 ) -> Values:
-    """Return the same for (c): c_t = ln x + c - ln(x e^c ln pit + C + 1) in the paper."""
-    return _c1(numbers(clusters, 1, "clusters") + 1, c, depth, pit, climbs)
+    """Return the c1 with which CAMCAST is as reliable as an alternative with c, at the root.
 
-
-def broadcast_z_bound(
-    c: ArrayLike,
-    depth: ArrayLike,
-    pit: ArrayLike,
-    size: ArrayLike,
-    processes: ArrayLike,
-    climbs: ArrayLike | None = None,
-) -> Values:
-    """Return up to which z CAMCAST's memory is at most (a)'s, at (a)'s reliability (4.5.2).
-
-    `size` is N_t and `processes` n. nan where that reliability is out of reach; no z does where
-    the bound is below 1. Raises `ValueError` for a size below 1.
+    Equations 7 to 11, solved; see `c_range` for what is given. With x climbs it is the paper's
+    c - ln(1 + x e^c ln pit) + ln x for (a), c - ln(1 + e^c ln pit) for (b), and for (c), c_t = ln x
+    + c - ln(x e^c ln pit + C + 1). nan where there is none (c too large for this pit).
     """
-    gap = np.log(numbers(processes, 1, "processes")) - np.log(numbers(size, 1, "size"))
-    return np.asarray(gap + np.asarray(c) - broadcast_c1(c, depth, pit, climbs))
-
-
-def multicast_z_bound(
-    c: ArrayLike,
-    depth: ArrayLike,
-    pit: ArrayLike,
-    size: ArrayLike,
-    climbs: ArrayLike | None = None,
-) -> Values:
-    """Return the same for (b), against the x tables of a process of the root (4.5.2)."""
-    x, table = numbers(depth, 1, "depth"), np.log(numbers(size, 1, "size")) + np.asarray(c)
-    return np.asarray((x - 1) * table + np.asarray(c) - multicast_c1(c, depth, pit, climbs))
-
-
-def hierarchical_z_bound(
-    c: ArrayLike,
-    depth: ArrayLike,
-    pit: ArrayLike,
-    clusters: ArrayLike,
-    size: ArrayLike = 1.0,
-    cluster_size: ArrayLike | None = None,
-    climbs: ArrayLike | None = None,
-) -> Values:
-    """Return the same for (c) with c1 = c2 = c (4.5.2).
-
-    `size` is N_t, `cluster_size` m; left out, m = N_t, as the paper's bound has it.
-    """
-    C, size = numbers(clusters, 1, "clusters"), numbers(size, 1, "size")
-    m = size if cluster_size is None else numbers(cluster_size, 1, "cluster_size")
-    table = np.log(C) + np.log(m) + 2 * np.asarray(c, dtype=np.float64)
-    return np.asarray(table - np.log(size) - hierarchical_c1(c, depth, pit, C, climbs))
+    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "share")
+    left = s * np.exp(-np.asarray(c, dtype=np.float64)) - _loss_of_climbs(x, pit, climbs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.log(x) - np.log(np.where(left > 0, left, np.nan)))
 
 
 def _loss_of_climbs(depth: Values, pit: ArrayLike, climbs: ArrayLike | None) -> Values:
@@ -306,25 +238,6 @@ def _loss_of_climbs(depth: Values, pit: ArrayLike, climbs: ArrayLike | None) -> 
     with np.errstate(divide="ignore"):
         logarithm = np.log(numbers(pit, 0, "pit", 1))
     return np.asarray(-np.where(count > 0, count, 1) * logarithm * (count > 0))
-
-
-def _c_range(
-    share: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None
-) -> tuple[Values, Values]:
-    """Return both ends for s e^-c = x e^-c1 + w, where `share` is s; see the module's text."""
-    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "depth")
-    w = _loss_of_climbs(x, pit, climbs)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(s / (x + w))), np.asarray(np.log(s) - np.log(w))
-
-
-def _c1(
-    share: ArrayLike, c: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None
-) -> Values:
-    x, s = numbers(depth, 1, "depth"), numbers(share, 1, "depth")
-    left = s * np.exp(-np.asarray(c, dtype=np.float64)) - _loss_of_climbs(x, pit, climbs)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.log(x) - np.log(np.where(left > 0, left, np.nan)))
 
 
 # -- the exact chain -------------------------------------------------------------------------

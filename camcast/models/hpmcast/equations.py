@@ -33,7 +33,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from camcast.models.camcast.messages import Values, numbers
+from camcast.models.camcast.messages import numbers
 from camcast.models.hpmcast.membership import interest_share, level_view
 from camcast.models.rfpbcast import Law, infected_law, pittel_rounds, whole_rounds
 
@@ -76,14 +76,12 @@ def shortened_rounds(
     interested: float = 1.0,
     arrival: float = 1.0,
 ) -> float:
-    """Return T'_tot = T_tot - (l-1) T(R, F): R have the event when a level begins (Equation 21)."""
+    """Return T'_tot = T_tot - (l-1) T(R, F): R have the event when a level begins (Equation 21).
+
+    For p_1 = 1 it is T(n, F), `pittel_rounds`, whatever the depth (Equation 28).
+    """
     whole = total_rounds(arity, depth, redundancy, fan_out, interested, arrival)
     return whole - (depth - 1) * float(pittel_rounds(redundancy, fan_out, arrival))
-
-
-def broadcast_rounds(processes: ArrayLike, fan_out: ArrayLike, arrival: ArrayLike = 1.0) -> Values:
-    """Return T(n, F), which T'_tot is for p_1 = 1, whatever the depth (Equation 28)."""
-    return pittel_rounds(processes, fan_out, arrival)
 
 
 def expected_infected(

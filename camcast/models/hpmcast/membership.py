@@ -1,4 +1,4 @@
-"""What a process of hpmcast knows, and who knows it (002, Equations 12 to 18 and 29 to 36).
+"""What a process of hpmcast knows, and who knows it (002, Equations 14 to 18 and 30 to 36).
 
 Every function takes a *regular* hierarchy where it says so: a subsystems in each, l levels, so
 n = a^l processes (Equations 15, 16), and R <= a delegates of each subsystem.
@@ -22,7 +22,6 @@ Where the print is wrong:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log, sqrt
 
 
@@ -32,19 +31,6 @@ def _hierarchy(arity: float, depth: int, redundancy: float) -> None:
             f"a hierarchy of arity {arity}, depth {depth} and redundancy {redundancy}; give 1 or"
             " more of each, and no more delegates than the arity"
         )
-
-
-def known_processes(subtrees: Sequence[int], redundancy: int) -> int:
-    """Return how many processes one knows, of any hierarchy, with repetitions (Equation 12).
-
-    `subtrees` are |x(l-1). … .x(i)| for i = 1 to l: the numbers of lines of its tables.
-    """
-    return subtrees[0] + redundancy * sum(subtrees[1:])
-
-
-def represented(groups: Sequence[int]) -> int:
-    """Return how many processes a delegate represents, of `groups` of level 1 (Equation 13)."""
-    return sum(groups)
 
 
 def interest_share(interested: float, processes: float) -> float:
@@ -101,11 +87,6 @@ def processes_of_level(arity: int, depth: int, redundancy: int, level: int) -> i
         return int(arity**depth if lowest == 1 else redundancy * arity ** (depth - lowest + 1))
 
     return at_least(level) - at_least(level + 1)
-
-
-def informed_of(arity: int, level: int) -> int:
-    """Return u_i = a^i - 1: who must learn of the failure of a process of level i (Equation 34)."""
-    return int(arity**level - 1)
 
 
 def average_informed(arity: int, depth: int, redundancy: int) -> float:

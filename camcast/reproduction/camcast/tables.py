@@ -11,11 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from camcast.models.baselines import predict_baseline
-from camcast.models.camcast.latency import (
-    broadcast_latency,
-    hierarchical_latency,
-    multicast_latency,
-)
+from camcast.models.camcast.latency import hierarchical_latency, multicast_latency, rounds
 from camcast.models.camcast.prediction import Prediction
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population.outcome import mean_interval
@@ -201,8 +197,8 @@ def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:
     n = column.processes
     fan_out = floor(log(n) + PARAMETERS.c)
     told = {
-        "ln n / ln ln n (Equation 12)": broadcast_latency(n),
-        "ln n / ln ln n + 1": broadcast_latency(n, 1),
+        "ln n / ln ln n (Equation 12)": rounds(n),
+        "ln n / ln ln n + 1": rounds(n, 1),
         "Pittel, F = 0.85 ⌊ln n + c⌋, + 1": pittel_rounds(n, fan_out, SUCCESS, 1),
     }
     for how, mean in told.items():

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Final
 
 from camcast.models.hpmcast.depth import needed_rounds
-from camcast.models.hpmcast.equations import broadcast_rounds, shortened_rounds
+from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.hpmcast.membership import view_size
 from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds
@@ -220,7 +220,7 @@ def _depth(results: Results) -> Claim:
     shortened = [shortened_rounds(*setting) for setting in given]
     needed = [needed_rounds(*setting) for setting in given]
     gossiped = [results.mean("rounds", **deep(depth)) for depth in DEPTHS]
-    whole = float(broadcast_rounds(DEPTH_PROCESSES, FAN_OUT))
+    whole = float(pittel_rounds(DEPTH_PROCESSES, FAN_OUT))
     same = all(abs(one - whole) < 1e-9 for one in shortened)
     return Claim(
         where="6.2, Equation 28",

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
-from camcast.models.hpmcast.equations import broadcast_rounds
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
+from camcast.models.rfpbcast import pittel_rounds
 from camcast.reproduction.hpmcast.cells import deep, flat_interested, infections, scaled
 from camcast.reproduction.hpmcast.plan import (
     ARITIES,
@@ -292,7 +292,7 @@ def _depth(results: Results) -> Figure:
         "needed by a group of each level": needed_rounds,
         "needed by all groups of each level": needed_rounds_of_all,
     }
-    whole = float(broadcast_rounds(DEPTH_PROCESSES, FAN_OUT))
+    whole = float(pittel_rounds(DEPTH_PROCESSES, FAN_OUT))
     formulas = [
         Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, mean=whole) for depth in DEPTHS
     ]

@@ -23,17 +23,14 @@ PAPER = (1000, 100, 10)  # [CAMCAST 6.1.1]
 
 def test_parasites_are_copies_to_the_uninterested() -> None:
     assert parasites.flooded_parasites(12, 1110, 10, 0.85) == pytest.approx(12 * 0.85 * 1100)
-    assert_allclose(parasites.broadcast_parasites(1110, [10, 1110], 5), [1100 * (log(1110) + 5), 0])
-    divided = parasites.hierarchical_parasites(30, 37, 10, 5, 4, 0.5)
-    assert divided == pytest.approx(1100 * 0.5 * (log(30) + log(37) + 9))
     assert parasites.flooded_parasites([1.0, 2.0], [[10], [20]], 5).shape == (2, 2)
 
 
 def test_parasites_refuse_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match="uninterested"):
-        parasites.broadcast_parasites(10, 11, 5)
+        parasites.flooded_parasites(5, 10, 11)
     with pytest.raises(ValueError, match="p_succ"):
-        parasites.broadcast_parasites(10, 5, 5, 1.1)
+        parasites.flooded_parasites(5, 10, 5, 1.1)
     with pytest.raises(ValueError, match="fan_out"):
         parasites.flooded_parasites(-1, 10, 5)
 
@@ -46,36 +43,32 @@ def test_the_message_margin_is_the_entropy_of_the_sizes(sizes: tuple[int, ...]) 
     """n H with H in nats, for the same c; the margin is where Equation 1 meets n (ln n + c)."""
     n = sum(sizes)
     entropy = -sum(size / n * log(size / n) for size in sizes)
-    margin = float(crossover.broadcast_message_margin(sizes, 5))
+    margin = float(crossover.message_margin(sizes, 5, messages.gossip_messages(n, 5)))
     assert margin == pytest.approx(n * entropy, abs=1e-9)
     ours = float(messages.camcast_messages(sizes, 5, 0, 0, 3)) + margin
     assert ours == pytest.approx(float(messages.gossip_messages(n, 5)))
 
 
-def test_the_message_margin_grows_with_processes_outside() -> None:
-    inside = crossover.broadcast_message_margin(PAPER, 5)
-    outside = crossover.broadcast_message_margin(PAPER, 5, processes=2000)
-    assert outside - inside == pytest.approx(2000 * (log(2000) + 5) - 1110 * (log(1110) + 5))
-    assert crossover.broadcast_message_margin(PAPER, 5, c_broadcast=0) < 0
-    with pytest.raises(ValueError, match="processes outside"):
-        crossover.broadcast_message_margin(PAPER, 5, processes=1000)
-
-
 def test_the_margin_to_hierarchical_gossip_has_the_second_constant() -> None:
-    divided = crossover.hierarchical_message_margin(PAPER, 5, 30, 37, 5, 5)
-    assert divided == pytest.approx(float(crossover.broadcast_message_margin(PAPER, 5)) + 1110 * 5)
+    flat, divided = (
+        float(crossover.message_margin(PAPER, 5, theirs))
+        for theirs in (
+            messages.gossip_messages(1110, 5),
+            messages.hierarchical_messages(30, 37, 5, 5),
+        )
+    )
+    assert divided == pytest.approx(flat + 1110 * 5)
 
 
 def test_at_the_limit_of_z_the_tables_are_equal() -> None:
     """4.4.2, against the forms of `memory`."""
-    z = crossover.broadcast_z_limit(100, 1110, 5, 4)
-    assert memory.camcast_memory(100, 5, z) == pytest.approx(float(memory.gossip_table(1110, 4)))
-    assert crossover.broadcast_z_limit(100, 1110, 5) == pytest.approx(log(11.1))
-    z = crossover.hierarchical_z_limit(100, 5, 30, 37, 5, 4)
-    theirs = float(memory.hierarchical_memory(30, 37, 5, 4))
-    assert memory.camcast_memory(100, 5, z) == pytest.approx(theirs)
-    assert crossover.hierarchical_z_limit(100, 5, 30, 37, 5, 5) == pytest.approx(log(11.1) + 5)
-    limits = crossover.multicast_z_limit(PAPER, 5)
+    for theirs in (memory.gossip_table(1110, 6), memory.hierarchical_memory(30, 37, 5, 4)):
+        z = crossover.z_limit(100, 5, theirs)
+        assert memory.camcast_memory(100, 5, z) == pytest.approx(float(theirs))
+    assert crossover.z_limit(100, 5, memory.gossip_table(1110, 5)) == pytest.approx(log(11.1))
+    divided = memory.hierarchical_memory(30, 37, 5, 5)
+    assert crossover.z_limit(100, 5, divided) == pytest.approx(log(11.1) + 5)
+    limits = crossover.z_limit(PAPER, 5, memory.multicast_memory(PAPER, 5))
     assert_allclose(limits, [0, log(1000) + 5, log(1000) + log(100) + 10], atol=1e-12)
     assert_allclose(memory.camcast_memory(PAPER, 5, limits), memory.multicast_memory(PAPER, 5))
 

@@ -36,7 +36,7 @@ def test_functions_refuse_what_is_out_of_range() -> None:
     with pytest.raises(ValueError, match="p_succ"):
         reliability.climb_probability(10, 1, 1, 3, -0.1)
     with pytest.raises(ValueError, match="pit"):
-        reliability.broadcast_c_range(3, 1.2)
+        reliability.c_range(1, 3, 1.2)
     with pytest.raises(ValueError, match="clusters"):
         reliability.hierarchical_reliability(0, 1, 1)
     with pytest.raises(ValueError, match="z must be"):
