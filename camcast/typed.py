@@ -87,8 +87,10 @@ class EventDecoder:
             if (cls := self._class(name)) is not None:
                 try:
                     return msgspec.convert(fields, cls)
-                except msgspec.ValidationError:
-                    continue  # same name, other fields: perhaps a base still fits
+                # Same name, other fields: perhaps a base still fits. Any exception, since a class's
+                # own validators see what a stranger sent, and may fail at it in their own ways.
+                except Exception:
+                    continue
         return payload
 
     def _class(self, name: str) -> type | None:

@@ -89,6 +89,23 @@ def test_fields_that_do_not_fit_a_class_may_fit_its_base() -> None:
     assert EventDecoder(Sport).decode(payload) == Sport("Rio")
 
 
+@pytest.mark.parametrize("goals", [0, -1])
+def test_a_validator_that_fails_at_what_a_stranger_sent_fails_nothing_else(goals: int) -> None:
+    """The delivery of later events, for one: what it raises is the application's, not msgspec's."""
+
+    def divide(_event: object, _field: object, value: int) -> None:
+        if value < 0:
+            raise LookupError("no such score")
+        assert 90 / value
+
+    ratio = attrs.field(type=int, validator=divide)
+    cls = attrs.make_class("Ratio", {"goals": ratio}, bases=(Sport,), frozen=True)
+    names = [".Sport.Ratio", ".Sport"]
+    payload = msgspec.msgpack.encode((names, {"place": "Rio", "goals": goals}))
+    assert EventDecoder(Sport).decode(payload) == Sport("Rio")
+    assert EventDecoder(cls).decode(payload) == payload
+
+
 @pytest.mark.parametrize(
     "payload", [b"", b"garbage", b"\xff" * 9, b"\x91" * 100_000, msgspec.msgpack.encode([[], 1])]
 )
