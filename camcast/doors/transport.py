@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import Attribute, define, field, frozen, validators
 
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
 
@@ -100,17 +100,21 @@ class PipeCounters:
     frames_refused: int = 0  # multipart; ZeroMQ itself cuts off who sends too large a frame
     frames_failed: int = 0  # the callback raised
     connections_refused: int = 0  # at `connections_max`
+    records_misdirected: int = 0  # of the dropped: meant for another than listens there now
+    versions_refused: int = 0  # connections whose peer speaks another version of the wire format
 
 
 class InputPipe(ABC):
     """A bound endpoint whose frames go to one callback; made by `OutputPipes.open_input`.
 
-    `address` is the bound endpoint in canonical form, with the real port. `counters` has only
-    what was received. After a bind to ``0.0.0.0`` or ``[::]`` the address names no host, and the
-    node has to announce another one (see `is_wildcard`).
+    `address` is the bound endpoint in canonical form, with the real port. `peer` is the process
+    that listens, as far as was said. `counters` has only what was received. After a bind to
+    ``0.0.0.0`` or ``[::]`` the address names no host, and the node has to announce another one
+    (see `is_wildcard`).
     """
 
     address: str
+    peer: PeerId
     counters: PipeCounters
 
     @abstractmethod
@@ -140,13 +144,21 @@ class OutputPipes(ABC):
     def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
         """Send `record` to each of `contacts`, best effort; control records have a reserve.
 
+        Where the transport learns who listens at an address, a record goes to the process that
+        was meant or to nobody. A contact of `UNKNOWN_PEER` means whoever listens there.
+
         Never blocks, and never raises for a peer that is absent, slow or misspelt: what cannot
         be queued is dropped and counted. Sending after `close` drops too.
         """
 
     @abstractmethod
-    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> InputPipe:
+    def open_input(
+        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+    ) -> InputPipe:
         """Listen at `bind` and call `on_frame` with every frame that arrives.
+
+        `peer` is the process that listens. Where the transport can, it says so to whoever
+        connects.
 
         Raises `AddressError`, `AddressInUse` or another `BindError`.
         """

@@ -17,7 +17,8 @@ An answer is not answered.
 *Pieces.* Heartbeats and answers carry a piece for every part that the sender has in the peer: a
 small message of that part, of the kind and for the group it would otherwise be sent in, or empty
 for "I watch you as a member of this group". A receiver that is not in the group says so in its
-answer (`gone`), and the watching part learns it (`Watcher.peer_gone`).
+answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). So it does when the answer
+comes from another process at the peer's address, which took over the port of one that died.
 
 *Silence.* All parts of an entry are told once that nothing was heard of the peer for the entry's
 silence, and once more when the next record of the peer arrives. After a pause of this very process
@@ -147,8 +148,10 @@ class LivenessService:
         )
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
-            for kind, group in message.gone[:PIECES_MAX] if entry is not None else ():
-                self._lose(source.peer, kind, group, now)
+            if message.gone:
+                for peer in self._peers_at(source.address):
+                    for kind, group in message.gone[:PIECES_MAX]:
+                        self._lose(peer, kind, group, now)
             return bool(message.gone)
         if entry is not None and entry.spoken and not gone:
             entry.spoken = False
@@ -193,6 +196,13 @@ class LivenessService:
                 assert len(body) <= PIECE_BYTES_MAX, f"{len(body)} bytes along with a heartbeat"
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
+
+    def _peers_at(self, address: str) -> list[PeerId]:
+        """Return the peers that are known at an address: who answers there speaks for them all.
+
+        The heartbeat may have been for a process whose port the answering one took over.
+        """
+        return [peer for peer, one in self.entries.items() if one.contact.address == address]
 
     def _lose(self, peer: PeerId, kind: int, group: bytes, now: float) -> None:
         """Tell the part of this kind and group that a peer is not in the group."""

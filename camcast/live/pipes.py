@@ -43,7 +43,8 @@ from camcast.doors.transport import (
     PipeCounters,
     PipeLimits,
 )
-from camcast.vocabulary.identity import Contact
+from camcast.live.minute_log import MinuteLog
+from camcast.vocabulary.identity import Contact, PeerId
 
 _log = logging.getLogger(__name__)
 
@@ -60,9 +61,6 @@ _DESCRIPTORS_SPARED_MIN: Final = 32
 
 # chosen: containers allow up to 2^30, for which ZeroMQ would set up its table of sockets.
 _DESCRIPTORS_MAX: Final = 2**16
-
-# chosen: a raising callback is logged in full at most so often; the counter has the rest.
-_LOG_INTERVAL_SECONDS: Final = 60.0
 
 
 def descriptors_allow() -> int:
@@ -99,6 +97,8 @@ class OutputPipe:
     watched: bool = False
     """Whether the loop watches its connection, because not all could be given to it."""
     closed: bool = False
+    named: PeerId | None = None
+    """Who said to listen there, on the connection that there is; None while nobody has."""
 
 
 P = TypeVar("P", bound=OutputPipe)
@@ -110,14 +110,16 @@ class CountingInput(InputPipe):
     def __init__(
         self,
         on_frame: Callable[[bytes], None],
+        peer: PeerId,
         loop: asyncio.AbstractEventLoop,
         connections_max: int,
     ) -> None:
+        self.peer = peer
         self.counters = PipeCounters()
         self._on_frame = on_frame
         self._loop = loop
         self._connections_max = connections_max
-        self._log_after = 0.0
+        self._log = MinuteLog()
 
     def _hand_over(self, frame: bytes) -> None:
         self.counters.frames_received += 1
@@ -129,9 +131,7 @@ class CountingInput(InputPipe):
 
     def _failed(self) -> None:
         self.counters.frames_failed += 1
-        now = self._loop.time()
-        if now >= self._log_after:
-            self._log_after = now + _LOG_INTERVAL_SECONDS
+        if self._log.due("failed", self._loop.time()):
             _log.exception(
                 "a frame's receiver at %s raised (%d times so far; logged once a minute)",
                 self.address,
@@ -184,6 +184,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._settled = asyncio.Event()  # nothing fresh, nothing watched; kept while draining
         self._full_until = 0.0  # no pipe can be spared before
         self._warned: set[str] = set()
+        self._log = MinuteLog()
         self._closed = False
 
     def __len__(self) -> int:
@@ -206,6 +207,10 @@ class QueuedPipes(OutputPipes, Generic[P]):
             records = pipe.records
             if pipe.waiting > bytes_bound or len(records) >= records_bound:
                 self.counters.records_dropped += 1
+                continue
+            if contact.peer != pipe.named and not self._may_take(pipe, contact.peer):
+                self.counters.records_dropped += 1
+                self.counters.records_misdirected += 1
                 continue
             if not records:
                 self._fresh.append(pipe)
@@ -266,6 +271,13 @@ class QueuedPipes(OutputPipes, Generic[P]):
     @abstractmethod
     def _connect(self, address: str, now: float) -> P:
         """Make the pipe to an address; raises OSError or `AddressError` where it cannot."""
+
+    def _may_take(self, pipe: P, peer: PeerId) -> bool:
+        """Say whether a pipe takes a record for a process other than the one that it names.
+
+        The next thing that happens to a pipe for which this is True is that it takes the record.
+        """
+        return True
 
     @abstractmethod
     def _offer(self, pipe: P, frame: bytes) -> bool:

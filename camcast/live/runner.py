@@ -48,8 +48,9 @@ class Runner:
         self._on_deliver = on_deliver
         self._on_change = on_change
         self._closed = False
-        self.input: InputPipe = pipes.open_input(bind, self._receive)
-        me = Contact(new_peer_id(os.urandom), advertise or self.input.address)
+        peer = new_peer_id(os.urandom)
+        self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
+        me = Contact(peer, advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
         self.node = Node(me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace)
         self._datagrams = UdpPort(self._receive_datagram)

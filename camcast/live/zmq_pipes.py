@@ -45,6 +45,7 @@ from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live.connections import Connections
 from camcast.live.pipes import CountingInput, OutputPipe, QueuedPipes, bind_error
 from camcast.vocabulary.addresses import check_address
+from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 
 # Plain numbers, because pyzmq looks up an enum member a third more slowly (measured).
 _NOBLOCK: Final = int(zmq.NOBLOCK)
@@ -101,8 +102,10 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         """See `OutputPipes`; libzmq reports a connection a moment after it was made."""
         return self._connections
 
-    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> ZmqInput:
-        """See `OutputPipes`."""
+    def open_input(
+        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+    ) -> ZmqInput:
+        """See `OutputPipes`; libzmq has no means to tell others of `peer`."""
         address = check_address(bind, bind=True)
         if self._closed:
             raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
@@ -133,6 +136,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             socket,
             monitor,
             on_frame,
+            peer,
             self.limits,
             self._connections,
             self._loop,
@@ -227,6 +231,7 @@ class ZmqInput(CountingInput):
         socket: zmq.SyncSocket,
         monitor: zmq.SyncSocket,
         on_frame: Callable[[bytes], None],
+        peer: PeerId,
         limits: PipeLimits,
         connections: Connections,
         loop: asyncio.AbstractEventLoop,
@@ -234,7 +239,7 @@ class ZmqInput(CountingInput):
     ) -> None:
         endpoint = socket.getsockopt(zmq.LAST_ENDPOINT)
         assert isinstance(endpoint, bytes)
-        super().__init__(on_frame, loop, connections.most)
+        super().__init__(on_frame, peer, loop, connections.most)
         self.address = check_address(endpoint.rstrip(b"\0").decode())
         self._socket = socket
         self._monitor = monitor

@@ -3,8 +3,18 @@
 Theory of operation
 -------------------
 A connection begins with a greeting of 64 bytes from either side: a signature, the version 3.1,
-the mechanism ``NULL``. A READY command from either side follows, whose metadata name the type of
-its socket. From then on a PUSH sends messages, and both may send PING, which is answered by PONG.
+the mechanism ``NULL``. A READY command from either side follows. From then on a PUSH sends
+messages, and both may send PING, which is answered by PONG.
+
+The metadata of our READY are::
+
+    Socket-Type      PUSH or PULL [RFC 37]
+    X-Camcast-Wire   the version of the frames that are sent or taken, in decimal digits
+    X-Camcast-Peer   the 16 bytes of the peer id of the process; missing where there is no single
+                     one: an output that several nodes of a loop share
+
+libzmq sends neither of the last two, and ignores them. Whoever names another version of the wire
+format is refused (`WireVersionError`), since not one of its frames could be read.
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
@@ -18,6 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Final
+
+from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, PeerId
+from camcast.vocabulary.wire import VERSION
 
 GREETING_BYTES: Final = 64  # [RFC 37, 2.1]
 _SIGNATURE: Final = b"\xff" + bytes(8) + b"\x7f"
@@ -38,9 +51,19 @@ SHORT_MAX: Final = 255  # [RFC 37, 2.3] what fits the one byte of a short frame'
 COMMAND_BYTES_MAX: Final = 512
 CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 
+# [RFC 37, 2.4] names of properties that are an application's own begin with X-.
+_WIRE: Final = "X-Camcast-Wire"
+_PEER: Final = "X-Camcast-Peer"
+_WIRE_VERSION: Final = str(VERSION).encode()
+_WIRE_DIGITS_MAX: Final = 8  # chosen: what is logged of a version that a stranger names
+
 
 class ProtocolError(Exception):
     """The peer sent what ZMTP, or this use of it, does not allow; the message says what."""
+
+
+class WireVersionError(ProtocolError):
+    """The peer's frames are of another version of the wire format than ours."""
 
 
 def frame_head(size: int) -> bytes:
@@ -93,6 +116,19 @@ def read_metadata(body: bytes) -> dict[str, bytes]:
         properties[name] = body[value_start : value_start + size]
         at = value_start + size
     return properties
+
+
+def handshake(socket_type: bytes, peer: PeerId) -> bytes:
+    """Return greeting and READY of a process; `UNKNOWN_PEER` for no process in particular."""
+    metadata = {"Socket-Type": socket_type, _WIRE: _WIRE_VERSION}
+    if peer != UNKNOWN_PEER:
+        metadata[_PEER] = peer
+    return GREETING + ready(metadata)
+
+
+def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
+    """Return the peer id that a READY names, `UNKNOWN_PEER` if it names none."""
+    return PeerId(metadata.get(_PEER.lower(), UNKNOWN_PEER))
 
 
 class Decoder:
@@ -205,6 +241,13 @@ class Decoder:
                 raise ProtocolError(
                     f"it is a {shown!r} socket; only a {self._peer_type.decode()} is taken here"
                 )
+            if len(peer_in(metadata)) not in (0, PEER_ID_BYTES):
+                raise ProtocolError("its READY names a peer id of a wrong length")
+            version = metadata.get(_WIRE.lower(), _WIRE_VERSION)
+            if version != _WIRE_VERSION:
+                shown = version[:_WIRE_DIGITS_MAX].decode("ascii", "replace")
+                shown = shown if shown.isdigit() else repr(shown)
+                raise WireVersionError(f"it speaks version {shown}, not {VERSION}")
             self.metadata = metadata
         elif name == b"PING":
             if not 2 <= len(body) <= 2 + CONTEXT_BYTES_MAX:

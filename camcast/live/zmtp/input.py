@@ -22,8 +22,9 @@ from attrs import define, field
 
 from camcast.doors.transport import InputPipe, PipeLimits
 from camcast.live.pipes import CountingInput
-from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, pong, ready
+from camcast.live.zmtp.codec import Decoder, ProtocolError, WireVersionError, handshake, pong
 from camcast.vocabulary.addresses import check_address
+from camcast.vocabulary.identity import PeerId
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +34,6 @@ HELD_BYTES_MAX: Final = 2**24  # chosen: 16 frames of the largest size at once, 
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
-
-_BEGINS: Final = GREETING + ready({"Socket-Type": b"PULL"})
 
 # chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s, as does
 # what was sent and not acknowledged (ms): below membership's own verdicts nothing hurries.
@@ -111,6 +110,7 @@ class ZmtpInput(CountingInput):
         self,
         listening: socket.socket,
         on_frame: Callable[[bytes], None],
+        peer: PeerId,
         limits: PipeLimits,
         frame_limit: int,
         accepted: Accepted,
@@ -119,7 +119,8 @@ class ZmtpInput(CountingInput):
         sockets: set[socket.socket],
         on_close: Callable[[InputPipe], None],
     ) -> None:
-        super().__init__(on_frame, loop, accepted.most)
+        super().__init__(on_frame, peer, loop, accepted.most)
+        self._begins = handshake(b"PULL", peer)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         self.address = check_address(f"tcp://{shown}:{port}")
@@ -178,7 +179,7 @@ class ZmtpInput(CountingInput):
         try:
             prepare(made)
             self._loop.add_reader(made, self._read, connection)
-            made.send(_BEGINS)  # an empty kernel buffer takes a hundred bytes
+            made.send(self._begins)  # an empty kernel buffer takes a hundred bytes
         except OSError:
             self._lose(connection)
         else:
@@ -210,6 +211,11 @@ class ZmtpInput(CountingInput):
                         return
                 elif name == b"PING":
                     answer_ping(connection.socket, body)
+        except WireVersionError as error:
+            self.counters.versions_refused += 1
+            self._say_version(connection, str(error))
+            self._lose(connection)
+            return
         except ProtocolError as error:
             self.counters.frames_refused += 1
             self._cut_off(connection, str(error))
@@ -221,6 +227,14 @@ class ZmtpInput(CountingInput):
                 self._make_room()
             if accepted.unfinished:
                 self._watch_time()
+
+    def _say_version(self, connection: Connection, said: str) -> None:
+        try:
+            host = connection.socket.getpeername()[0]
+        except OSError:  # gone already
+            return
+        if self._log.due(("version", host), self._loop.time()):
+            _log.warning("refused a process at %s: %s (said once a minute)", host, said)
 
     def _make_room(self) -> None:
         for connection in list(self._accepted.unfinished):

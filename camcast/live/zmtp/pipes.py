@@ -5,12 +5,16 @@ Theory of operation
 `camcast.live.pipes` has what is common to all transports, `camcast.live.zmtp.codec` the bytes.
 
 *Outputs.* The first frame connects. Greeting and READY leave in one piece as soon as the kernel
-says "connected", and the first frame when the peer's READY has been read: a port that another
-program took over gets none. A frame that the kernel took in part is kept whole until its last
-byte is gone, for on a new connection it begins anew. A connection that broke is made again when
-there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`: the kernel's own
-retries of a SYN would outlive a healed partition, so an attempt is given up after
-`CONNECT_SECONDS_MAX`. Who is connected to may send nothing but PING, PONG and ERROR.
+says "connected", and the first frame when the peer's READY has been read. READY names the process:
+what is meant for another process, whose port this one took over, is dropped and counted. So is
+all while the process at the address speaks another version of the wire format. A peer that does
+not say who it is, as libzmq, gets what is meant for its address.
+
+A frame that the kernel took in part is kept whole until its last byte is gone, for on a new
+connection it begins anew. A connection that broke is made again when there is something to send,
+after a pause that doubles up to `RETRY_SECONDS_MAX`: the kernel's own retries of a SYN would
+outlive a healed partition, so an attempt is given up after `CONNECT_SECONDS_MAX`. Who is connected
+to may send nothing but PING, PONG and ERROR.
 
 *PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
 it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
@@ -27,13 +31,21 @@ import time
 from collections.abc import Callable, Sized
 from typing import Final
 
-from attrs import define
+from attrs import define, field
 
 from camcast.doors.transport import BindError, PipeLimits
 from camcast.live.pipes import OutputPipe, QueuedPipes, bind_error
-from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, frame_head, ready
+from camcast.live.zmtp.codec import (
+    Decoder,
+    ProtocolError,
+    WireVersionError,
+    frame_head,
+    handshake,
+    peer_in,
+)
 from camcast.live.zmtp.input import Accepted, ZmtpInput, answer_ping, prepare
 from camcast.vocabulary.addresses import check_address, is_numeric
+from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 
 _log = logging.getLogger(__name__)
 
@@ -42,15 +54,15 @@ RETRY_SECONDS: Final = 0.1  # chosen: ZeroMQ's default; a restarted peer is ther
 RETRY_SECONDS_MAX: Final = 2.0  # [DESIGN 5] as long as a connect is waited for
 _BACKLOG: Final = 1024  # chosen: a community that joins at once must not wait for a second SYN
 
-_BEGINS: Final = GREETING + ready({"Socket-Type": b"PUSH"})
-
 
 @define(eq=False, slots=False)
 class _ZmtpOutput(OutputPipe):
     socket: socket.socket | None = None
     decoder: Decoder | None = None
-    ready: bool = False
-    """Whether both have said READY, so that frames may leave."""
+    meant: list[PeerId] = field(factory=list)
+    """While nobody has said to listen there: for whom each of `records` is."""
+    frame_meant: PeerId = UNKNOWN_PEER
+    """For whom the frame under way is, once the connection that it was made for broke."""
     frame: memoryview | None = None
     """The frame under way, whole, with its head."""
     sent: int = 0
@@ -79,7 +91,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         """See `OutputPipes`."""
         return self._accepted
 
-    def open_input(self, bind: str, on_frame: Callable[[bytes], None]) -> ZmtpInput:
+    def open_input(
+        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+    ) -> ZmtpInput:
         """See `OutputPipes`."""
         address = check_address(bind, bind=True)
         if self._closed:
@@ -91,6 +105,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe = ZmtpInput(
             listening,
             on_frame,
+            peer,
             self.limits,
             self._frame_limit,
             self._accepted,
@@ -141,9 +156,22 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe.decoder = Decoder(b"PULL", 0)
         self._loop.add_reader(made, self._hear, pipe)
         try:
-            made.send(_BEGINS)  # an empty kernel buffer takes a hundred bytes
+            made.send(
+                handshake(b"PUSH", self._own_peer())
+            )  # an empty kernel buffer takes a hundred bytes
         except OSError:
             self._broken(pipe)
+
+    def _own_peer(self) -> PeerId:
+        """Return the process that these outputs belong to; `UNKNOWN_PEER` for several."""
+        peers = {one.peer for one in self._inputs}
+        return peers.pop() if len(peers) == 1 else UNKNOWN_PEER
+
+    def _may_take(self, pipe: _ZmtpOutput, peer: PeerId) -> bool:
+        if pipe.named is None:
+            pipe.meant.append(peer)
+            return True
+        return UNKNOWN_PEER in (peer, pipe.named)
 
     def _hear(self, pipe: _ZmtpOutput) -> None:
         """Read the handshake of the peer, and nothing after it but commands."""
@@ -162,24 +190,57 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         try:
             for name, body in decoder.feed(self._buffer[:size]):
                 if name == b"READY":
-                    self._ready(pipe)
+                    self._ready(pipe, peer_in(decoder.metadata or {}))
                 elif name == b"PING":
                     answer_ping(made, body)
                 if pipe.socket is not made:
                     return
+        except WireVersionError as error:
+            self.counters.versions_refused += 1
+            if self._log.due(("version", pipe.address), self._loop.time()):
+                _log.warning("cut off %s: %s (said once a minute)", pipe.address, error)
+            self._drop_all(pipe)
+            self._broken(pipe)
+            self._push(pipe)  # which has nothing left to be watched for
+            self._tell_settled()
         except ProtocolError as error:
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
             self._broken(pipe)
 
-    def _ready(self, pipe: _ZmtpOutput) -> None:
+    def _ready(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
+        """Begin to send, but only what is for the process that said READY."""
         if pipe.timer is not None:
             pipe.timer.cancel()
             pipe.timer = None
-        pipe.ready = True
+        pipe.named = peer
+        self._drop_misdirected(pipe, peer)
         pipe.retry_seconds = RETRY_SECONDS
         self._writable(pipe)
         if pipe.watched:  # since before there was a connection to watch
             self._watch(pipe)
+
+    def _drop_misdirected(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
+        """Drop what is for another process than this one, which listens there now."""
+        meant, pipe.meant = pipe.meant, []
+        if peer == UNKNOWN_PEER:
+            return
+        fits = peer, UNKNOWN_PEER
+        if pipe.frame_meant not in fits:
+            pipe.frame = None
+        kept = [record for record, to in zip(pipe.records, meant, strict=True) if to in fits]
+        dropped = len(pipe.records) - len(kept)
+        if dropped:
+            self.counters.records_dropped += dropped
+            self.counters.records_misdirected += dropped
+            pipe.records[:] = kept
+            pipe.waiting = sum(map(len, kept))
+
+    def _drop_all(self, pipe: _ZmtpOutput) -> None:
+        """Drop what waits, since nobody who listens at the address could read it."""
+        self.counters.records_dropped += len(pipe.records)
+        pipe.records.clear()
+        pipe.meant.clear()
+        pipe.waiting, pipe.frame = 0, None
 
     def _broken(self, pipe: _ZmtpOutput) -> None:
         """Give the connection up; make another one if there is something to send."""
@@ -204,12 +265,15 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             pipe.socket.close()
             self._sockets.discard(pipe.socket)
             pipe.socket = None
-        pipe.ready, pipe.decoder, pipe.sent = False, None, 0
+        if pipe.named is not None:
+            pipe.meant = [pipe.named] * len(pipe.records)
+            pipe.frame_meant, pipe.named = pipe.named, None
+        pipe.decoder, pipe.sent = None, 0
 
     def _offer(self, pipe: _ZmtpOutput, frame: bytes) -> bool:
         if pipe.frame is not None:
             return False
-        if not pipe.ready:
+        if pipe.named is None:
             if pipe.socket is None and pipe.timer is None:  # broken, with nothing to send till now
                 self._dial_later(pipe)
             return False
@@ -236,7 +300,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         return pipe.frame is None
 
     def _watch(self, pipe: _ZmtpOutput) -> None:
-        if pipe.ready and pipe.socket is not None and not self._closed:
+        if pipe.named is not None and pipe.socket is not None and not self._closed:
             self._loop.add_writer(pipe.socket, self._writable, pipe)
 
     def _unwatch(self, pipe: _ZmtpOutput) -> None:
@@ -246,7 +310,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     def _writable(self, pipe: _ZmtpOutput) -> None:
         if pipe.frame is not None:
             self._write(pipe)
-        if pipe.ready:
+        if pipe.named is not None:
             self._push(pipe)
             self._tell_settled()
         if pipe in self._leaving and not pipe.watched:
@@ -275,7 +339,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             writing = {
                 pipe.socket.fileno(): pipe
                 for pipe in self._leaving
-                if pipe.ready and pipe.socket is not None
+                if pipe.named is not None and pipe.socket is not None
             }
             if not writing:
                 break

@@ -162,6 +162,19 @@ def test_a_peer_that_is_not_in_the_group_says_so() -> None:
     assert (in_a.told, in_b.told) == ([("gone", other.me.address)], [])
 
 
+def test_who_took_over_a_peers_address_speaks_for_it() -> None:
+    """The peer died, and its heartbeat reaches another process, which is in one of the groups."""
+    one, dead, heir = Process(1, A, B), Process(2), Process(3, B)
+    heir.me = Contact(heir.me.peer, dead.me.address)
+    (in_a, end_a), (in_b, end_b) = one.part(A), one.part(B)
+    end_a.watch(dead.me, 0.0)
+    end_b.watch(dead.me, 0.0)
+    (heartbeat,) = one.period(1.0)
+    (answer,) = heir.take(one, heartbeat, 1.0)
+    one.take(heir, answer, 1.0)
+    assert (in_a.told, in_b.told) == ([("gone", dead.me.address)], [])
+
+
 def test_a_pause_of_the_process_itself_makes_nobody_silent() -> None:
     one, other = Process(1, A), Process(2)
     part, end = one.part(A)
