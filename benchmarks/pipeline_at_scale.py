@@ -52,12 +52,12 @@ def main() -> None:
     with open_spark("pipeline at scale") as spark:
         lap("start")
         runs = read_runs(spark, folders)
-        records = runs.runs.groupBy().sum("records").collect()[0][0]
+        records = sum(run.records for run in runs.runs)
         lap("read_runs")
-        rows = measures(runs).collect()
+        rows = measures(runs)
         lap("measures")
     times = os.times()  # the JVM is over
-    figures = {row["metric"]: row["value"] for row in rows if row["community"] == ""}
+    figures = {row.metric: row.value for row in rows if not row.community}
     result = {
         "records": records,
         "seconds": laps,

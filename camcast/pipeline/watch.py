@@ -22,7 +22,7 @@ from camcast.pipeline.ingest.condense import condensed
 from camcast.pipeline.ingest.local_table import local_table
 from camcast.pipeline.ingest.records import COLUMNS, SCHEMA
 from camcast.pipeline.ingest.run_folder import NoTraceError, RunFolder, read_run_folder
-from camcast.pipeline.ingest.runs import RUNS_SCHEMA, Runs, judged, row_of
+from camcast.pipeline.ingest.runs import ReadRun, Runs, judged
 from camcast.pipeline.ingest.trace_tail import NAME, TraceTail, options
 from camcast.pipeline.measures.measures import measures
 from camcast.runs.folder import SUMMARY_FILE
@@ -123,15 +123,14 @@ class _Watcher:
         records = local_table(self.spark, [], SCHEMA)
         if (self.place / "records").exists():
             records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
-        rows = [row_of(self.run, self.records, self.quarantined)]
         runs = Runs(
             records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
-            runs=local_table(self.spark, rows, RUNS_SCHEMA),
+            runs=(ReadRun(self.run, self.records, self.quarantined),),
             quarantine=local_table(self.spark, [], "run string"),
             problems=(),
         )
         communities: dict[str, dict[str, float | None]] = {}
-        for row in measures(runs).collect():
-            communities.setdefault(row["community"], {})[row["metric"]] = row["value"]
+        for one in measures(runs):
+            communities.setdefault(one.community, {})[one.metric] = one.value
         self.last = Update(self.run.run, self.records, self.quarantined, False, communities)
         self.show(self.last)

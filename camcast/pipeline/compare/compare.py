@@ -12,10 +12,12 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from camcast.pipeline.compare.comparison import aggregate, pairs_of, rows_of, varying
+from camcast.pipeline.compare.comparison import pairs_of, rows_of, varying
 from camcast.pipeline.compare.findings import Findings, Quarantined
 from camcast.pipeline.compare.inputs import Inputs, read_inputs
 from camcast.pipeline.compare.regressions import THRESHOLD, changes_of
+from camcast.pipeline.ingest.local_table import local_table
+from camcast.pipeline.measured import SCHEMA, Measured
 
 _QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
 
@@ -44,42 +46,41 @@ class Compared:
 
     findings: Findings
     measures: DataFrame
-    """As `camcast.pipeline.measures.measures`, with ``baseline`` where it is one."""
+    """The rows of `camcast.pipeline.measured`, with ``baseline`` where it is one."""
     quarantine: DataFrame
 
 
 def compare(spark: SparkSession, question: Question) -> Compared:
     """Read and compare; raises `NothingReadError` and `BaselineError`."""
     inputs = read_inputs(spark, question.paths)
-    measures = inputs.measures.withColumn("baseline", F.lit(False))
+    now, before = inputs.measures, tuple[Measured, ...]()
     quarantine, problems, sources = inputs.quarantine, inputs.problems, inputs.sources
     baseline = ", ".join(question.against)
     if question.against and all(Path(text).exists() for text in question.against):
         base = read_inputs(spark, [Path(text) for text in question.against], baseline=True)
-        measures = measures.unionByName(base.measures.withColumn("baseline", F.lit(True)))
+        before = base.measures
         quarantine = quarantine.unionByName(base.quarantine)
         problems, sources = problems + base.problems, sources + base.sources
     elif question.against:
         version = _version(question.against, inputs)
-        measures = measures.withColumn("baseline", F.col("version") == version)
+        now = tuple(one for one in inputs.measures if one.version != version)
+        before = tuple(one for one in inputs.measures if one.version == version)
         sources = tuple(
             attrs.evolve(source, baseline=source.version == version) for source in sources
         )
         baseline = f"version {version}"
-    measures = measures.persist(StorageLevel.MEMORY_AND_DISK)
     quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
-    setting = varying(measures, versions=not question.against)
-    every = rows_of(aggregate(measures, setting))
-    rows = [row for row, is_baseline in every if not is_baseline]
+    setting = varying(now, before, versions=not question.against)
+    rows = rows_of(now, setting)
     changes = None
     if question.against:
-        before = [row for row, is_baseline in every if is_baseline]
-        changes = tuple(changes_of(rows, before, question.threshold))
+        changes = tuple(changes_of(rows, rows_of(before, setting), question.threshold))
         if not changes:
             raise BaselineError(
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"
                 " protocol, community, p_sel and parameters"
             )
+    measures = [(*one, False) for one in now] + [(*one, True) for one in before]
     findings = Findings(
         command=question.command,
         sources=sources,
@@ -91,7 +92,8 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         problems=problems,
         quarantine=_summed(quarantine),
     )
-    return Compared(findings, measures, quarantine)
+    frame = local_table(spark, measures, f"{SCHEMA}, baseline boolean")
+    return Compared(findings, frame, quarantine)
 
 
 def _version(against: Sequence[str], inputs: Inputs) -> str:

@@ -1,28 +1,25 @@
 """Measures of runs, compared over repetitions: means with intervals, and pairwise differences.
 
-Spark aggregates the measures of all runs into one row a group; what is computed here is computed
-from these rows, of which there are as many as the main table has lines.
+Spark computes the measures of each run from its trace; from there on, numbers are few.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from attrs import frozen
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from camcast.measures import measure_of
 from camcast.pipeline.compare.differences import Difference, Sample, difference, holm
+from camcast.pipeline.measured import Measured
 
 _VERSION: Final = "camcast"
-_NEVER: Final = ("p_sel",)  # it has a column of its own
-_GROUP: Final = ("backend", "protocol", "community", "p_sel", "setting", "metric")
+_Setting: TypeAlias = frozenset[tuple[str, str]]  # parameters and their values
 
 
 @frozen(kw_only=True, order=True)
@@ -94,28 +91,36 @@ class Pair:
     """By Holm, among all pairs of this metric."""
 
 
-def rows_of(aggregated: DataFrame) -> list[tuple[Row, bool]]:
-    """Collect what `aggregate` made, in reading order, with whether a row is the baseline's."""
-    rows = []
-    for line in aggregated.collect():
-        # Runs that all measured the same shall not scatter by a rounding of their sum.
-        same = line.smallest == line.largest
-        sample = Sample(
-            runs=line.runs,
-            mean=line.smallest if same else line.mean,
-            deviation=None if line.runs < 2 else 0.0 if same else line.deviation,
-            smallest=line.smallest,
-            largest=line.largest,
+def rows_of(measures: Iterable[Measured], setting: Sequence[str]) -> list[Row]:
+    """Put repetitions together: a row for each variant, place and measure, in reading order.
+
+    `setting` has the names of `varying` parameters; a run in which a measure had nothing to
+    measure does not count for it.
+    """
+    groups: defaultdict[Place, list[float]] = defaultdict(list)
+    for one in measures:
+        if one.value is not None and isfinite(one.value):
+            variant = Variant(
+                backend=one.backend, protocol=one.protocol, setting=_setting(one, setting)
+            )
+            groups[variant, one.metric, one.community, one.p_sel].append(one.value)
+    rows = (
+        Row(
+            variant=variant,
+            community=community,
+            p_sel=p_sel,
+            metric=metric,
+            sample=Sample.of(values),
         )
-        row = Row(
-            variant=Variant(backend=line.backend, protocol=line.protocol, setting=line.setting),
-            community=line.community,
-            p_sel=line.p_sel,
-            metric=line.metric,
-            sample=sample,
-        )
-        rows.append((row, line.baseline))
-    return sorted(rows, key=lambda pair: _reading_order(pair[0]))
+        for (variant, metric, community, p_sel), values in groups.items()
+    )
+    return sorted(rows, key=_reading_order)
+
+
+def _setting(one: Measured, names: Sequence[str]) -> str:
+    """Return the values of the named parameters, as text."""
+    given = {**one.parameters, _VERSION: one.version}
+    return ", ".join(f"{name}={given[name]}" for name in names if name in given)
 
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
@@ -129,77 +134,33 @@ def _natural(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((words, int(digits or 0)) for words, digits in parts)
 
 
-def aggregate(measures: DataFrame, setting: Sequence[str]) -> DataFrame:
-    """Aggregate the measures of repetitions in Spark: a row a group, the baseline's apart.
-
-    `setting` has the names of `varying` parameters; a run in which a measure had nothing to
-    measure does not count for it.
-    """
-    value = F.col("value")
-    return (
-        measures.where(value.isNotNull() & ~F.isnan(value))
-        .withColumn("setting", _setting(setting))
-        .groupBy(*_GROUP, "baseline")
-        .agg(
-            F.count("run").alias("runs"),
-            F.mean(value).alias("mean"),
-            F.stddev_samp(value).alias("deviation"),
-            F.min(value).alias("smallest"),
-            F.max(value).alias("largest"),
-        )
-    )
-
-
-def _setting(names: Sequence[str]) -> Column:
-    """Return the values of the named parameters, as text."""
-    given = [
-        F.concat(F.lit(f"{name}="), F.col("version") if name == _VERSION else _parameter(name))
-        for name in names
-    ]
-    return F.array_join(F.array_compact(F.array(*given)), ", ") if given else F.lit("")
-
-
-def _parameter(name: str) -> Column:
-    return F.col("parameters").getItem(name)
-
-
-def varying(measures: DataFrame, *, versions: bool) -> list[str]:
+def varying(*sides: Iterable[Measured], versions: bool) -> list[str]:
     """Return the parameters that differ between repetitions of the same measure and backend.
 
     To average over them would be to average over unlike things. With `versions`, so is the
-    version of camcast. What differs only between backends is not among them, nor is a parameter
-    that a baseline of another version does not have at all.
+    version of camcast. A side is what is compared, or the baseline. What differs only between
+    backends is not among the parameters returned, nor is one that a baseline of another version
+    does not have at all.
     """
-    known = F.map_concat(
-        F.map_filter("parameters", lambda name, _: ~name.isin(*_NEVER)),
-        F.create_map(F.lit(_VERSION), "version" if versions else F.lit("")),
+    groups: defaultdict[tuple[str, ...], tuple[set[_Setting], ...]] = defaultdict(
+        lambda: tuple(set() for _ in sides)
     )
-    settings = F.collect_set(F.to_json(F.array_sort(F.map_entries(known))))
-    sides = (
-        measures.groupBy("backend", "protocol", "metric", "baseline")
-        .agg(F.array_sort(settings).alias("settings"))
-        .groupBy("backend", "protocol", "metric")
-        .agg(F.collect_list("settings").alias("sides"))
-        .select("sides")
-        .distinct()
-    )
-    names: dict[str, None] = {}
-    for row in sides.collect():
-        names |= dict.fromkeys(_differing([[_decoded(s) for s in side] for side in row.sides]))
-    return sorted(names)
+    for number, side in enumerate(sides):
+        for one in side:
+            known = {**one.parameters, **({_VERSION: one.version} if versions else {})}
+            group = groups[one.backend, one.protocol, one.metric]
+            group[number].add(frozenset(known.items()))
+    names = {name for group in groups.values() for name in _differing(group)}
+    return sorted(names - {"p_sel"})  # it has a column of its own
 
 
-def _decoded(entries: str) -> dict[str, str]:
-    """Read what Spark wrote of a map's entries."""
-    return {entry["key"]: entry.get("value", "") for entry in json.loads(entries)}
-
-
-def _differing(sides: Sequence[Sequence[Mapping[str, str]]]) -> Iterator[str]:
+def _differing(group: Iterable[Iterable[_Setting]]) -> Iterator[str]:
     """Yield the names that differ within a side, or between sides that all have them.
 
     Not what one world alone has, live or virtual, if it is the same in all of its runs: that
     tells no more runs apart than the world does.
     """
+    sides = [[dict(setting) for setting in side] for side in group]
     everything = [setting for side in sides for setting in side]
     for name in dict.fromkeys(name for setting in everything for name in setting):
         having = {setting.get("world") for setting in everything if name in setting}

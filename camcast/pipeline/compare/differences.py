@@ -1,7 +1,6 @@
 """What tells two groups of independent runs apart: difference, effect size, significance.
 
-Everything is computed from how many runs a group has, their mean and their standard deviation,
-which Spark aggregates.
+Everything is computed from how many runs a group has, their mean and their standard deviation.
 
 * The interval and p of a difference are Welch's (1947), who does not suppose that both groups
   scatter alike: backends do not. A run's value is itself a mean over hundreds of events, so that
@@ -17,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb, exp, hypot, inf, lgamma, sqrt
+from statistics import mean, stdev
 from typing import Final
 
 from attrs import frozen
@@ -38,6 +38,12 @@ class Sample:
     """Standard deviation of a run (n - 1); None of a single run."""
     smallest: float
     largest: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Sample:
+        """Return the sample of some runs, at least one."""
+        deviation = stdev(values) if len(values) > 1 else None
+        return cls(len(values), mean(values), deviation, min(values), max(values))
 
     def interval(
         self, least: float = -inf, most: float = inf

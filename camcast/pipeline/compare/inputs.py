@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from camcast.pipeline.compare.findings import Source
 from camcast.pipeline.ingest.bench_files import read_bench_files
+from camcast.pipeline.ingest.local_table import local_table
+from camcast.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.pipeline.ingest.run_folder import RunFolderError
 from camcast.pipeline.ingest.runs import Runs, read_runs
+from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures.measures import measures
 from camcast.runs.folder import SCENARIO_FILE
 
@@ -28,8 +29,7 @@ class NothingReadError(ValueError):
 class Inputs:
     """What was read."""
 
-    measures: DataFrame
-    """A row a run, place and measure; see `camcast.pipeline.measures.measures`."""
+    measures: tuple[Measured, ...]
     quarantine: DataFrame
     problems: tuple[str, ...]
     sources: tuple[Source, ...]
@@ -43,8 +43,8 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
     problems = [f"{path} does not exist" for path in paths if not path.exists()]
     files = [path for path in paths if path.is_file()]
     folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
-    tables: list[DataFrame] = []
-    wrong: list[DataFrame] = []
+    measured: list[Measured] = []
+    wrong = local_table(spark, [], QUARANTINE_SCHEMA)
     sources: list[Source] = []
     if folders:
         try:
@@ -52,23 +52,26 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
         except RunFolderError as error:
             problems.append(str(error))
         else:
-            tables.append(_with_surroundings(measures(runs), runs))
-            wrong.append(_quarantine(runs))
+            measured += _with_surroundings(runs)
+            # Its lines are numbered when it is read, through all traces.
+            if any(run.quarantined for run in runs.runs):
+                wrong = wrong.unionByName(runs.quarantine)
             problems += runs.problems
             sources += _run_sources(runs, baseline)
     if files:
-        benches = read_bench_files(spark, files)
-        tables.append(benches.measures)
-        wrong.append(benches.quarantine)
-        problems += benches.problems
+        benches = read_bench_files(files)
+        unread = [(file, file, None, why, None) for file, why in benches.problems]
+        measured += benches.measures
+        wrong = wrong.unionByName(local_table(spark, unread, QUARANTINE_SCHEMA))
+        problems += [f"{file}: {why}" for file, why in benches.problems]
         sources += (
             Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
         )
     if not sources:
         raise NothingReadError("; ".join(problems))
     return Inputs(
-        measures=reduce(DataFrame.unionByName, tables),
-        quarantine=reduce(DataFrame.unionByName, wrong),
+        measures=tuple(measured),
+        quarantine=wrong,
         problems=tuple(problems),
         sources=tuple(sources),
     )
@@ -82,35 +85,22 @@ def _runs_in(folder: Path) -> list[Path]:
     return inner or [folder]
 
 
-def _quarantine(runs: Runs) -> DataFrame:
-    """Return the quarantine; its lines are only numbered, through all traces, if there are any."""
-    any_wrong = runs.runs.where(F.col("quarantined") > 0).limit(1).count()
-    return runs.quarantine if any_wrong else runs.quarantine.limit(0)
-
-
-def _with_surroundings(table: DataFrame, runs: Runs) -> DataFrame:
+def _with_surroundings(runs: Runs) -> Iterator[Measured]:
     """Add to the parameters what else runs may differ in: the world, and the communities' sizes.
 
     A live run and a virtual one are not repetitions of each other.
     """
-    sizes = F.array_join(
-        F.transform(
-            F.array_sort(F.map_entries("communities")),
-            lambda entry: F.concat(entry["key"], F.lit(":"), entry["value"].cast("string")),
-        ),
-        " ",
-    )
-    around = runs.runs.select(
-        "run",
-        F.create_map(F.lit("world"), "world", F.lit("communities"), sizes).alias("around"),
-    )
-    joined = table.join(F.broadcast(around), "run")
-    return joined.withColumn("parameters", F.map_concat("parameters", "around")).drop("around")
+    around = {}
+    for run in (read.folder for read in runs.runs):
+        sizes = " ".join(f"{name}:{size}" for name, size in sorted(run.communities.items()))
+        around[run.run] = run.parameters | {"world": run.world, "communities": sizes}
+    for one in measures(runs):
+        yield one._replace(parameters=around[one.run])
 
 
 def _run_sources(runs: Runs, baseline: bool) -> Iterator[Source]:
-    for run in runs.runs.collect():
-        machine, python = _made_on(Path(run.run))
+    for run in (read.folder for read in runs.runs):
+        machine, python = _made_on(run.path)
         yield Source(
             path=run.run,
             kind="run",

@@ -12,30 +12,18 @@ of each other: what several files say is compared, not what several rounds say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from attrs import frozen
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import msgspec
+from attrs import field, frozen
 
-from camcast.pipeline.ingest import quarantine
-from camcast.pipeline.ingest.local_table import local_table
+from camcast.pipeline.measured import Measured, Seed
 
-_SCHEMA: Final = """
-    machine_info struct<
-        node: string, system: string, machine: string, python_version: string,
-        cpu: struct<brand_raw: string, count: int>>,
-    commit_info struct<id: string, dirty: boolean>,
-    datetime string,
-    benchmarks array<struct<
-        fullname: string, name: string,
-        params: map<string, string>, extra_info: map<string, string>,
-        stats: struct<min: double, median: double, mean: double>>>,
-    _not_read string
-"""
 _COMMIT_DIGITS: Final = 12  # chosen: as git abbreviates in large projects
 _COLUMNS: Final = ("backend", "membership", "protocol", "community", "p_sel", "seed")
 """What has a column of its own, and is neither a measure nor part of a benchmark's name."""
@@ -45,194 +33,183 @@ _CONDITIONS: Final = (
 """Numbers of ``extra_info`` that were set, and not measured."""
 _PREFIXES: Final = {"parameter_": "", "option_": "membership."}
 """Of parameters in ``extra_info``, and what runs call them (`pipeline.ingest.run_folder`)."""
-_BAD_NAME: Final = "Spark reads no file with a colon in its name, or _ or . in front; rename it"
-_GLOB: Final = str.maketrans({char: f"\\{char}" for char in "\\*?[]{},"})
+_PREFIX: Final = re.compile(f"^(?:{'|'.join(_PREFIXES)})")
+
+
+class _Cpu(msgspec.Struct, frozen=True):
+    brand_raw: str = ""
+    count: int | None = None
+
+
+class _Machine(msgspec.Struct, frozen=True):
+    system: str = ""
+    machine: str = ""
+    python_version: str = ""
+    cpu: _Cpu = _Cpu()
+
+
+class _Commit(msgspec.Struct, frozen=True):
+    id: str = ""
+    dirty: bool = False
+
+
+class _File(msgspec.Struct, frozen=True):
+    benchmarks: list[Any]
+    machine_info: _Machine = _Machine()
+    commit_info: _Commit = _Commit()
+    datetime: str = ""
+
+
+class _Stats(msgspec.Struct, frozen=True):
+    min: float
+    median: float
+    mean: float
+
+
+class _Benchmark(msgspec.Struct, frozen=True):
+    fullname: str
+    stats: _Stats
+    params: dict[str, Any] | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class BenchFileError(ValueError):
+    """A file is none of pytest-benchmark's, or has nothing in it; the message says which."""
 
 
 @frozen
 class Benches:
     """What benchmark files say."""
 
-    measures: DataFrame
-    """As `camcast.pipeline.measures.measures`: a row a file, benchmark and measure."""
-    quarantine: DataFrame
-    """What could not be read, as `camcast.pipeline.ingest.quarantine` has it of runs."""
-    problems: tuple[str, ...]
-    """A sentence for each file with anything in quarantine."""
-    sources: tuple[dict[str, str], ...]
+    measures: list[Measured] = field(factory=list)
+    """One for each file, benchmark and measure."""
+    problems: list[tuple[str, str]] = field(factory=list)
+    """Files of which something could not be read, and why."""
+    sources: list[dict[str, str]] = field(factory=list)
     """Of each file that was read: path, version, machine, python, started."""
 
 
-def read_bench_files(spark: SparkSession, files: Sequence[Path]) -> Benches:
-    """Read the files of ``pytest --benchmark-json``; `files` is not empty, and all exist.
+def read_bench_files(files: Sequence[Path]) -> Benches:
+    """Read the files of ``pytest --benchmark-json``.
 
-    What is no such file is in quarantine, and does not keep the others from being read.
+    Each file is read once. What is no such file is named, and does not keep the others from being
+    read.
     """
-    names = {str(path.resolve()): str(path) for path in files}
-    bad = [(name, _BAD_NAME) for path, name in names.items() if not _has_good_name(Path(path))]
-    good = [path for path in names if _has_good_name(Path(path))]
-    read = _read(spark, good).cache()  # small, and read for two answers
-    reason = _reason()
-    strange = F.filter("benchmarks", lambda bench: ~_is_whole(bench))
-    about = read.select(
-        "file",
-        reason.alias("reason"),
-        F.transform(strange, lambda bench: F.coalesce(bench["name"], F.lit("?"))).alias("strange"),
-        (F.size("benchmarks") > F.size(strange)).alias("useful"),
-        _version().alias("version"),
-        F.concat_ws(
-            ", ",
-            "machine_info.system",
-            "machine_info.machine",
-            "machine_info.cpu.brand_raw",
-            F.concat(F.col("machine_info.cpu.count").cast("string"), F.lit(" cores")),
-        ).alias("machine"),
-        F.col("machine_info.python_version").alias("python"),
-        F.col("datetime").alias("started"),
-    ).collect()
-    bad += [(names[row.file], row.reason) for row in about if row.reason]
-    seen = {row.file for row in about}
-    bad += [(names[file], "an empty file") for file in good if file not in seen]
-    bad += [
-        (names[row.file], f"benchmark {name} has no times as pytest-benchmark writes them")
-        for row in about
-        for name in row.strange or ()
-    ]
-    named = local_table(spark, names.items(), "file string, run string")
-    entries = read.where(reason.isNull()).join(F.broadcast(named), "file")
-    entries = entries.select(
-        "run", _version().alias("version"), F.explode("benchmarks").alias("of")
-    )
-    return Benches(
-        measures=_measures(entries.where(_is_whole(F.col("of")))),
-        quarantine=local_table(
-            spark, [(file, file, None, reason, None) for file, reason in bad], quarantine.SCHEMA
-        ),
-        problems=tuple(f"{file}: {reason}" for file, reason in bad),
-        sources=tuple(
-            {"path": names[row.file]}
-            | {name: row[name] or "" for name in ("version", "machine", "python", "started")}
-            for row in about
-            if row.useful
-        ),
-    )
+    benches = Benches()
+    for path in {path.resolve(): path for path in files}.values():
+        try:
+            _read(str(path), _decoded(path), benches)
+        except BenchFileError as error:
+            benches.problems.append((str(path), str(error)))
+    return benches
 
 
-def _has_good_name(path: Path) -> bool:
-    """Whether Spark reads a file of this name: it takes _ and . for hidden, a colon for a URL's."""
-    return not path.name.startswith(("_", ".")) and ":" not in path.name
+def _decoded(path: Path) -> _File:
+    try:
+        content = path.read_bytes()
+        # Python's own parser: pytest-benchmark writes Infinity and NaN, which JSON has not.
+        file = msgspec.convert(json.loads(content), _File)
+    except OSError as error:
+        raise BenchFileError(f"it cannot be read: {error.strerror}") from None
+    except msgspec.ValidationError:
+        raise BenchFileError(
+            "JSON of another tool: it has no benchmarks as pytest-benchmark writes them"
+        ) from None
+    except (ValueError, RecursionError):
+        why = "not JSON, or cut short" if content else "an empty file"
+        raise BenchFileError(why) from None
+    if not file.benchmarks:
+        raise BenchFileError("no benchmark in it")
+    return file
 
 
-def _read(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    if not files:
-        return local_table(spark, [], f"{_SCHEMA}, file string")
-    return (
-        spark.read.schema(_SCHEMA)
-        .option("multiLine", True)
-        .option("columnNameOfCorruptRecord", "_not_read")
-        .json([f"file://{file.translate(_GLOB)}" for file in files])
-        .withColumn("file", _file())
-    )
-
-
-def _file() -> Column:
-    """Return the path that a row is from; Spark writes it as a URL does, but for its plus signs."""
-    path = F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "/")
-    return F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))
-
-
-def _reason() -> Column:
-    """Say why a file cannot be read; null if it can."""
-    no_list = F.col("benchmarks").isNull()
-    return (
-        F.when(
-            no_list & F.try_parse_json("_not_read").isNull() & F.col("_not_read").isNotNull(),
-            "not JSON, or cut short",
+def _read(path: str, file: _File, benches: Benches) -> None:
+    """Add what a file says."""
+    commit, machine = file.commit_info, file.machine_info
+    version = commit.id[:_COMMIT_DIGITS] + ("+changes" if commit.id and commit.dirty else "")
+    before = len(benches.measures)
+    for given in file.benchmarks:
+        try:
+            benchmark = msgspec.convert(given, _Benchmark)
+        except msgspec.ValidationError:
+            name = given.get("name", "?") if isinstance(given, dict) else "?"
+            why = f"benchmark {name} has no times as pytest-benchmark writes them"
+            benches.problems.append((path, why))
+        else:
+            benches.measures.extend(_measures(path, version, benchmark))
+    if len(benches.measures) > before:
+        cores = "" if machine.cpu.count is None else f"{machine.cpu.count} cores"
+        named = (machine.system, machine.machine, machine.cpu.brand_raw, cores)
+        benches.sources.append(
+            {
+                "path": path,
+                "version": version,
+                "machine": ", ".join(filter(None, named)),
+                "python": machine.python_version,
+                "started": file.datetime,
+            }
         )
-        .when(no_list, "JSON of another tool: it has no benchmarks as pytest-benchmark writes them")
-        .when(F.size("benchmarks") == 0, "no benchmark in it")
-    )
 
 
-def _is_whole(benchmark: Column) -> Column:
-    return benchmark["fullname"].isNotNull() & benchmark["stats"]["min"].isNotNull()
+def _measures(run: str, version: str, benchmark: _Benchmark) -> Iterator[Measured]:
+    params, info = _texts(benchmark.params), _texts(benchmark.extra_info)
 
+    def said(*names: str) -> str:
+        """Return what the benchmark says of one of the names; an empty text if nothing."""
+        found = (place[name] for place in (info, params) for name in names if name in place)
+        return next(found, "")
 
-def _version() -> Column:
-    dirty = F.when(F.col("commit_info.dirty"), "+changes").otherwise("")
-    commit = F.substring("commit_info.id", 1, _COMMIT_DIGITS)
-    return F.coalesce(F.concat(commit, dirty), F.lit(""))
-
-
-def _measures(entries: DataFrame) -> DataFrame:
-    values = F.map_filter(
-        F.transform_values("of.extra_info", lambda _, text: text.try_cast("double")),
-        lambda name, value: value.isNotNull() & ~F.isnan(value) & ~_is_set(name),
-    )
-    seconds = F.create_map(
-        *(
-            column
-            for name in ("min", "median", "mean")
-            for column in (F.lit(f"seconds_{name}"), F.col(f"of.stats.{name}"))
-        )
-    )
+    seconds = {
+        f"seconds_{name}": value for name, value in msgspec.structs.asdict(benchmark.stats).items()
+    }
+    numbers = {name: _number(text) for name, text in info.items() if not _is_set(name)}
+    parameters = {
+        _PREFIX.sub(lambda found: _PREFIXES[found[0]], name): text
+        for name, text in info.items()
+        if _is_set(name) and name not in _COLUMNS
+    }
     # a number of extra_info may be called like one of ours; theirs says the same, and is left out
-    theirs = F.map_filter(values, lambda name, _: ~F.map_contains_key(seconds, name))
-    every = F.map_concat(seconds, F.coalesce(theirs, F.create_map().cast("map<string,double>")))
-    return entries.select("*", F.explode(every).alias("measure", "value")).select(
-        "run",
-        _said("backend", "membership").alias("backend"),
-        _said("protocol").alias("protocol"),
-        _said("community").alias("community"),
-        _said("p_sel").try_cast("double").alias("p_sel"),
-        _parameters().alias("parameters"),
-        "version",
-        _said("seed").try_cast("bigint").alias("seed"),
-        F.concat(_benchmark(), F.lit("."), "measure").alias("metric"),
-        "value",
-    )
+    for name, value in (numbers | seconds).items():
+        if value is not None:
+            yield Measured(
+                run=run,
+                backend=said("backend", "membership"),
+                protocol=said("protocol"),
+                community=said("community"),
+                p_sel=_number(said("p_sel")),
+                parameters=parameters,
+                version=version,
+                seed=_number(said("seed"), Seed),
+                metric=f"{_name(benchmark, params)}.{name}",
+                value=value,
+            )
 
 
-def _is_set(name: Column) -> Column:
+def _texts(given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return what was given as text, a number as JSON has it, without what is null."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in (given or {}).items()
+        if value is not None
+    }
+
+
+def _number(text: str, kind: Any = float) -> Any:
+    """Read a number of this kind; None for other text, and for what is infinite or no number."""
+    with suppress(msgspec.DecodeError, UnicodeError):
+        return msgspec.json.decode(text, type=kind)
+    return None
+
+
+def _is_set(name: str) -> bool:
     """Whether a number of ``extra_info`` was set, and not measured."""
-    prefixed = (name.startswith(prefix) for prefix in _PREFIXES)
-    return reduce(Column.__or__, prefixed, name.isin(*_COLUMNS, *_CONDITIONS))
+    return name in (*_COLUMNS, *_CONDITIONS) or _PREFIX.match(name) is not None
 
 
-def _parameters() -> Column:
-    """Return what was set, under the names that runs have for it."""
-    given = F.map_filter(
-        "of.extra_info",
-        lambda name, value: value.isNotNull() & _is_set(name) & ~name.isin(*_COLUMNS),
-    )
-    renamed = F.transform_keys(given, lambda name, _: _renamed(name))
-    return F.coalesce(renamed, F.create_map().cast("map<string,string>"))
-
-
-def _renamed(name: Column) -> Column:
-    for prefix, instead in _PREFIXES.items():
-        name = F.regexp_replace(name, f"^{prefix}", instead)
-    return name
-
-
-def _said(*names: str) -> Column:
-    """Return what a benchmark says of one of the names; an empty text if nothing."""
-    places = (F.col("of.extra_info"), F.col("of.params"))
-    return F.coalesce(*(place[name] for place in places for name in names), F.lit(""))
-
-
-def _benchmark() -> Column:
+def _name(benchmark: _Benchmark, params: Mapping[str, str]) -> str:
     """Return the benchmark's name: file and function without test_, and its other parameters."""
-    full = F.col("of.fullname")
-    file = F.regexp_extract(full, r"(?:test_)?([^/]+?)(?:\.py)?::", 1)
-    function = F.regexp_replace(
-        F.regexp_extract(full, r"::([^\[]+)", 1), r"(^|::)(?:test_|Test)", "$1"
-    )
-    entries = F.array_sort(F.map_entries("of.params"))
-    others = F.filter(entries, lambda entry: ~entry["key"].isin(*_COLUMNS))
-    given = F.array_join(
-        F.transform(others, lambda e: F.concat(e["key"], F.lit("="), e["value"])), ", "
-    )
-    brackets = F.when(F.length(given) > 0, F.concat(F.lit("("), given, F.lit(")")))
-    parts = (file, F.lit("."), F.replace(function, F.lit("::"), F.lit(".")))
-    return reduce(F.concat, [*parts, F.coalesce(brackets, F.lit(""))])
+    file, _, function = benchmark.fullname.partition("[")[0].partition("::")
+    file = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
+    function = re.sub(r"(^|::)(?:test_|Test)", r"\1", function).replace("::", ".")
+    given = ", ".join(f"{name}={params[name]}" for name in sorted(params) if name not in _COLUMNS)
+    return f"{file}.{function}" + (f"({given})" if given else "")

@@ -6,12 +6,13 @@ The folder is `camcast.runs.folder.OutputFolder`'s, of a live run or a virtual o
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 from attrs import frozen
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
+from camcast.pipeline.measured import Seed
 from camcast.runs.folder import SCENARIO_FILE
 from camcast.vocabulary.trace import SCHEMA_VERSION
 
@@ -44,7 +45,7 @@ class _Scenario(msgspec.Struct, frozen=True):
     communities: dict[str, int]
     membership: str
     parameters: dict[str, Any]
-    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]  # as Spark has it
+    seed: Seed
     protocol: str = "camcast"  # the only one when it was not yet written down
     protocol_options: dict[str, Any] = {}
     options: dict[str, Any] = {}

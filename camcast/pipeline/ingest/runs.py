@@ -32,12 +32,6 @@ from camcast.pipeline.ingest.run_folder import (
 )
 from camcast.pipeline.ingest.trace_parquet import VERSION_KEY
 
-RUNS_SCHEMA: Final = (
-    "run string, name string, world string, backend string, protocol string, p_sel double,"
-    " parameters map<string,string>, communities map<string,bigint>, version string,"
-    " trace_version int, seed bigint, started string, records bigint, quarantined bigint"
-)
-
 _JSON_OPTIONS: Final = {
     "columnNameOfCorruptRecord": "malformed",
     "allowNonNumericNumbers": "false",
@@ -54,7 +48,7 @@ class Runs:
     records: DataFrame
     """What can be read, condensed (`camcast.pipeline.ingest.condense.COLUMNS`), and held by
     Spark."""
-    runs: DataFrame
+    runs: tuple[ReadRun, ...]
     """What made each run, with the numbers of its records and of those in quarantine."""
     quarantine: DataFrame
     """run, file, line, reason, text: see `camcast.pipeline.ingest.quarantine`."""
@@ -63,10 +57,14 @@ class Runs:
 
 
 @define
-class _Counts:
+class ReadRun:
+    """A run, and how much of its trace could be read."""
+
+    folder: RunFolder
     records: int = 0
     quarantined: int = 0
     reasons: dict[str, int] = field(factory=dict)
+    """Why records are in quarantine, and how many."""
 
 
 def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
@@ -79,7 +77,7 @@ def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     described, problems = _described(folders)
     if not described:
         raise RunFolderError("; ".join(problems) or "no run folder was given")
-    counts = {run.run: _Counts() for run in described}
+    counts = {run.run: ReadRun(run) for run in described}
     parts = [*_json_lines(spark, described, counts), *_parquet(spark, described, counts)]
     records = parts[0][0] if parts else _nothing(spark)
     for part, _ in parts[1:]:
@@ -88,17 +86,7 @@ def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     for _, part in parts:
         wrong = wrong.unionByName(part)
     problems += _told(counts)
-    rows = [row_of(r, counts[r.run].records, counts[r.run].quarantined) for r in described]
-    return Runs(records, local_table(spark, rows, RUNS_SCHEMA), wrong, tuple(problems))
-
-
-def row_of(run: RunFolder, records: int, quarantined: int) -> tuple[object, ...]:
-    """Return a run's row of `Runs.runs`."""
-    return (
-        *(run.run, run.name, run.world, run.backend, run.protocol, run.p_sel),
-        *(run.parameters, run.communities, run.version, run.trace_version, run.seed),
-        *(run.started, records, quarantined),
-    )
+    return Runs(records, tuple(counts.values()), wrong, tuple(problems))
 
 
 def _described(folders: Sequence[Path]) -> tuple[list[RunFolder], list[str]]:
@@ -126,7 +114,7 @@ def _described(folders: Sequence[Path]) -> tuple[list[RunFolder], list[str]]:
     return described, problems
 
 
-def _told(counts: dict[str, _Counts]) -> Iterator[str]:
+def _told(counts: dict[str, ReadRun]) -> Iterator[str]:
     for run, count in counts.items():
         if count.quarantined:
             reasons = sorted(count.reasons.items(), key=lambda item: (-item[1], item[0]))
@@ -141,7 +129,7 @@ _Part = tuple[DataFrame, DataFrame]  # records and quarantine
 
 
 def _json_lines(
-    spark: SparkSession, runs: list[RunFolder], counts: dict[str, _Counts]
+    spark: SparkSession, runs: list[RunFolder], counts: dict[str, ReadRun]
 ) -> Iterator[_Part]:
     """Read traces as they come where each line is a record, and else line by line."""
     run_of = {path: run.run for run in runs for path in run.traces["jsonl"]}
@@ -194,7 +182,7 @@ def _plain(spark: SparkSession, run_of: dict[Path, str]) -> DataFrame:
 
 
 def _line_by_line(
-    spark: SparkSession, run_of: dict[Path, str], counts: dict[str, _Counts]
+    spark: SparkSession, run_of: dict[Path, str], counts: dict[str, ReadRun]
 ) -> _Part:
     """Read traces in which something is wrong, to say where, and what."""
     lines = spark.read.option("lineSep", "\n").text(_paths(run_of))
@@ -239,7 +227,7 @@ def judged(lines: DataFrame) -> DataFrame:
 
 
 def _parquet(
-    spark: SparkSession, runs: list[RunFolder], counts: dict[str, _Counts]
+    spark: SparkSession, runs: list[RunFolder], counts: dict[str, ReadRun]
 ) -> Iterator[_Part]:
     run_of = {path: run for run in runs for path in run.traces["parquet"]}
     rows: dict[Path, int] = {}
@@ -354,7 +342,7 @@ def _sums(known: DataFrame) -> list[Row]:
     return known.groupBy("run", "reason").agg(F.sum("n").alias("n")).collect()
 
 
-def _count(sums: Sequence[Row], counts: dict[str, _Counts]) -> None:
+def _count(sums: Sequence[Row], counts: dict[str, ReadRun]) -> None:
     for row in sums:
         count = counts[row["run"]]
         if row["reason"] is None:

@@ -15,17 +15,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from camcast.pipeline.ingest.condense import STORY
-from camcast.pipeline.ingest.local_table import local_table
 from camcast.pipeline.ingest.runs import Runs
+from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures import spread as measures_spread
 from camcast.pipeline.measures import tables as measures_tables
 from camcast.pipeline.measures.members import members_of
 from camcast.pipeline.measures.nearest_rank import nearest_ranks
-
-SCHEMA: Final = (
-    "run string, backend string, protocol string, community string, p_sel double,"
-    " parameters map<string,string>, version string, seed bigint, metric string, value double"
-)
 
 COUNTS: Final = (
     *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
@@ -52,32 +47,30 @@ _IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_in
 _CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
 
 
-def measures(runs: Runs) -> DataFrame:
+def measures(runs: Runs) -> list[Measured]:
     """Compute every metric of every run, for each community and, as "", for the whole run.
 
-    Columns: `SCHEMA`; a row for each of `METRICS`. Spark computes them here and now.
+    There is one for each of `METRICS`. Spark computes them here and now.
     """
     kind = F.col("kind")
     story = runs.records.where(kind.isin(*STORY))
     copies = runs.records.where(~kind.isin(*STORY))
-    measured = _measured(story, copies).where(F.col("value").isNotNull()).collect()
-    values = {(row["run"], row["community"], row["metric"]): row["value"] for row in measured}
-    rows = []
-    for run in runs.runs.collect():
-        for community in ("", *sorted(run["communities"])):
+    found = _measured(story, copies).where(F.col("value").isNotNull()).collect()
+    values = {(row["run"], row["community"], row["metric"]): row["value"] for row in found}
+    measured = []
+    for run in (read.folder for read in runs.runs):
+        for community in ("", *sorted(run.communities)):
             for metric in METRICS:
-                value = values.get((run["run"], community, metric))
-                if value is None and metric in COUNTS:
-                    value = 0.0
-                if metric == "control_bytes" and run["trace_version"] < _CONTROL_SINCE:
+                value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
+                if metric == "control_bytes" and run.trace_version < _CONTROL_SINCE:
                     value = None
-                rows.append(
-                    (
-                        *(run["run"], run["backend"], run["protocol"], community, run["p_sel"]),
-                        *(run["parameters"], run["version"], run["seed"], metric, value),
+                measured.append(
+                    Measured(
+                        *(run.run, run.backend, run.protocol, community, run.p_sel),
+                        *(run.parameters, run.version, run.seed, metric, value),
                     )
                 )
-    return local_table(runs.runs.sparkSession, rows, SCHEMA)
+    return measured
 
 
 def _measured(story: DataFrame, copies: DataFrame) -> DataFrame:

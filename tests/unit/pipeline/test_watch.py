@@ -18,13 +18,11 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from camcast.cli.app import app
 from camcast.pipeline.ingest import trace_tail
-from camcast.pipeline.ingest.runs import Runs
 from camcast.pipeline.ingest.trace_tail import TailReader
-from camcast.pipeline.measures import measures
 from camcast.pipeline.watch import Update, watch
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 def _line(record: TraceRecord) -> bytes:
@@ -108,10 +106,8 @@ def test_a_growing_run_is_followed_to_its_end(spark: SparkSession, tmp_path: Pat
 def test_once_takes_what_is_there(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nothing(_runs: Runs) -> DataFrame:  # what is measured is tested above
-        return spark.createDataFrame([], measures.SCHEMA)
-
-    monkeypatch.setattr("camcast.pipeline.watch.measures", nothing)
+    # what is measured is tested above
+    monkeypatch.setattr("camcast.pipeline.watch.measures", lambda _runs: [])
     updates: list[Update] = []
     watch(spark, write_run(tmp_path / "run", odd_records(1)), updates.append, once=True)
     (update,) = updates

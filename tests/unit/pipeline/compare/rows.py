@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import mean, stdev
 
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.differences import Sample
-
-
-def sample(*values: float) -> Sample:
-    deviation = stdev(values) if len(values) > 1 else None
-    return Sample(len(values), mean(values), deviation, min(values), max(values))
 
 
 def row(
@@ -27,5 +21,5 @@ def row(
         community=community,
         p_sel=p_sel,
         metric=metric,
-        sample=sample(*values),
+        sample=Sample.of(values),
     )

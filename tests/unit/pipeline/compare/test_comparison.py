@@ -8,43 +8,30 @@ from itertools import product
 from math import nan
 from random import Random
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, aggregate, pairs_of, rows_of, varying
+from camcast.pipeline.compare.comparison import Row, pairs_of, rows_of, varying
 from camcast.pipeline.compare.regressions import changes_of
-from camcast.pipeline.measures.measures import METRICS, SCHEMA
+from camcast.pipeline.measured import Measured
+from camcast.pipeline.measures.measures import METRICS
 from camcast.student import quantile
 from tests.unit.pipeline.compare.rows import row
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
-Measure = tuple[Any, ...]  # as SCHEMA
-
-
-def measure(run: str, metric: str, value: float | None, **other: Any) -> Measure:
+def measure(run: str, metric: str, value: float | None, **other: Any) -> Measured:
     given: dict[str, Any] = {"backend": "scamp", "protocol": "camcast", "community": "."}
     given |= {"p_sel": None, "parameters": {}, "version": "1", "seed": 1} | other
-    names = ("backend", "protocol", "community", "p_sel", "parameters", "version", "seed")
-    return (run, *(given[name] for name in names), metric, value)
+    return Measured(run=run, metric=metric, value=value, **given)
 
 
-def frame(spark: SparkSession, measures: list[Measure], baseline: str = "") -> DataFrame:
-    from pyspark.sql import functions as F
-
-    table = spark.createDataFrame(measures, SCHEMA)
-    return table.withColumn("baseline", F.col("run").startswith(baseline or "no run"))
+def rows(measures: list[Measured]) -> list[Row]:
+    return rows_of(measures, varying(measures, versions=True))
 
 
-def rows(spark: SparkSession, measures: list[Measure]) -> list[Row]:
-    table = frame(spark, measures)
-    return [row for row, _ in rows_of(aggregate(table, varying(table, versions=True)))]
-
-
-def campaign(rng: Random) -> Iterator[Measure]:
+def campaign(rng: Random) -> Iterator[Measured]:
     """Three backends, up to six runs, some of which had nothing to measure."""
     for backend, run in product(("scamp", "hybrid", "dht"), range(6)):
         for community, p_sel in product((".", ".d"), (None, 0.1, 1.0)):
@@ -55,13 +42,13 @@ def campaign(rng: Random) -> Iterator[Measure]:
                 yield measure(name, metric, value, **where)
 
 
-def test_the_main_table_is_that_of_its_twin(spark: SparkSession) -> None:
+def test_the_main_table_is_that_of_its_twin() -> None:
     measures = list(campaign(Random(5)))
     groups: defaultdict[tuple[Any, ...], list[float]] = defaultdict(list)
-    for _, backend, _, community, p_sel, _, _, _, metric, value in measures:
-        if value is not None and value == value:
-            groups[backend, community, p_sel, metric].append(value)
-    found = rows(spark, measures)
+    for one in measures:
+        if one.value is not None and one.value == one.value:
+            groups[one.backend, one.community, one.p_sel, one.metric].append(one.value)
+    found = rows(measures)
     assert len(found) == len(groups)
     for line in found:
         values = groups[line.variant.backend, line.community, line.p_sel, line.metric]
@@ -81,15 +68,15 @@ def test_the_main_table_is_that_of_its_twin(spark: SparkSession) -> None:
         assert printed["high"] == pytest.approx(min(most, mean(values) + error))
 
 
-def test_runs_that_agree_have_no_scatter_whatever_their_number(spark: SparkSession) -> None:
+def test_runs_that_agree_have_no_scatter_whatever_their_number() -> None:
     """Ten times 0.1, divided by ten, is not 0.1; that is no difference between backends."""
     measures = [measure(f"a{i}", "hops_mean", 0.1, backend="a") for i in range(10)]
     measures += [measure(f"b{i}", "hops_mean", 0.1, backend="b") for i in range(3)]
-    pair = pairs_of(rows(spark, measures))[0]
+    pair = pairs_of(rows(measures))[0]
     assert (pair.found.difference, pair.found.p, pair.adjusted_p) == (0.0, 1.0, 1.0)
 
 
-def test_unlike_runs_are_not_averaged(spark: SparkSession) -> None:
+def test_unlike_runs_are_not_averaged() -> None:
     """c differs among the runs of scamp; z differs between backends only, n nowhere."""
     measures = [
         measure(f"{backend}{c}{i}", "hops_mean", float(c), backend=backend, parameters=parameters)
@@ -98,7 +85,7 @@ def test_unlike_runs_are_not_averaged(spark: SparkSession) -> None:
         for i in range(2)
         for parameters in [{"c": str(c), "z": str(z), "n": "1", "p_sel": str(i)}]
     ]
-    found = rows(spark, measures)
+    found = rows(measures)
     assert {(row.variant.backend, row.variant.setting, row.sample.mean) for row in found} == {
         ("scamp", "c=2", 2.0),
         ("scamp", "c=5", 5.0),
@@ -110,18 +97,18 @@ def test_unlike_runs_are_not_averaged(spark: SparkSession) -> None:
     ]
 
 
-def test_a_parameter_that_only_some_runs_have_differs(spark: SparkSession) -> None:
+def test_a_parameter_that_only_some_runs_have_differs() -> None:
     measures = [
         measure("a", "hops_mean", 1.0, parameters={"c": "2"}),
         measure("b", "hops_mean", 2.0, parameters={}),
     ]
-    assert {(r.variant.setting, r.sample.mean) for r in rows(spark, measures)} == {
+    assert {(r.variant.setting, r.sample.mean) for r in rows(measures)} == {
         ("c=2", 1.0),
         ("", 2.0),
     }
 
 
-def test_what_only_one_world_has_is_named_if_it_differs_there(spark: SparkSession) -> None:
+def test_what_only_one_world_has_is_named_if_it_differs_there() -> None:
     """Links are virtual: with one loss the world says all, with two they split as ever."""
 
     def named(*losses: str) -> set[str]:
@@ -130,7 +117,7 @@ def test_what_only_one_world_has_is_named_if_it_differs_there(spark: SparkSessio
             measure(f"{number}", "hops_mean", 1.0, parameters=parameters)
             for number, parameters in enumerate(worlds)
         ]
-        return {row.variant.setting for row in rows(spark, measures)}
+        return {row.variant.setting for row in rows(measures)}
 
     assert named("0") == {"world=live", "world=virtual"}
     assert named("0", "0.1") == {
@@ -140,30 +127,22 @@ def test_what_only_one_world_has_is_named_if_it_differs_there(spark: SparkSessio
     }
 
 
-def test_versions_are_told_apart_unless_they_are_the_question(spark: SparkSession) -> None:
+def test_versions_are_told_apart_unless_they_are_the_question() -> None:
     measures = [measure(f"{i}", "hops_mean", 1.0 * i, version=f"{i}") for i in (1, 2)]
-    assert {row.variant.setting for row in rows(spark, measures)} == {"camcast=1", "camcast=2"}
-    table = frame(spark, measures, baseline="1")
-    split = rows_of(aggregate(table, varying(table, versions=False)))
-    assert sorted((row.sample.mean, baseline) for row, baseline in split) == [
-        (1.0, True),
-        (2.0, False),
-    ]
+    assert {row.variant.setting for row in rows(measures)} == {"camcast=1", "camcast=2"}
+    assert varying(measures[1:], measures[:1], versions=False) == []
 
 
-def test_a_new_parameter_does_not_keep_versions_from_being_compared(spark: SparkSession) -> None:
+def test_a_new_parameter_does_not_keep_versions_from_being_compared() -> None:
     """The old version does not know tau; c differs between the sides, and splits them."""
-    measures = [
-        measure("old", "hops_mean", 1.0, parameters={"z": "3", "c": "2"}),
-        measure("new", "hops_mean", 1.0, parameters={"z": "3", "c": "5", "tau": "2"}),
-    ]
-    table = frame(spark, measures, baseline="old")
-    assert varying(table, versions=False) == ["c"]
+    old = measure("old", "hops_mean", 1.0, parameters={"z": "3", "c": "2"})
+    new = measure("new", "hops_mean", 1.0, parameters={"z": "3", "c": "5", "tau": "2"})
+    assert varying([new], [old], versions=False) == ["c"]
 
 
-def test_measures_are_in_reading_order(spark: SparkSession) -> None:
+def test_measures_are_in_reading_order() -> None:
     names = ["x.f(nodes=100).missed", "x.f(nodes=50).missed", "hops_mean", "reception"]
-    found = rows(spark, [measure("a", name, 1.0) for name in names])
+    found = rows([measure("a", name, 1.0) for name in names])
     assert [row.metric for row in found] == names[::-1]
 
 

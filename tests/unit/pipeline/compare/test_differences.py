@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from camcast.pipeline.compare.differences import Sample, difference, effect_in_words, holm
 from camcast.student import quantile
-from tests.unit.pipeline.compare.rows import sample
 
 P = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=20)
 
@@ -43,8 +42,8 @@ def test_a_fair_comparison_is_significant_once_in_twenty() -> None:
     """Unequal sizes and scatters, the same mean: 5 % of 2,000, +- 1.4 % at 99.6 %."""
     rng, alarms = Random(7), 0
     for _ in range(2000):
-        one = sample(*(rng.gauss(1, 3) for _ in range(6)))
-        other = sample(*(rng.gauss(1, 1) for _ in range(12)))
+        one = Sample.of([rng.gauss(1, 3) for _ in range(6)])
+        other = Sample.of([rng.gauss(1, 1) for _ in range(12)])
         found = difference(one, other)
         assert found.p is not None
         alarms += found.p < 0.05
@@ -53,42 +52,42 @@ def test_a_fair_comparison_is_significant_once_in_twenty() -> None:
 
 def test_hedges_g_is_cohens_d_without_its_bias() -> None:
     """J(2) = 1 / sqrt(π) and J(4) = sqrt(2 / π), from Γ(1/2) and Γ(3/2)."""
-    small = difference(sample(1.0, 3.0), sample(0.0, 2.0))
+    small = difference(Sample.of([1.0, 3.0]), Sample.of([0.0, 2.0]))
     assert small.effect == pytest.approx(1 / sqrt(2) / sqrt(pi))
-    larger = difference(sample(1.0, 2.0, 3.0), sample(0.0, 1.0, 2.0))
+    larger = difference(Sample.of([1.0, 2.0, 3.0]), Sample.of([0.0, 1.0, 2.0]))
     assert larger.effect == pytest.approx(sqrt(2 / pi))
 
 
 def test_a_single_run_can_be_told_from_nothing() -> None:
-    found = difference(sample(5.0), sample(1.0, 2.0, 3.0))
+    found = difference(Sample.of([5.0]), Sample.of([1.0, 2.0, 3.0]))
     assert found.difference == 3.0
     assert (found.low, found.high, found.effect, found.p) == (None, None, None, None)
 
 
 def test_without_any_scatter_it_is_the_permutation_that_decides() -> None:
-    same = difference(sample(1.0, 1.0), sample(1.0, 1.0))
+    same = difference(Sample.of([1.0, 1.0]), Sample.of([1.0, 1.0]))
     assert (same.difference, same.effect, same.p) == (0.0, 0.0, 1.0)
-    apart = difference(sample(1.0, 1.0, 1.0), sample(2.0, 2.0, 2.0))
+    apart = difference(Sample.of([1.0, 1.0, 1.0]), Sample.of([2.0, 2.0, 2.0]))
     assert apart.p == pytest.approx(2 / 20)  # of 6 runs, 3 can be chosen in 20 ways
     assert apart.effect is None
 
 
 def test_one_group_may_be_without_scatter() -> None:
     """Welch's degrees are then those of the other group."""
-    found = difference(sample(1.0, 1.0, 1.0), sample(1.5, 2.0, 2.5))
+    found = difference(Sample.of([1.0, 1.0, 1.0]), Sample.of([1.5, 2.0, 2.5]))
     assert found.high == pytest.approx(-1 + quantile(0.95, 2) * 0.5 / sqrt(3))
 
 
 def test_an_interval_is_students_and_stays_within_what_is_possible() -> None:
-    values = sample(0.8, 0.9, 1.0)
+    values = Sample.of([0.8, 0.9, 1.0])
     half = 4.302653 * 0.1 / sqrt(3)  # t of 2 degrees
     low, high = values.interval()
     assert low == pytest.approx(0.9 - half)
     assert high == pytest.approx(0.9 + half)
     assert values.interval(0.0, 1.0) == (low, 1.0)
-    few = sample(0.0, 0.1)
+    few = Sample.of([0.0, 0.1])
     assert few.interval(0.0, 1.0) == (0.0, few.interval()[1])
-    assert sample(0.8).interval() == (None, None)
+    assert Sample.of([0.8]).interval() == (None, None)
 
 
 def test_holm_of_the_textbook() -> None:

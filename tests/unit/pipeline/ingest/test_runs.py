@@ -136,7 +136,7 @@ class Read:
             }
         finally:
             spark.conf.set(conf, before or "128MB")
-        self.counted = {row["run"]: row for row in self.runs.runs.collect()}
+        self.counted = {run.folder.run: run for run in self.runs.runs}
 
     @staticmethod
     def _damaged(path: Path) -> Path:
@@ -164,10 +164,10 @@ def test_every_wrong_line_is_in_quarantine_with_its_number_and_reason(read: Read
 
 
 def test_nothing_is_lost(read: Read) -> None:
-    row = read.counted[str(read.wrong)]
-    assert (row["records"], row["quarantined"]) == (read.good, len(read.expected))
+    wrong = read.counted[str(read.wrong)]
+    assert (wrong.records, wrong.quarantined) == (read.good, len(read.expected))
     for run, counted in read.counted.items():
-        assert read.records.get(run, 0) == counted["records"], run
+        assert read.records.get(run, 0) == counted.records, run
 
 
 def test_what_only_looks_right_is_found_as_well(read: Read) -> None:
