@@ -10,29 +10,16 @@ the susceptible are alike.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import comb
 from typing import Final
 
 import numpy as np
 
 from camcast.models.camcast.messages import numbers
+from camcast.models.camcast.reliability import sending
 from camcast.models.rfpbcast import Law
 
 SUSCEPTIBLE_MAX: Final = 200  # chosen: powers of 80 MB
 _STEP: Final = 32  # chosen: sizes between two multiples share their powers
-
-
-def reached_by_one(others: int, susceptible: int, fan_out: int, arrival: float) -> Law:
-    """Return the matrix of P(one sender leaves k of s susceptible), s and k from 0 up."""
-    chosen = min(fan_out, others)
-    matrix = np.zeros((susceptible + 1, susceptible + 1))
-    for s in range(susceptible + 1):
-        for met in range(min(chosen, s) + 1):
-            meets = comb(s, met) * comb(others - s, chosen - met) / comb(others, chosen)
-            for new in range(met + 1):
-                takes = comb(met, new) * arrival**new * (1 - arrival) ** (met - new)
-                matrix[s, s - new] += meets * takes
-    return matrix
 
 
 def round_transitions(
@@ -58,8 +45,8 @@ def round_transitions(
 
 @lru_cache(maxsize=4)
 def _powers(others: int, susceptible: int, senders: int, fan_out: int, arrival: float) -> Law:
-    """Return what 0, 1, … senders after one another do, as `reached_by_one` for one."""
-    one = reached_by_one(others, susceptible, fan_out, arrival)
+    """Return what 0, 1, … senders after one another do, as `sending` for one."""
+    one = sending(others, min(fan_out, others), arrival, susceptible + 1)
     powers = np.empty((senders + 1, *one.shape))
     powers[0] = np.eye(susceptible + 1)
     for sender in range(senders):  # of the product with `one` only a band is not 0

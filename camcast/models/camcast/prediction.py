@@ -46,13 +46,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil, log, log1p, sqrt
+from math import ceil, log1p, sqrt
 from typing import Final
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from camcast.models.binomial import binomial
 from camcast.models.camcast.messages import Values
 from camcast.models.camcast.reliability import run_chain, sending
 from camcast.settings.chain import Community, Setting
@@ -175,7 +176,8 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
     for index, community in enumerate(communities):
         for above in dict.fromkeys(community.supers):
             below[above].append(index)
-    first = published(communities[0], setting.arrival, setting.stillborn)
+    size, fan_out = communities[0].size, communities[0].fan_out
+    first = _published(size, fan_out, setting.arrival, setting.stillborn)
     outcomes = [first]
     # pattern of communities that have the event -> its probability; see "Several paths"
     joint: dict[tuple[int, ...], float] = {(0,): first.arrival, (): 1 - first.arrival}
@@ -242,6 +244,7 @@ def _combine(parts: Sequence[tuple[float, _Given]]) -> Outcome:
 
 @lru_cache(maxsize=1024)
 def _published(size: int, fan_out: int, arrival: float, stillborn: float) -> Outcome:
+    """Return the outcome where the event is published, by a member that is alive for certain."""
     if _alive_at_most(size, stillborn) <= EXACT_SIZE:
         others, chances = _alive_exactly(size - 1, stillborn)
         law = np.zeros((len(others), int(others[-1]) + 2))
@@ -256,11 +259,6 @@ def _published(size: int, fan_out: int, arrival: float, stillborn: float) -> Out
             living, chances, size, fan_out, arrival, np.ones_like(living), lost, 1.0 / living
         )
     return _combine([(1.0, given)])
-
-
-def published(community: Community, arrival: float, stillborn: float) -> Outcome:
-    """Return the outcome where the event is published, by a member that is alive for certain."""
-    return _published(community.size, community.fan_out, arrival, stillborn)
 
 
 def _entered(community: Community, setting: Setting, climbs: Sequence[Climb]) -> _Given:
@@ -311,7 +309,7 @@ def _alive_at_most(size: int, stillborn: float) -> int:
 
 def _alive_exactly(size: int, stillborn: float) -> tuple[NDArray[np.int64], Values]:
     """Return how many may be alive (whole numbers) and how probable each is."""
-    weights = _binomial(size, 1 - stillborn, _alive_at_most(size, stillborn))
+    weights = binomial(size, 1 - stillborn, _alive_at_most(size, stillborn))
     alive = np.flatnonzero(weights > _NEGLIGIBLE)
     return alive, weights[alive] / weights[alive].sum()
 
@@ -342,7 +340,7 @@ def _links(climb: Climb) -> Values:
             low, high = int(count), ceil(count)
             for whole, share in ((low, 1 - (count - low)), (high, count - low)):
                 if share > 0:
-                    law += weight * share * _binomial(whole, p_sel, most)
+                    law += weight * share * binomial(whole, p_sel, most)
     reached = np.flatnonzero(np.cumsum(law[::-1])[::-1] > _NEGLIGIBLE)
     return np.asarray(law[: (reached[-1] if len(reached) else 0) + 1] / law.sum())
 
@@ -354,27 +352,6 @@ def _bundled(law: Values, bundle: int) -> Values:
     np.add.at(bundled, whole, law * (1 - part / bundle))
     np.add.at(bundled, whole + 1, law * part / bundle)
     return bundled
-
-
-@lru_cache(maxsize=256)
-def _binomial(trials: int, p: float, most: int) -> Values:
-    """Return P(j of `trials` succeed), j = 0..most, or more than most for the last.
-
-    Accurate for huge numbers of trials too, where the logarithms of factorials are not.
-    """
-    law = np.zeros(most + 1)
-    if trials <= 0 or p <= 0:
-        law[0] = 1.0
-    elif p >= 1:
-        law[min(trials, most)] = 1.0
-    else:
-        j = np.arange(min(trials, most))
-        logs = np.log(trials - j) - np.log(j + 1) + (log(p) - log1p(-p))
-        logs = np.concatenate([[0.0], np.cumsum(logs)]) + trials * log1p(-p)
-        law[: len(logs)] = np.exp(logs)
-        law[-1] += max(0.0, 1 - law.sum())  # those beyond `most` count as most
-    law.setflags(write=False)
-    return law
 
 
 def _exactly(

@@ -41,9 +41,9 @@ from camcast.models.event_prediction import EventPrediction
 from camcast.models.hpmcast.counts import (
     NEGLIGIBLE,
     between,
-    binomial,
     gossiped,
     grouped,
+    likely_hits,
     mean_most,
 )
 from camcast.models.hpmcast.urns import (
@@ -120,9 +120,9 @@ def _groups(setting: AddressedSetting) -> Lines:
     R, means = setting.hierarchy.redundancy, Means()
     large = setting.interested * setting.share(1) > SUSCEPTIBLE_MAX
     least = _LEAST_OF_LARGE if large else _LEAST
-    law = binomial(setting.others, setting.share(1))
+    law = likely_hits(setting.others, setting.share(1))
     for others, p_size in grouped(law, R, least):
-        for wanting, p_wanting in grouped(binomial(others, setting.interested_share), 1, least):
+        for wanting, p_wanting in grouped(likely_hits(others, setting.interested_share), 1, least):
             p = p_size * p_wanting
             if wanting:
                 _add_group(setting, means, p, others, wanting, "elsewhere")
@@ -178,7 +178,7 @@ def _longest_of_groups(setting: AddressedSetting) -> float:
     found = [
         (size, _periods(size, wanting / size, setting) if wanting else 0, p)
         for size in sizes
-        for wanting, p in binomial(size, p_1)
+        for wanting, p in likely_hits(size, p_1)
     ]
     most = max(periods for _, periods, _ in found)
     lasting = np.zeros((most + 1, len(sizes)))  # P(a group of a size needs so many periods)
@@ -347,6 +347,6 @@ def _gossip(
 def _living(mortal: float, living: float, setting: AddressedSetting) -> Iterator[tuple[int, float]]:
     """Yield how many of so many processes live, with some that do for certain."""
     for count, p in between(mortal):
-        for alive, p_alive in grouped(binomial(count, 1 - setting.crash), 0, _LEAST):
+        for alive, p_alive in grouped(likely_hits(count, 1 - setting.crash), 0, _LEAST):
             for whole, p_whole in between(alive + living):
                 yield whole, p * p_alive * p_whole

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from math import exp, lgamma, log, log1p
 from typing import Final
 
 import numpy as np
 
-from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, reached_by_one, round_transitions
+from camcast.models.binomial import binomial
+from camcast.models.camcast.reliability import sending
+from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, round_transitions
 from camcast.models.rfpbcast import Law, transitions
 
 NEGLIGIBLE: Final = 1e-8  # chosen: a case this improbable is left out; far below any interval
@@ -35,21 +36,21 @@ def gossiped(
     law[0] = 1.0
     if not periods or not susceptible or not senders:
         return law, 0.0
-    sending, counts = 0.0, np.arange(susceptible + 1)
+    gossips, counts = 0.0, np.arange(susceptible + 1)
     if susceptible > SUSCEPTIBLE_MAX:
         matrix = _chain(senders + susceptible, fan_out / others, arrival)[senders:, senders:]
     elif alone:
         after = round_transitions(others, susceptible - 1, fan_out, arrival, senders + 1)
         matrix = np.zeros((susceptible + 1, susceptible + 1))
         matrix[1:, 1:] = after[::-1, ::-1]
-        first = reached_by_one(others + 1, susceptible, fan_out, arrival)
+        first = sending(others + 1, min(fan_out, others + 1), arrival, susceptible + 1)
         matrix[0] = first[-1, ::-1]
     else:
         matrix = round_transitions(others, susceptible, fan_out, arrival, senders)[::-1, ::-1]
     for _ in range(periods):
-        sending += float(law @ counts)
+        gossips += float(law @ counts)
         law = law @ matrix
-    return law, sending
+    return law, gossips
 
 
 @lru_cache(maxsize=2)  # chosen: 32 MB each; one size of group after the other is asked for
@@ -67,18 +68,11 @@ def mean_most(law: Mapping[int, float], count: int) -> float:
     return found
 
 
-def binomial(trials: int, p: float) -> list[tuple[int, float]]:
+def likely_hits(trials: int, p: float) -> list[tuple[int, float]]:
     """Return the numbers of hits that are not negligible, with their probabilities."""
-    if p in (0.0, 1.0) or not trials:
-        return [(round(trials * p), 1.0)]
     width = 7 * (trials * p * (1 - p)) ** 0.5 + 10  # chosen: none beyond it is above 10^-12
-    law = []
-    for hits in range(max(0, int(trials * p - width)), min(trials, int(trials * p + width)) + 1):
-        ways = lgamma(trials + 1) - lgamma(hits + 1) - lgamma(trials - hits + 1)
-        chance = exp(ways + hits * log(p) + (trials - hits) * log1p(-p))
-        if chance > NEGLIGIBLE:
-            law.append((hits, chance))
-    return law
+    law = binomial(trials, p, min(trials, int(trials * p + width)))
+    return [(int(hits), float(law[hits])) for hits in np.flatnonzero(law > NEGLIGIBLE)]
 
 
 def grouped(

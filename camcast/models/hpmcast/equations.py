@@ -33,6 +33,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from camcast.models.binomial import binomial
 from camcast.models.camcast.messages import numbers
 from camcast.models.hpmcast.membership import interest_share, level_view
 from camcast.models.rfpbcast import Law, infected_law, pittel_rounds, whole_rounds
@@ -140,21 +141,8 @@ def entities_law(above: Law, entities: float, infected: float) -> Law:
     numbers(infected, 0, "infected", 1)
     law = np.zeros(most + 1)
     for j, chance in enumerate(above):
-        law[: round(j * entities) + 1] += chance * _binomial(round(j * entities), infected)
+        law[: round(j * entities) + 1] += chance * binomial(round(j * entities), infected)
     return law
-
-
-def _binomial(trials: int, p: float) -> Law:
-    """Return the binomial law, by logarithms, as its coefficients are no floats."""
-    if p in (0.0, 1.0):
-        certain: Law = np.zeros(trials + 1)
-        certain[round(trials * p)] = 1.0
-        return certain
-    hits = np.arange(trials + 1)
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, trials + 1)))])
-    coefficients = logs[-1] - logs - logs[::-1]
-    chances: Law = np.exp(coefficients + hits * np.log(p) + (trials - hits) * np.log1p(-p))
-    return chances
 
 
 def reliability(infected: ArrayLike) -> float:

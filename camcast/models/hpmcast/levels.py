@@ -16,11 +16,13 @@ lines are added, D div R of them. Against the simulator: tests/unit/population/t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import comb
 from typing import Final
 
 import numpy as np
 
+from camcast.models.binomial import binomial
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import Law
 from camcast.settings.tree import HpmcastSetting
@@ -79,13 +81,13 @@ def _lines(arity: int, p_i: float) -> Iterator[tuple[bool, tuple[int, int], floa
     """
     rest = arity - 2
     for count in range(arity):
-        p = _binomial(arity - 1, count, p_i) / arity
+        p = float(binomial(arity - 1, p_i)[count]) / arity
         if p > _NEGLIGIBLE:
             yield True, (0, count), p
     for first in (0, 1):
         p_first = (p_i if first else 1 - p_i) * (arity - 1) / arity
         for count in range(rest + 1):
-            p = _binomial(rest, count, p_i) * p_first
+            p = float(binomial(rest, p_i)[count]) * p_first
             if p > _NEGLIGIBLE:
                 yield False, (first, count), p
 
@@ -143,16 +145,10 @@ def _interested_of(
     company: tuple[int, int, int], p_1: float
 ) -> Iterator[tuple[tuple[int, int, int], float]]:
     """Yield how many are interested of each of three sorts of others, and its probability."""
-    for x in range(company[0] + 1):
-        for y in range(company[1] + 1):
-            for z in range(company[2] + 1):
-                p = (
-                    _binomial(company[0], x, p_1)
-                    * _binomial(company[1], y, p_1)
-                    * _binomial(company[2], z, p_1)
-                )
-                if p > _NEGLIGIBLE:
-                    yield (x, y, z), p
+    laws = [list(enumerate(binomial(sort, p_1))) for sort in company]
+    for (x, p_x), (y, p_y), (z, p_z) in product(*laws):
+        if p_x * p_y * p_z > _NEGLIGIBLE:
+            yield (x, y, z), p_x * p_y * p_z
 
 
 def _reached(
@@ -173,8 +169,7 @@ def _reached(
     law = np.zeros(susceptible + 1)
     gets = 0.0
     mortal = susceptible - alive_own
-    for dead in range(mortal + 1):
-        p = _binomial(mortal, dead, setting.crash)
+    for dead, p in enumerate(binomial(mortal, setting.crash)):
         if p <= _NEGLIGIBLE:
             continue
         alive = susceptible - dead
@@ -183,7 +178,3 @@ def _reached(
         if alive:
             gets += p * float(found @ np.arange(alive + 1)) / alive
     return np.array([1 - gets, gets]) if alive_own else law
-
-
-def _binomial(trials: int, hits: int, p: float) -> float:
-    return comb(trials, hits) * p**hits * (1 - p) ** (trials - hits)

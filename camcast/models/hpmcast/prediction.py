@@ -9,6 +9,7 @@ from attrs import frozen
 
 from camcast.models.hpmcast import equations as hpmcast
 from camcast.models.hpmcast.levels import predicted_reliability
+from camcast.models.hpmcast.membership import average_informed
 from camcast.models.hpmcast.parasites import uninterested_delegates
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.settings.tree import HpmcastSetting
@@ -51,14 +52,8 @@ def predict(setting: HpmcastSetting) -> HpmcastPrediction:
     levels = range(1, depth + 1)
     rounds = printed = None
     if setting.estimate == "expected":
-        few = [
-            setting.is_few(level, 1)  # as it is wherever somebody is interested
-            for level in levels
-        ]
-        periods = [
-            setting.periods(level, 0, few=applies)
-            for level, applies in zip(levels, few, strict=True)
-        ]
+        # the threshold applies with one hit as it does wherever somebody is interested
+        periods = [setting.periods(i, 0, few=setting.is_few(i, 1)) for i in levels]
         rounds = float(sum(periods))
         if small and setting.threshold == 0:
             printed = hpmcast.reliability(
@@ -76,5 +71,5 @@ def predict(setting: HpmcastSetting) -> HpmcastPrediction:
         rounds_shortened=hpmcast.shortened_rounds(*given),
         parasites=uninterested_delegates(a, depth, R, setting.interested) if calm else None,
         view=float(setting.view),
-        updated=float((a - 1) * (R * (depth - 1) + 1)),
+        updated=float(average_informed(a, depth, R)),
     )

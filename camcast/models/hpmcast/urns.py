@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from attrs import Factory, frozen
 
-from camcast.models.hpmcast.counts import NEGLIGIBLE, binomial
+from camcast.models.hpmcast.counts import NEGLIGIBLE, likely_hits
 from camcast.models.hpmcast.membership import interest_share
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
@@ -51,7 +51,9 @@ def known(setting: AddressedSetting) -> float:
     tree, others = setting.hierarchy, setting.others
     lines = sum(
         (tree.arity - 1)
-        * sum(min(tree.redundancy, size) * p for size, p in binomial(others, setting.share(level)))
+        * sum(
+            min(tree.redundancy, size) * p for size, p in likely_hits(others, setting.share(level))
+        )
         for level in range(1, tree.depth)
     )
     return min(float(others), others * setting.share(1) + lines)
@@ -121,7 +123,7 @@ def lines_of(setting: AddressedSetting, level: int, outcomes: Mapping[Line, Law]
     chances: dict[tuple[int, bool], float] = defaultdict(float)
     his: dict[int, tuple[float, float]] = {}
     delegates = uninterested = 0.0
-    for size, p in binomial(setting.others, setting.share(level)):
+    for size, p in likely_hits(setting.others, setting.share(level)):
         r, wanted = min(R, size), interest_share(p_1, size)
         chances[r, True] += p * wanted
         chances[r, False] += p * (1 - wanted)

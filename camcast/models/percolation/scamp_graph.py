@@ -26,12 +26,13 @@ nodes: tests/laws/test_live_models.py. There is no closed form for the rounds.
 
 from __future__ import annotations
 
-from math import exp, inf, lgamma, log, log1p
+from math import inf
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
+from camcast.models.binomial import binomial
 from camcast.models.event_prediction import EventPrediction
 from camcast.models.percolation.reach import (
     Coverage,
@@ -52,9 +53,7 @@ def overlay_degrees(setting: ScampOverlay) -> Degrees:
         return degrees_of([others])
     most = min(rest, int(rest * p + 12 * (rest * p) ** 0.5 + 40))  # beyond is below 10^-12
     law = np.zeros(w + most + 1)
-    for more in range(most + 1):
-        ways = lgamma(rest + 1) - lgamma(more + 1) - lgamma(rest - more + 1)
-        law[w + more] = exp(ways + more * log(p) + (rest - more) * log1p(-p))
+    law[w:] = binomial(rest, p, most)
     return Degrees(law)
 
 
