@@ -22,7 +22,7 @@ def setting_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "communities": chain(given["sizes"], ["d", "g"]),
         "membership": given["backend"],
         "options": {"c": 0},  # [CAMCAST 6.2.1] topic tables of ln N
-        "seed": _seed(given),
+        "seed": seed_of(given),
     }
 
 
@@ -52,5 +52,6 @@ def table_to_law(summary: Summary) -> float:
     return entries(lambda c: c.view_mean) / max(1.0, entries(lambda c: c.view_law or 0.0))
 
 
-def _seed(given: Mapping[str, Any]) -> int:
+def seed_of(given: Mapping[str, Any]) -> int:
+    """Return the seed of a cell's run: every run of the plan's seed has its own."""
     return int(given["seed"]) * 10_000 + int(given["run"])

@@ -7,8 +7,8 @@ newcomers join, processes crash, and in the end the first contact is gone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -16,11 +16,12 @@ import numpy as np
 from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Settings
 from camcast.measures import measure_of
 from camcast.population.outcome import Interval, mean_interval
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
+from camcast.reproduction.memberships.runs import seed_of
 from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
@@ -97,29 +98,19 @@ def upkeep_cells(plan: Plan) -> list[Cell]:
 def run_upkeep(given: Mapping[str, Any]) -> JSON:
     """Carry out one run."""
     with collector_off():
-        return _Town(given).live()
+        return _Run(given).carry_out()
 
 
-@frozen(eq=False)
-class _Fact:
-    """When something came to be, after it was waited for."""
-
-    seconds: float | None
-
-    @property
-    def shown(self) -> float:
-        return NOTICE_SECONDS_MAX if self.seconds is None else self.seconds
+def _counted(seconds: float | None) -> float:
+    """Return after how many seconds something came to be; None: it never did."""
+    return NOTICE_SECONDS_MAX if seconds is None else seconds
 
 
-class _Town:
+class _Run:
     def __init__(self, given: Mapping[str, Any]) -> None:
-        seed = int(given["seed"]) * 10_000 + int(given["run"])
         self._communities = chain(given["sizes"], ["d", "g"])
         self._bottom = max(self._communities, key=lambda topic: topic.level)
-        self._network = VirtualNetwork(seed, Climate(latency=LogNormal()))
-        self._network.on_send = self._count
-        self._bytes = 0
-        self._events: dict[object, int] = {}
+        self._network = VirtualNetwork(seed_of(given), Climate(latency=LogNormal()))
         backend = find_backend(given["backend"])
         self._settings = Settings(
             backend=backend,
@@ -129,72 +120,70 @@ class _Town:
             protocol=CamcastProtocol(),
         )
         self._first = self._start(())
-        self._people: dict[int, Topic] = {}
+        self._topics: dict[int, Topic] = {}
+        """By number of a process: which topic it joined."""
 
-    def _count(self, _source: str, _target: str, record: bytes) -> None:
-        self._bytes += len(FRAME_HEADER) + len(record)
+    def carry_out(self) -> JSON:
+        bootstrap = self._all_join()
+        self._network.run(REST_SECONDS)
+        chi_square = self._chi_square()
+        kilobytes = self._control_kilobytes()
+        newcomers = [self._newcomer(self._first.me.address) for _ in range(NEWCOMERS)]
+        dropped = self._crash_some()
+        self._crash(self._first)
+        self._network.run(REPAIR_SECONDS)
+        reception = self._publish_some()
+        member = self._members()[0]
+        alone = [self._newcomer(member.me.address)[0] for _ in range(NEWCOMERS)]
+        return {
+            "bootstrap_seconds": bootstrap,
+            "chi_square": chi_square,
+            "control_kilobytes": kilobytes,
+            "newcomer_seconds": sum(_counted(joined) for joined, _ in newcomers) / NEWCOMERS,
+            "listed_seconds": sum(listed for _, listed in newcomers) / NEWCOMERS,
+            "dropped_seconds": _counted(dropped),
+            "reception_alone": reception,
+            "joined_alone": sum(joined is not None for joined in alone) / NEWCOMERS,
+        }
 
     def _start(self, gateways: tuple[str, ...]) -> Process:
         return self._network.start(attrs.evolve(self._settings, gateways={ROOT: gateways}))
 
     def _join(self, topic: Topic, gateway: str) -> Process:
         process = self._start((gateway,))
-        self._people[process.number] = topic
-        self._network.do(process, partial(_join, topic))
+        self._topics[process.number] = topic
+        self._network.do(process, lambda node, now: node.join(topic, now))
         return process
 
-    def _members(self, topic: Topic) -> list[Process]:
-        return [p for p in self._network if self._people.get(p.number) == topic]
+    def _members(self) -> list[Process]:
+        """Return who is in g."""
+        return [p for p in self._network if self._topics.get(p.number) == self._bottom]
 
     def _tables(self) -> dict[Process, list[PeerId]]:
         """Return whom the members of g have in their topic tables."""
         return {
             process: [contact.peer for contact in participation.membership.peers()]
-            for process in self._members(self._bottom)
+            for process in self._members()
             if (participation := process.node.participation(self._bottom)) is not None
         }
 
-    def _until(self, holds: Callable[[], bool], seconds_max: float) -> _Fact:
+    def _until(self, holds: Callable[[], bool], seconds_max: float) -> float | None:
+        """Return the seconds after which something holds; None if it took too long."""
         before = self._network.now
         came = self._network.run_until(holds, seconds_max)
-        return _Fact(self._network.now - before if came else None)
+        return self._network.now - before if came else None
 
-    # -- the course of a run -------------------------------------------------------------------
-
-    def live(self) -> JSON:
-        bootstrap = self._all_join()
-        self._network.run(REST_SECONDS)
-        chi_square = self._chi_square()
-        kilobytes = self._control_kilobytes()
-        joined, listed = self._newcomers(NEWCOMERS)
-        dropped = self._crash_some()
-        self._crash(self._first)
-        self._network.run(REPAIR_SECONDS)
-        reception = self._publish_some()
-        member = next(iter(self._members(self._bottom)))
-        alone = [self._newcomer(member.me.address)[0] for _ in range(NEWCOMERS)]
-        return {
-            "bootstrap_seconds": bootstrap.seconds,
-            "chi_square": chi_square,
-            "control_kilobytes": kilobytes,
-            "newcomer_seconds": joined,
-            "listed_seconds": listed,
-            "dropped_seconds": dropped.shown,
-            "reception_alone": reception,
-            "joined_alone": sum(fact.seconds is not None for fact in alone) / len(alone),
-        }
-
-    def _all_join(self) -> _Fact:
+    def _all_join(self) -> float | None:
         for topic, size in self._communities.items():
             for _ in range(size):
                 self._join(topic, self._first.me.address)
 
         def joined() -> bool:
             return all(
-                (part := process.node.participation(self._people[process.number])) is not None
+                (part := process.node.participation(self._topics[process.number])) is not None
                 and part.joined
                 for process in self._network
-                if process.number in self._people
+                if process.number in self._topics
             )
 
         return self._until(joined, JOIN_SECONDS_MAX)
@@ -203,22 +192,24 @@ class _Town:
         """Compare in-degrees with those of uniform tables of the same mean: about 1 if so."""
         tables = self._tables()
         size = len(tables)
-        degree = dict.fromkeys((process.me.peer for process in tables), 0)
-        for listed in tables.values():
-            for peer in listed:
-                if peer in degree:
-                    degree[peer] += 1
-        mean = sum(degree.values()) / size
+        listed = Counter(peer for table in tables.values() for peer in table)
+        degrees = [listed[process.me.peer] for process in tables]
+        mean = sum(degrees) / size
         variance = mean * (1 - mean / (size - 1))  # binomial: each table has one with mean/(N-1)
-        return sum((d - mean) ** 2 for d in degree.values()) / variance / (size - 1)
+        return sum((degree - mean) ** 2 for degree in degrees) / variance / (size - 1)
+
+    def _sent_bytes(self) -> int:
+        network = self._network
+        frames = network.bytes + network.messages * len(FRAME_HEADER)
+        return frames + network.datagrams.sent_bytes
 
     def _control_kilobytes(self) -> float:
-        before = self._bytes + self._network.datagrams.sent_bytes
+        before = self._sent_bytes()
         self._network.run(COUNTED_SECONDS)
-        sent = self._bytes + self._network.datagrams.sent_bytes - before
-        return sent / 1000 / len(self._people) * 3600 / COUNTED_SECONDS
+        sent = self._sent_bytes() - before
+        return sent / 1000 / len(self._topics) * 3600 / COUNTED_SECONDS
 
-    def _newcomer(self, gateway: str) -> tuple[_Fact, _Fact]:
+    def _newcomer(self, gateway: str) -> tuple[float | None, float]:
         """Let one join g; return when it had joined, and when it was in somebody's table."""
         process = self._join(self._bottom, gateway)
         part = process.node.participation(self._bottom)
@@ -228,22 +219,18 @@ class _Town:
             lambda: any(process.me.peer in table for table in self._tables().values()),
             NOTICE_SECONDS_MAX,
         )
-        return joined, _Fact(joined.shown + listed.shown)
-
-    def _newcomers(self, number: int) -> tuple[float, float]:
-        facts = [self._newcomer(self._first.me.address) for _ in range(number)]
-        joined = sum(fact.shown for fact, _ in facts) / number
-        return joined, sum(fact.shown for _, fact in facts) / number
+        return joined, _counted(joined) + _counted(listed)
 
     def _crash(self, process: Process) -> None:
-        self._people.pop(process.number, None)
+        self._topics.pop(process.number, None)
         self._network.crash(process)
 
-    def _crash_some(self) -> _Fact:
-        victims = self._network.protocol.sample(self._members(self._bottom), VICTIMS)
+    def _crash_some(self) -> float | None:
+        """Crash some of g; return after which time nobody of g has them in a table."""
+        victims = self._network.protocol.sample(self._members(), VICTIMS)
         for victim in victims:
             self._crash(victim)
-        dead = {victim.me.peer: None for victim in victims}
+        dead = [victim.me.peer for victim in victims]
         return self._until(
             lambda: not any(peer in dead for table in self._tables().values() for peer in table),
             NOTICE_SECONDS_MAX,
@@ -251,7 +238,7 @@ class _Town:
 
     def _publish_some(self) -> float:
         """Publish in g; return the share of its members' receptions that came."""
-        members = self._members(self._bottom)
+        members = self._members()
         received = 0
 
         def count(_process: Process, delivery: Deliver) -> None:
@@ -261,16 +248,8 @@ class _Town:
         self._network.on_delivery = count
         for number in range(EVENTS):
             publisher = members[number % len(members)]
-            self._network.do(publisher, partial(_publish, self._bottom))
+            self._network.do(publisher, lambda node, now: node.publish(self._bottom, b"", now))
             self._network.run(EVENT_SECONDS)
         self._network.run(5.0)  # chosen: five times what an event takes
         self._network.on_delivery = None
         return received / (EVENTS * len(members))
-
-
-def _join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
-
-
-def _publish(topic: Topic, node: Node, now: float) -> None:
-    node.publish(topic, b"", now)
