@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import hypot, inf
 from typing import Final
@@ -16,26 +16,36 @@ from camcast.reproduction.memberships.results import Results
 
 _LOW_P_SEL: Final = 0.1  # [CAMCAST 6.2.2: "even with low [...] probability (0.1)"]
 _CONVERGED: Final = 0.99  # chosen: "converge to a reception probability of 100%"
+_VERY_HIGH: Final = 0.9  # chosen: "very high"
+_MINOR: Final = 0.2  # chosen: "minor differences"; the sizes alone make 6 %
 
 
 def claims(results: Results) -> list[Claim]:
     """Return the paper's conclusions beside what was found live."""
     low = tuple(value for value in results.p_sel if value <= _LOW_P_SEL) or results.p_sel[:1]
+    near = min(results.p_sel, key=lambda value: abs(value - _LOW_P_SEL))
     below_half = tuple(value for value in results.p_sel if value < 0.5) or results.p_sel[:1]
     return [
-        _converge(results),
+        _claim(
+            "all three approaches converge to a reception probability of 100%",
+            *_all_reach(results, "reception", results.p_sel[-1], _CONVERGED),
+        ),
         _claim(
             "The structured approach ensures very good results even for a low inter-community"
             " dissemination probability.",
             *_best(results, "dht", "reception", low),
         ),
-        _fastest(results),
+        _claim("The structured approach converges the fastest", *_fastest(results)),
         _claim(
             "for the test where psel < 0.5, the unstructured (V1) and semi-structured (V2)"
             " approaches perform differently",
             *_differ(results, "scamp", "hybrid", "reception", below_half),
         ),
-        _reliable(results),
+        _claim(
+            "the reliability of all approaches is very high, even with low inter-community"
+            " dissemination probability (0.1)",
+            *_all_reach(results, "reliability", near, _VERY_HIGH),
+        ),
         _claim(
             "The structured approach behaves better than the semi-structured approach, which"
             " is better than the unstructured approach. [efficiency]",
@@ -82,28 +92,21 @@ def _claim(quote: str, holds: str, found: str) -> Claim:
     return Claim(where="6.2.2", quote=quote, holds=holds, found=found)
 
 
-def _difference(
-    results: Results, one: str, other: str, measure: str, p_sel: Sequence[float] | None = None
-) -> tuple[float, float]:
-    """Return by how much one backend has more than another, and how far that is certain."""
-    pair = [np.array(results.means(backend, measure, p_sel)) for backend in (one, other)]
-    if not all(len(values) for values in pair):
-        return 0.0, inf
-    difference = float(pair[0].mean() - pair[1].mean())
-    errors = []
-    for values in pair:
-        interval = mean_interval(values)
-        if interval.low is None or interval.high is None:
-            return difference, inf
-        errors.append((interval.high - interval.low) / 2)
-    return difference, hypot(*errors)
-
-
 def _told(
     results: Results, one: str, other: str, measure: str, p_sel: Sequence[float] | None = None
 ) -> tuple[int, str]:
     """Return 1, 0 or -1, as one backend has more, is not told apart, or has less."""
-    difference, error = _difference(results, one, other, measure, p_sel)
+    pair = [np.array(results.means(backend, measure, p_sel)) for backend in (one, other)]
+    difference, error = 0.0, inf
+    if all(len(values) for values in pair):
+        difference = float(pair[0].mean() - pair[1].mean())
+        intervals = [mean_interval(values) for values in pair]
+        error = hypot(
+            *(
+                (i.high - i.low) / 2 if i.low is not None and i.high is not None else inf
+                for i in intervals
+            )
+        )
     sign = 0 if abs(difference) <= error else 1 if difference > 0 else -1
     within = "" if error == inf else f" ± {error:.3f}"
     verdict = {0: "not told apart", 1: "more", -1: "less"}[sign]
@@ -125,9 +128,7 @@ def _best(results: Results, best: str, measure: str, p_sel: Sequence[float]) -> 
     told = [
         _told(results, best, other, measure, p_sel) for other in results.backends if other != best
     ]
-    means = ", ".join(
-        f"{VARIANTS[b]} {_mean(results.means(b, measure, p_sel))}" for b in results.backends
-    )
+    means = _listed({b: _mean(results.means(b, measure, p_sel)) for b in results.backends})
     signs = [sign for sign, _ in told]
     holds = "yes" if min(signs) > 0 else "no" if -1 in signs else "not told apart"
     detail = "; ".join(text for _, text in told)
@@ -141,19 +142,15 @@ def _differ(
     return "yes" if sign else "not told apart", f"{measure} at p_sel ≤ {max(p_sel):g}: {text}"
 
 
-def _converge(results: Results) -> Claim:
-    top = results.p_sel[-1:]
-    means = {b: results.means(b, "reception", top) for b in results.backends}
-    reached = [bool(v) and float(np.mean(v)) >= _CONVERGED for v in means.values()]
-    return _claim(
-        "all three approaches converge to a reception probability of 100%",
-        "yes" if all(reached) else "in part" if any(reached) else "no",
-        f"at p_sel = {top[0]:g}: "
-        + ", ".join(f"{VARIANTS[b]} {_mean(v)}" for b, v in means.items()),
-    )
+def _all_reach(results: Results, measure: str, p_sel: float, least: float) -> tuple[str, str]:
+    """Return whether all backends have so much of a measure at a p_sel."""
+    means = {b: _average(results.means(b, measure, (p_sel,))) for b in results.backends}
+    holds = _of_all(mean is not None and mean >= least for mean in means.values())
+    shown = {backend: _number(mean) for backend, mean in means.items()}
+    return holds, f"at p_sel = {p_sel:g}: {_listed(shown)}"
 
 
-def _fastest(results: Results) -> Claim:
+def _fastest(results: Results) -> tuple[str, str]:
     from_here = {
         backend: next(
             (
@@ -167,26 +164,10 @@ def _fastest(results: Results) -> Claim:
     }
     others = min(value for backend, value in from_here.items() if backend != "dht")
     own = from_here["dht"]
-    return _claim(
-        "The structured approach converges the fastest",
+    shown = {b: "none" if value == inf else f"{value:g}" for b, value in from_here.items()}
+    return (
         "yes" if own < others else "no" if own > others else "not told apart",
-        f"lowest p_sel with {_CONVERGED:.0%} reception: "
-        + ", ".join(
-            f"{VARIANTS[b]} {'none' if value == inf else format(value, 'g')}"
-            for b, value in from_here.items()
-        ),
-    )
-
-
-def _reliable(results: Results) -> Claim:
-    near = min(results.p_sel, key=lambda value: abs(value - _LOW_P_SEL))
-    means = {b: results.means(b, "reliability", (near,)) for b in results.backends}
-    high = [bool(v) and float(np.mean(v)) >= 0.9 for v in means.values()]  # chosen: "very high"
-    return _claim(
-        "the reliability of all approaches is very high, even with low inter-community"
-        " dissemination probability (0.1)",
-        "yes" if all(high) else "in part" if any(high) else "no",
-        f"at p_sel = {near:g}: " + ", ".join(f"{VARIANTS[b]} {_mean(v)}" for b, v in means.items()),
+        f"lowest p_sel with {_CONVERGED:.0%} reception: {_listed(shown)}",
     )
 
 
@@ -199,22 +180,26 @@ def _falls(results: Results, measure: str) -> tuple[str, str]:
     for values in ends.values():
         known = [value for value in values if value is not None]
         falls.append(len(known) > 1 and known[0] > known[-1])
-    return (
-        "yes" if all(falls) else "in part" if any(falls) else "no",
-        f"{measure} from the lowest p_sel to the highest: "
-        + ", ".join(f"{VARIANTS[b]} {_number(v[0])} to {_number(v[-1])}" for b, v in ends.items()),
-    )
+    shown = {b: f"{_number(v[0])} to {_number(v[-1])}" for b, v in ends.items()}
+    return _of_all(falls), f"{measure} from the lowest p_sel to the highest: {_listed(shown)}"
 
 
 def _minor(results: Results) -> tuple[str, str]:
     means = {b: _average(results.means(b, "upward")) or 0.0 for b in results.backends}
     least, most = min(means.values()), max(means.values())
     apart = most / least - 1 if least else inf
-    return (
-        "yes" if apart < 0.2 else "no",  # chosen: "minor"; the sizes alone make 6 %
-        ", ".join(f"{VARIANTS[b]} {mean:.1f}" for b, mean in means.items())
-        + f" an event; {apart:.0%} apart",
-    )
+    shown = {backend: f"{mean:.1f}" for backend, mean in means.items()}
+    return "yes" if apart < _MINOR else "no", f"{_listed(shown)} an event; {apart:.0%} apart"
+
+
+def _of_all(held: Iterable[bool]) -> str:
+    """Return whether a claim of every backend holds, given of which it does."""
+    held = list(held)
+    return "yes" if all(held) else "in part" if any(held) else "no"
+
+
+def _listed(by_backend: Mapping[str, str]) -> str:
+    return ", ".join(f"{VARIANTS[backend]} {shown}" for backend, shown in by_backend.items())
 
 
 def _average(values: Sequence[float]) -> float | None:

@@ -18,21 +18,12 @@ from camcast.report.page import (
     pairs,
     picture,
 )
+from camcast.reproduction.memberships import upkeep
 from camcast.reproduction.memberships.comparison import Memberships
 from camcast.reproduction.memberships.live import RATE, SETTLE_SECONDS_MAX
 from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, World
 from camcast.reproduction.memberships.results import COLUMNS, Row
-from camcast.reproduction.memberships.upkeep import (
-    COUNTED_SECONDS,
-    EVENTS,
-    NEWCOMERS,
-    NOTICE_SECONDS_MAX,
-    REPAIR_SECONDS,
-    REST_SECONDS,
-    UPKEEP,
-    VICTIMS,
-    UpkeepRow,
-)
+from camcast.reproduction.memberships.upkeep import UPKEEP, UpkeepRow
 from camcast.reproduction.memberships.virtual import CRASHED, LOSS, VIRTUAL_EVENTS_MAX
 
 _TITLE: Final = "CAMCAST, section 6.2: three memberships side by side"
@@ -40,14 +31,32 @@ _WORLDS: Final[Mapping[World, str]] = {
     "live": "Live",
     "virtual": "In the virtual network, beyond the paper",
 }
+_SETTINGS: Final = (
+    f"c = {PARAMETERS.c:g}, a = {PARAMETERS.a:g}, z = {PARAMETERS.z} (6.2.1); the membership's own"
+    " c is 0, too. Everything else has the defaults of the backends.",
+    "Each run starts its nodes anew, with another seed. All p_sel are measured among the same"
+    " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
+    " each other, different runs' are.",
+    "Two backends are told apart if the difference of their means over runs exceeds the root"
+    " of the sum of the squares of their intervals' halves.",
+    "A live run is not repeatable byte for byte; a virtual one is.",
+)
 
 
 def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
+    plan = found.plan
+    introduction = (
+        "<p>Figures 19 to 28 of S. Baehni, P. Th. Eugster, R. Guerraoui, <cite>CAMCAST</cite>,"
+        " measured again: V1 (unstructured, scamp), V2 (semi-structured, hybrid) and V3"
+        " (structured, dht), with an event published in g that climbs to d and to the root a."
+        f" {plan.runs} runs, where the paper has 10 of V1 and 5 of V2 and V3. Intervals are"
+        " of 95 %, over runs.</p>"
+    )
     parts = [
-        _introduction(found),
+        introduction,
         "<h2>The comparison</h2>",
-        _comparison(found.comparison, found.plan.rest_seconds),
+        _comparison(found.comparison, plan.rest_seconds),
         claims_table(found.claims),
         "<h2>What they cost, and how soon they notice</h2>",
         _upkeep(found.upkeep),
@@ -60,18 +69,9 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
             if figure.world == world
         )
         parts.append(pairs(pictures))
-    parts.append(_how(found, command))
+    made = f"Seed {plan.seed}, {plan.runs} runs, {plan.events} events."
+    parts.append(how_made(command, made, ("numpy",), _SETTINGS))
     return document(_TITLE, parts, drawings)
-
-
-def _introduction(found: Memberships) -> str:
-    return (
-        "<p>Figures 19 to 28 of S. Baehni, P. Th. Eugster, R. Guerraoui, <cite>CAMCAST</cite>,"
-        " measured again: V1 (unstructured, scamp), V2 (semi-structured, hybrid) and V3"
-        " (structured, dht), with an event published in g that climbs to d and to the root a."
-        f" {found.plan.runs} runs, where the paper has 10 of V1 and 5 of V2 and V3. Intervals are"
-        " of 95 %, over runs.</p>"
-    )
 
 
 def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
@@ -113,15 +113,17 @@ def _upkeep(rows: tuple[UpkeepRow, ...]) -> str:
             "In the virtual network with the sizes of the live runs, latencies between hosts of"
             " the Internet (median 68 ms one way), gateways for V1 and the real Kademlia package"
             " for V2 and V3. All join in the same instant, through one first contact.",
-            f"The in-degree is looked at {REST_SECONDS:g} s later: its chi-square against a"
+            f"The in-degree is looked at {upkeep.REST_SECONDS:g} s later: its chi-square against a"
             " binomial is about its degrees of freedom if tables are uniform, less if everybody"
             " is in as many tables as everybody else, more if some are neglected.",
-            f"Control: everything that is sent in {COUNTED_SECONDS:g} s without events, the DHT's"
-            " datagrams included, headers of TCP, UDP and IP not.",
-            f"{NEWCOMERS} newcomers join g one after the other; then {VICTIMS} of g crash at once."
-            f" What took longer than {NOTICE_SECONDS_MAX:g} s counts as that.",
-            f"Then the first contact is killed, {REPAIR_SECONDS:g} s later {EVENTS} events are"
-            f" published in g, and {NEWCOMERS} newcomers join through an arbitrary member.",
+            f"Control: everything that is sent in {upkeep.COUNTED_SECONDS:g} s without events, the"
+            " DHT's datagrams included, headers of TCP, UDP and IP not.",
+            f"{upkeep.NEWCOMERS} newcomers join g one after the other; then {upkeep.VICTIMS} of g"
+            " crash at once. What took longer than"
+            f" {upkeep.NOTICE_SECONDS_MAX:g} s counts as that.",
+            f"Then the first contact is killed, {upkeep.REPAIR_SECONDS:g} s later {upkeep.EVENTS}"
+            f" events are published in g, and {upkeep.NEWCOMERS} newcomers join through an"
+            " arbitrary member.",
         )
     )
 
@@ -144,21 +146,4 @@ def _setting(found: Memberships, world: World) -> str:
         f" {CRASHED:.0%} of the processes crash just before the first event, so that all"
         " tables name them. An ideal directory instead of gateways or DHT: V2 is V1 but for chance."
         f" {min(plan.events, VIRTUAL_EVENTS_MAX)} events a run."
-    )
-
-
-def _how(found: Memberships, command: str) -> str:
-    plan, p = found.plan, PARAMETERS
-    settings = (
-        f"c = {p.c:g}, a = {p.a:g}, z = {p.z} (6.2.1); the membership's own c is 0, too. Everything"
-        " else has the defaults of the backends.",
-        "Each run starts its nodes anew, with another seed. All p_sel are measured among the same"
-        " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
-        " each other, different runs' are.",
-        "Two backends are told apart if the difference of their means over runs exceeds the root"
-        " of the sum of the squares of their intervals' halves.",
-        "A live run is not repeatable byte for byte; a virtual one is.",
-    )
-    return how_made(
-        command, f"Seed {plan.seed}, {plan.runs} runs, {plan.events} events.", ("numpy",), settings
     )

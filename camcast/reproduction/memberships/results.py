@@ -87,9 +87,10 @@ class Row:
     parasites: int
 
 
+_OF_RUNS: Final = ("table_to_law", "unlisted", "start_seconds", "settle_seconds", "controls")
 COLUMNS: Final = (
     *("reception", "reception_low", "reliability", "efficiency", "hops_mean", "upward"),
-    *("table_to_law", "unlisted", "start_seconds", "settle_seconds", "controls"),
+    *_OF_RUNS,
 )
 """The measures of a row of the comparison that have an interval."""
 
@@ -189,11 +190,7 @@ class Results:
             runs=len(self._results[backend]),
             **{measure: _interval(self.means(backend, measure), measure) for measure in MEASURES},
             reception_low=_interval(self.means(backend, "reception", self.p_sel[:1]), "reception"),
-            table_to_law=whole("table_to_law"),
-            unlisted=whole("unlisted"),
-            start_seconds=whole("start_seconds"),
-            settle_seconds=whole("settle_seconds"),
-            controls=whole("controls"),
+            **{name: whole(name) for name in _OF_RUNS},
             parasites=sum(r["parasites"] for run in self._results[backend].values() for r in run),
         )
 
