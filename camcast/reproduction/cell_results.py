@@ -24,6 +24,11 @@ class CellResults(ABC, Generic[P]):
         self.asked: dict[str, Cell] = {}
         self._found = found
 
+    def of(self, kind: str, *, runs: int | None = None, **given: Any) -> Any:
+        """Return the result of a cell of the plan's seed, and of its runs unless they are given."""
+        plan: Any = self.plan
+        return self.of_cell({"kind": kind, **given, "runs": runs or plan.runs, "seed": plan.seed})
+
     def of_cell(self, cell: Cell) -> Any:
         """Return the result of a cell; raises `KeyError` for one that was not simulated."""
         key = json.dumps(cell, sort_keys=True)

@@ -17,8 +17,8 @@ from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
 
-class Table(Protocol):
-    """What lies in a folder as rows alone."""
+class Sheet(Protocol):
+    """What lies in a folder as rows."""
 
     @property
     def name(self) -> str:
@@ -28,21 +28,17 @@ class Table(Protocol):
     def about(self) -> Mapping[str, Any]:
         """What there is to say about the rows."""
 
+
+class Table(Sheet, Protocol):
+    """Rows alone."""
+
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """At least one; all have the same columns."""
 
 
-class Figure(Protocol):
+class Figure(Sheet, Protocol):
     """What is drawn, too."""
-
-    @property
-    def name(self) -> str:
-        """Of its files, without what follows the dot."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What there is to say about the points."""
 
     @property
     def points(self) -> Sequence[attrs.AttrsInstance]:
@@ -67,27 +63,9 @@ class Reproduction(attrs.AttrsInstance, Protocol):
 
 F = TypeVar("F", bound=Figure)
 P = TypeVar("P", bound=attrs.AttrsInstance)
-P_contra = TypeVar("P_contra", bound=attrs.AttrsInstance, contravariant=True)
 R = TypeVar("R", bound=Reproduction)
-R_co = TypeVar("R_co", bound=Reproduction, covariant=True)
 S = TypeVar("S", bound=CellResults[Any])
 OnProgress = Callable[[int, int], None]
-
-
-class Reproduce(Protocol[P_contra, R_co]):
-    """How a plan is carried out; see `camcast.sweeps.sweep` for the arguments."""
-
-    def __call__(
-        self,
-        plan: P_contra,
-        results: Path | None = None,
-        workers: int | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> R_co:
-        """Compute all cells, or those that the file `results` does not have yet.
-
-        Raises `SweepError`.
-        """
 
 
 @frozen
@@ -98,7 +76,8 @@ class Paper(Generic[P, R]):
     """As `camcast reproduce` takes it."""
     plan: type[P]
     """Raises `ValueError` for a value out of range."""
-    reproduce: Reproduce[P, R]
+    reproduce: Callable[[P, Path | None, int | None, OnProgress | None], R]
+    """Carries a plan out: see `camcast.sweeps.sweep` for results, workers and progress."""
     draw: Callable[[Any], Drawing]
     """Of one of the figures."""
     html: Callable[[R, Mapping[str, Drawing], str], str]
@@ -106,7 +85,7 @@ class Paper(Generic[P, R]):
 
 
 @frozen
-class ByCells(Generic[P, S, R]):
+class ByCells(Generic[S, R]):
     """How a plan is carried out whose cells are one sweep, of the task `compute`."""
 
     compute: Task
@@ -115,7 +94,7 @@ class ByCells(Generic[P, S, R]):
     together: Callable[[S], R]
     """Puts together what was found."""
 
-    def cells(self, plan: P) -> list[Cell]:
+    def cells(self, plan: Any) -> list[Cell]:
         """Return what is to be simulated: every cell that is asked for, once, in its turn."""
         recorder = self.results(plan)
         self.together(recorder)
@@ -123,12 +102,15 @@ class ByCells(Generic[P, S, R]):
 
     def __call__(
         self,
-        plan: P,
+        plan: Any,
         results: Path | None = None,
         workers: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> R:
-        """Compute all cells, or those that a file does not have yet; see `Reproduce`."""
+        """Compute all cells, or those that the file `results` does not have yet.
+
+        Raises `SweepError`; see `camcast.sweeps.sweep` for the arguments.
+        """
         cells = self.cells(plan)
         found = sweep(
             self.compute, cells, results=results, workers=workers, on_progress=on_progress
@@ -149,3 +131,14 @@ class FiguresAndClaims(Generic[P, F]):
     def tables(self) -> tuple[()]:
         """The paper has none."""
         return ()
+
+
+def figures_and_claims(
+    figures: Callable[[S], tuple[F, ...]], claims: Callable[[S], tuple[Claim, ...]]
+) -> Callable[[S], FiguresAndClaims[Any, F]]:
+    """Return what puts together the results of a paper without tables."""
+
+    def together(found: S) -> FiguresAndClaims[Any, F]:
+        return FiguresAndClaims(plan=found.plan, figures=figures(found), claims=claims(found))
+
+    return together

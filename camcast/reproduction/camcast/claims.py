@@ -9,9 +9,8 @@ import numpy as np
 
 from camcast.models.camcast.messages import gossip_messages
 from camcast.report.claim import Claim, verdict
-from camcast.reproduction.camcast.cells import group_of
 from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, PARAMETERS, SIZES
-from camcast.reproduction.camcast.results import Results
+from camcast.reproduction.camcast.results import Results, group_of
 
 _DEGRADED: Final = 0.05  # [CAMCAST 1.4: "degraded by only 5%"]
 _NEAR: Final = 0.1  # chosen: "of an order of" N ln N

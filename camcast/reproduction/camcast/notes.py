@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Final
 
-from camcast.reproduction.camcast.cells import BROADCAST, CAMCAST, HIERARCHICAL, MULTICAST, PMCAST
+from camcast.reproduction.camcast.approaches import (
+    BROADCAST,
+    CAMCAST,
+    HIERARCHICAL,
+    MULTICAST,
+    PMCAST,
+)
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY
 
 Notes = Sequence[tuple[str | None, str]]

@@ -19,7 +19,6 @@ from camcast.report.page import (
     only_about,
     picture,
 )
-from camcast.reproduction.camcast.figures import Figure
 from camcast.reproduction.camcast.paper import Agreement, Reproduction
 from camcast.reproduction.camcast.plan import (
     COMMUNITIES,
@@ -68,34 +67,33 @@ _SETTINGS: Final = (
 """The conventions, and whether they are about CAMCAST alone."""
 
 
-def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
+def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    parts = [
-        _introduction(reproduction),
-        only_about(reproduction.plan.protocols),
-        *map(_table, reproduction.tables),
-        "<h2>Figures</h2>" if reproduction.figures else "",
-        *(_figure(figure, drawings[figure.name]) for figure in reproduction.figures),
-        claims_table(reproduction.claims),
-        _agreement(reproduction.agreement, reproduction.runs_compared),
-        _how(reproduction, command),
-    ]
-    return document(_TITLE, parts, drawings)
-
-
-def _introduction(reproduction: Reproduction) -> str:
-    plan = reproduction.plan
+    plan = found.plan
     sizes = ", ".join(f"{size:,} in {name}" for name, size in zip(COMMUNITIES, SIZES, strict=True))
-    return (
+    introduction = (
         "<p>Tables 1 and 2 and Figures 13 to 18 of S. Baehni, P. Th. Eugster, R. Guerraoui,"
         " <cite>CAMCAST</cite>, simulated again in the setting of its section 6.1.1: a hierarchy"
         f" of three topics, the root a, then d, then g; {escape(sizes)}; an event is published"
         f" in g. {plan.runs:,} runs a point with the {escape(plan.engine)} simulator, where the"
         " paper has 100 experiments. Intervals are of 95 %.</p>"
     )
-
-
-# -- tables -------------------------------------------------------------------------------------
+    made = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
+    settings = [text for ours, text in _SETTINGS if not ours or plan.about("camcast")]
+    parts = [
+        introduction,
+        only_about(plan.protocols),
+        *map(_table, found.tables),
+        "<h2>Figures</h2>" if found.figures else "",
+        *(
+            picture(one.name, f"Figure {one.number}: {one.title}", one.notes, drawings[one.name])
+            for one in found.figures
+        ),
+        claims_table(found.claims),
+        _agreement(found.agreement, found.runs_compared),
+        how_made(command, made, ("numpy", "numba"), settings),
+    ]
+    return document(_TITLE, parts, drawings)
 
 
 def _table(table: Table) -> str:
@@ -141,14 +139,6 @@ def _entry(entry: Entry) -> str:
     return number(entry.mean) + "".join(f"<small>{escape(text)}</small>" for text in small)
 
 
-# -- the rest -----------------------------------------------------------------------------------
-
-
-def _figure(figure: Figure, drawing: Drawing) -> str:
-    label = f"Figure {figure.number}: {figure.title}"
-    return picture(figure.name, label, figure.notes, drawing)
-
-
 def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
     if not agreement:
         return ""
@@ -172,10 +162,3 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
         + grid(heads, rows)
         + notes_list(f"{name}: {what[name]}." for name in runs)
     )
-
-
-def _how(reproduction: Reproduction, command: str) -> str:
-    plan = reproduction.plan
-    settings = [text for ours, text in _SETTINGS if not ours or plan.about("camcast")]
-    given = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
-    return how_made(command, given, ("numpy", "numba"), settings)

@@ -19,7 +19,6 @@ from attrs import frozen
 from camcast.population import baselines
 from camcast.population.outcome import Interval, mean_interval
 from camcast.report.claim import Claim
-from camcast.reproduction.camcast.cells import compared
 from camcast.reproduction.camcast.claims import claims
 from camcast.reproduction.camcast.figures import Figure, figures
 from camcast.reproduction.camcast.parasites import copies_outside
@@ -33,7 +32,7 @@ from camcast.reproduction.camcast.plan import (
     setting_of,
 )
 from camcast.reproduction.camcast.pmcast_rows import multicast
-from camcast.reproduction.camcast.results import Results, model
+from camcast.reproduction.camcast.results import Results, compared, model
 from camcast.reproduction.camcast.tables import Table, tables
 from camcast.reproduction.paper import ByCells
 from camcast.settings.baselines import baseline
@@ -142,7 +141,7 @@ def _together(simulated: Results) -> Reproduction:
     )
 
 
-reproduce: Final = ByCells[Plan, Results, Reproduction](compute, Results, _together)
+reproduce: Final = ByCells(compute, Results, _together)
 """Simulate all cells of a plan, or those that a file does not have yet; see `Reproduce`."""
 
 

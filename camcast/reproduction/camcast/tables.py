@@ -15,7 +15,7 @@ from camcast.models.camcast.latency import hierarchical_latency, multicast_laten
 from camcast.models.camcast.prediction import Prediction
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population.outcome import mean_interval
-from camcast.reproduction.camcast.cells import (
+from camcast.reproduction.camcast.approaches import (
     BROADCAST,
     CAMCAST,
     DIVIDED,
@@ -24,15 +24,11 @@ from camcast.reproduction.camcast.cells import (
     MULTICAST,
     PMCAST,
     approaches,
-    baseline_cell,
-    group_of,
-    multicast_cell,
-    parasites_cell,
 )
 from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
 from camcast.reproduction.camcast.plan import PARAMETERS, SUCCESS, TOPOLOGIES, setting_of
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY, expected_parasites
-from camcast.reproduction.camcast.results import Results, model
+from camcast.reproduction.camcast.results import Results, group_of, model
 from camcast.settings.baselines import baseline
 
 ROUNDS: Final = {  # [CAMCAST Table 1]
@@ -251,8 +247,8 @@ def _parasites_of_nodes(approach: str, column: _Column) -> Iterable[Entry]:
         yield column.told(approach, "⌊ln n + c⌋ · 0.85 · (uninterested processes)", mean)
     for (of, fan_out), how in FAN_OUTS.items():
         if of == approach:
-            cell = parasites_cell(column.results.plan, approach, sizes, fan_out)
-            yield column.counted(approach, how, column.results.of_cell(cell), "virtual")
+            counts = column.results.parasites(approach, sizes, fan_out)
+            yield column.counted(approach, how, counts, "virtual")
 
 
 def _parasites_of_pmcast(column: _Column) -> Iterable[Entry]:
@@ -276,15 +272,14 @@ def _multicasts(column: _Column, interested: int, counted: Mapping[str, str]) ->
     """Yield what hpmcast was measured to do, by measure and fan-out."""
     for measure, name in counted.items():
         for fan_out in FAN_OUTS_PMCAST:
-            cell = multicast_cell(column.results.plan, column.processes, interested, fan_out)
+            found = column.results.multicast(column.processes, interested, fan_out)
             how = f"measured, hpmcast R = {REDUNDANCY}, l = {DEPTH}, F = {fan_out}: {name}"
-            counts = column.results.of_cell(cell)[measure]
-            yield column.counted(PMCAST, how, counts, "hpmcast")
+            yield column.counted(PMCAST, how, found[measure], "hpmcast")
 
 
 def _baseline(approach: str, column: _Column, measure: str, *, root: bool) -> Entry:
-    cell = baseline_cell(column.results.plan, approach, column.sizes, root=root)
-    return column.counted(approach, "measured", column.results.of_cell(cell)[measure], "baselines")
+    found = column.results.baseline(approach, column.sizes, root=root)
+    return column.counted(approach, "measured", found[measure], "baselines")
 
 
 _Rows = Mapping[str, Callable[[_Column], Iterable[Entry]]]

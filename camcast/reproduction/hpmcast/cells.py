@@ -21,38 +21,12 @@ from camcast.reproduction.hpmcast.plan import (
     INTERESTED_FLAT,
     PMCAST,
     RFPBCAST,
-    ROUNDS_FLAT,
-    Plan,
 )
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import FAN_OUT, HpmcastSetting
 from camcast.sweeps import JSON, Cell
 
 MEASURES: Final = ("reception", "rounds", "messages", "parasites", "parasite_copies")
-
-
-def hierarchy_cell(plan: Plan, **setting: Any) -> Cell:
-    """Return the cell of a hierarchy; what is not given is as in Figure 7."""
-    given: dict[str, JSON] = attrs.asdict(HpmcastSetting(**setting))
-    return given | {"kind": "tree", "runs": plan.runs, "seed": plan.seed}
-
-
-def flat_cell(plan: Plan, interested: int) -> Cell:
-    """Return the cell of pmcast among the processes of Figure 9, of whom some are interested."""
-    return {"kind": "flat", "interested": interested, "runs": plan.runs, "seed": plan.seed}
-
-
-def infection_cell(plan: Plan, protocol: str, interested: int, fan_out: int) -> Cell:
-    """Return the cell of rfpbcast or pmcast, round by round, among the processes of Figure 9."""
-    return {
-        "kind": "infection",
-        "protocol": protocol,
-        "interested": interested,
-        "fan_out": fan_out,
-        "rounds": ROUNDS_FLAT[protocol],
-        "runs": plan.runs,
-        "seed": plan.seed,
-    }
 
 
 def infections(protocol: str) -> list[tuple[int, int]]:

@@ -13,24 +13,9 @@ from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds
 from camcast.models.rfpbcast import pittel_rounds
 from camcast.report.claim import Claim, verdict
+from camcast.reproduction.hpmcast import plan
 from camcast.reproduction.hpmcast.cells import deep, infections, scaled
-from camcast.reproduction.hpmcast.plan import (
-    ARITIES,
-    DEPTH_PROCESSES,
-    DEPTHS,
-    FAN_OUTS,
-    FLAT_PROCESSES,
-    HPMCAST,
-    PMCAST,
-    REDUNDANCIES,
-    RFPBCAST,
-    SHARES,
-    SHARES_COMPARED,
-    SHARES_LOW,
-    SHARES_SCALED,
-    SHARES_SMALL,
-    THRESHOLDS,
-)
+from camcast.reproduction.hpmcast.plan import DEPTHS, FLAT_PROCESSES, HPMCAST, PMCAST, RFPBCAST
 from camcast.reproduction.hpmcast.results import Results
 from camcast.settings.tree import FAN_OUT, REDUNDANCY, HpmcastSetting
 
@@ -92,7 +77,7 @@ def _view() -> Claim:
 
 
 def _overall(results: Results) -> Claim:
-    means = {p: results.mean("reception", interested=p) for p in SHARES if p >= 0.1}
+    means = {p: results.mean("reception", interested=p) for p in plan.SHARES if p >= 0.1}
     worst = min(means, key=lambda p: means[p])
     measured = min(results.mean("reception", interested=p, estimate="measured") for p in means)
     return Claim(
@@ -105,9 +90,9 @@ def _overall(results: Results) -> Claim:
 
 
 def _small_shares(results: Results) -> Claim:
-    below = {p: results.mean("reception", interested=p) for p in SHARES_SMALL}
+    below = {p: results.mean("reception", interested=p) for p in plan.SHARES_SMALL}
     measured = {
-        p: results.mean("reception", interested=p, estimate="measured") for p in SHARES_SMALL
+        p: results.mean("reception", interested=p, estimate="measured") for p in plan.SHARES_SMALL
     }
     return Claim(
         where="5.3.1, Figure 8",
@@ -135,10 +120,11 @@ def _rounds_formula() -> Claim:
 
 def _fan_out(results: Results) -> Claim:
     fewer = [
-        [results.mean("rounds", fan_out=F, interested=p) for F in FAN_OUTS] for p in SHARES_COMPARED
+        [results.mean("rounds", fan_out=F, interested=p) for F in plan.FAN_OUTS]
+        for p in plan.SHARES_COMPARED
     ]
     falling = all(all(a >= b for a, b in pairwise(row)) for row in fewer)
-    half = dict(zip(FAN_OUTS, fewer[1], strict=True))
+    half = dict(zip(plan.FAN_OUTS, fewer[1], strict=True))
     return Claim(
         where="5.3.2",
         quote="increasing the fanout decreases the number of rounds necessary to infect the"
@@ -151,9 +137,9 @@ def _fan_out(results: Results) -> Claim:
 
 
 def _scale(results: Results) -> Claim:
-    large = [arity for arity in ARITIES if arity >= 20]
+    large = [arity for arity in plan.ARITIES if arity >= 20]
     worst = {
-        p: min(results.mean("reception", **scaled(a, p)) for a in large) for p in SHARES_SCALED
+        p: min(results.mean("reception", **scaled(a, p)) for a in large) for p in plan.SHARES_SCALED
     }
     return Claim(
         where="5.3.3, Figure 11",
@@ -166,8 +152,8 @@ def _scale(results: Results) -> Claim:
 
 def _redundancy(results: Results) -> Claim:
     rows = {
-        p: [results.mean("reception", redundancy=R, interested=p) for R in REDUNDANCIES]
-        for p in SHARES_LOW
+        p: [results.mean("reception", redundancy=R, interested=p) for R in plan.REDUNDANCIES]
+        for p in plan.SHARES_LOW
     }
     rising = all(all(b >= a - _SAME for a, b in pairwise(row)) for row in rows.values())
     half = ", ".join(f"{share:.2%}" for share in rows[0.5])
@@ -175,7 +161,7 @@ def _redundancy(results: Results) -> Claim:
         where="5.3.5, Figure 12",
         quote="Increasing redundancy obviously increases reliability",
         holds=verdict(rising),
-        found=f"For p₁ = 0.5 and R = 1 to {REDUNDANCIES[-1]}: {half}.",
+        found=f"For p₁ = 0.5 and R = 1 to {plan.REDUNDANCIES[-1]}: {half}.",
     )
 
 
@@ -184,9 +170,9 @@ def _redundancy_and_few(results: Results) -> Claim:
         of = {R: results.mean("reception", redundancy=R, interested=p) for R in (before, after)}
         return of[after] - of[before]
 
-    further = {p: gain(p, 2, REDUNDANCIES[-1]) for p in SHARES_LOW}
-    second = {p: gain(p, 1, 2) for p in SHARES_LOW}
-    many = [p for p in SHARES_LOW if further[p] > _LITTLE * second[p]]
+    further = {p: gain(p, 2, plan.REDUNDANCIES[-1]) for p in plan.SHARES_LOW}
+    second = {p: gain(p, 1, 2) for p in plan.SHARES_LOW}
+    many = [p for p in plan.SHARES_LOW if further[p] > _LITTLE * second[p]]
     return Claim(
         where="5.3.5, Figure 12",
         quote="any redundancy factor R > 1 leads to multiplying the number of potentially"
@@ -194,22 +180,22 @@ def _redundancy_and_few(results: Results) -> Claim:
         " reliability is gained",
         holds="yes" if not many else f"not for p₁ = {', '.join(f'{p:g}' for p in many)}",
         found=f"From R = 1 to 2 the share that deliver grows by {_listed(second)} of all; from 2 to"
-        f" {REDUNDANCIES[-1]} by {_listed(further)}. As Figure 6 has it, R multiplies the lowest"
-        " level's rounds, too, and so moves the dip to smaller p₁.",
+        f" {plan.REDUNDANCIES[-1]} by {_listed(further)}. As Figure 6 has it, R multiplies the"
+        " lowest level's rounds, too, and so moves the dip to smaller p₁.",
     )
 
 
 def _audience(results: Results) -> Claim:
     worst = {
-        D: min(results.mean("reception", interested=p, threshold=D) for p in SHARES_SMALL)
-        for D in THRESHOLDS
+        D: min(results.mean("reception", interested=p, threshold=D) for p in plan.SHARES_SMALL)
+        for D in plan.THRESHOLDS
     }
     return Claim(
         where="5.4.2, Figure 13",
         quote="The result of such an improvement is illustrated by Figure 13, which compares the"
         " original degree of reliability with the improved one",
-        holds=verdict(worst[THRESHOLDS[-1]] > _REPAIRED > worst[0]),
-        found=f"At the least, for p₁ from {SHARES_SMALL[0]:g} to {SHARES_SMALL[-1]:g}: "
+        holds=verdict(worst[plan.THRESHOLDS[-1]] > _REPAIRED > worst[0]),
+        found=f"At the least, for p₁ from {plan.SHARES_SMALL[0]:g} to {plan.SHARES_SMALL[-1]:g}: "
         + ", ".join(f"{share:.2%} with D = {D}" for D, share in worst.items())
         + ".",
     )
@@ -220,7 +206,7 @@ def _depth(results: Results) -> Claim:
     shortened = [shortened_rounds(*setting) for setting in given]
     needed = [needed_rounds(*setting) for setting in given]
     gossiped = [results.mean("rounds", **deep(depth)) for depth in DEPTHS]
-    whole = float(pittel_rounds(DEPTH_PROCESSES, FAN_OUT))
+    whole = float(pittel_rounds(plan.DEPTH_PROCESSES, FAN_OUT))
     same = all(abs(one - whole) < 1e-9 for one in shortened)
     return Claim(
         where="6.2, Equation 28",

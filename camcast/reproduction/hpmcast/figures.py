@@ -11,24 +11,9 @@ from attrs import frozen
 from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
 from camcast.models.rfpbcast import pittel_rounds
+from camcast.reproduction.hpmcast import plan
 from camcast.reproduction.hpmcast.cells import deep, flat_interested, infections, scaled
-from camcast.reproduction.hpmcast.plan import (
-    ARITIES,
-    DEPTH_PROCESSES,
-    DEPTHS,
-    FAN_OUTS,
-    FLAT_PROCESSES,
-    HPMCAST,
-    PMCAST,
-    REDUNDANCIES,
-    RFPBCAST,
-    SHARES,
-    SHARES_COMPARED,
-    SHARES_LOW,
-    SHARES_SCALED,
-    SHARES_SMALL,
-    THRESHOLDS,
-)
+from camcast.reproduction.hpmcast.plan import DEPTHS, FLAT_PROCESSES, HPMCAST, PMCAST, RFPBCAST
 from camcast.reproduction.hpmcast.results import Results
 from camcast.settings.tree import FAN_OUT, REDUNDANCY
 
@@ -117,11 +102,13 @@ def _curves(
 
 
 def _interest(results: Results) -> tuple[Figure, Figure]:
-    expected = {p: {"interested": p} for p in SHARES}
-    measured = {p: {"interested": p, "estimate": "measured"} for p in SHARES}
+    expected = {p: {"interested": p} for p in plan.SHARES}
+    measured = {p: {"interested": p, "estimate": "measured"} for p in plan.SHARES}
     curves = _curves(results, {_EXPECTED: expected, _MEASURED: measured})
     printed = [
-        results.hierarchy(interested=p)["model"]["reception_printed"] for p in SHARES if p >= 0.1
+        results.hierarchy(interested=p)["model"]["reception_printed"]
+        for p in plan.SHARES
+        if p >= 0.1
     ]
     how = (
         " Expected: the number of rounds follows from p_i of Equation 19, as in the paper's"
@@ -191,8 +178,8 @@ def _flat_rounds(results: Results) -> Figure:
 
 def _fan_out(results: Results) -> tuple[Figure, Figure]:
     series = {
-        f"p₁ = {p:g}": {F: {"fan_out": F, "interested": p} for F in FAN_OUTS}
-        for p in SHARES_COMPARED
+        f"p₁ = {p:g}": {F: {"fan_out": F, "interested": p} for F in plan.FAN_OUTS}
+        for p in plan.SHARES_COMPARED
     }
     notes = " n = 22³, R = 3. The caption of Figure 10 is not in the text we have; F is chosen."
     return (
@@ -226,7 +213,8 @@ def _scale(results: Results) -> Figure:
         notes="1,000 to 64,000 processes. p₁ is chosen; of the caption only “= 3, R = 4, F = 3” is"
         " left in the text we have.",
         points=_curves(
-            results, {f"p₁ = {p:g}": {a: scaled(a, p) for a in ARITIES} for p in SHARES_SCALED}
+            results,
+            {f"p₁ = {p:g}": {a: scaled(a, p) for a in plan.ARITIES} for p in plan.SHARES_SCALED},
         ),
         domain=(0.998, 1),
     )
@@ -243,8 +231,8 @@ def _redundancy(results: Results) -> Figure:
         points=_curves(
             results,
             {
-                f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES}
-                for p in SHARES_LOW
+                f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in plan.REDUNDANCIES}
+                for p in plan.SHARES_LOW
             },
         ),
         domain=(0, 1),
@@ -263,9 +251,9 @@ def _threshold(results: Results) -> Figure:
             results,
             {
                 f"D = {D}" if D else "original": {
-                    p: {"interested": p, "threshold": D} for p in (*SHARES_SMALL, 0.1)
+                    p: {"interested": p, "threshold": D} for p in (*plan.SHARES_SMALL, 0.1)
                 }
-                for D in THRESHOLDS
+                for D in plan.THRESHOLDS
             },
         ),
         domain=(0, 1),
@@ -281,7 +269,9 @@ def _parasites(results: Results) -> Figure:
         y="processes",
         notes="Beyond the paper's figures (6.3.2 names the number): “a feigned multicast” (5.1.1),"
         " so that delegates receive what interests somebody they stand for.",
-        points=_curves(results, {"delegates": {p: {"interested": p} for p in SHARES}}, "parasites"),
+        points=_curves(
+            results, {"delegates": {p: {"interested": p} for p in plan.SHARES}}, "parasites"
+        ),
         share=False,
     )
 
@@ -292,7 +282,7 @@ def _depth(results: Results) -> Figure:
         "needed by a group of each level": needed_rounds,
         "needed by all groups of each level": needed_rounds_of_all,
     }
-    whole = float(pittel_rounds(DEPTH_PROCESSES, FAN_OUT))
+    whole = float(pittel_rounds(plan.DEPTH_PROCESSES, FAN_OUT))
     formulas = [
         Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, mean=whole) for depth in DEPTHS
     ]

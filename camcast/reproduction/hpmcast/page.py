@@ -7,8 +7,9 @@ from typing import Final
 
 from camcast.report.drawing import Drawing
 from camcast.report.page import claims_table, document, how_made, only_about, picture
-from camcast.reproduction.hpmcast.paper import Reproduction
-from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST
+from camcast.reproduction.hpmcast.figures import Figure
+from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST, Plan
+from camcast.reproduction.paper import FiguresAndClaims
 
 _TITLE: Final = "hpmcast, section 5.3 to 6.2, computed again"
 _SETTINGS: Final = (
@@ -46,33 +47,25 @@ _SETTINGS: Final = (
 """The conventions, by the protocol that they are about; None: of all."""
 
 
-def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
+def html(
+    found: FiguresAndClaims[Plan, Figure], drawings: Mapping[str, Drawing], command: str
+) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    parts = [
-        _introduction(reproduction),
-        only_about(reproduction.plan.protocols),
-        claims_table(reproduction.claims),
-        "<h2>Figures</h2>",
-        *(
-            picture(figure.name, figure.title, figure.notes, drawings[figure.name])
-            for figure in reproduction.figures
-        ),
-        _how(reproduction, command),
-    ]
-    return document(_TITLE, parts, drawings)
-
-
-def _introduction(reproduction: Reproduction) -> str:
-    return (
+    plan = found.plan
+    introduction = (
         "<p>Figures 7 to 13 of P. Th. Eugster, R. Guerraoui, <cite>Hierarchical Probabilistic"
         " Multicast</cite>, simulated again: an event spreads through a hierarchy of"
         " l levels, in which each subsystem has a subsystems of its own and R delegates. Beyond"
         " them rfpbcast and pmcast, of its section 2, round by round."
-        f" {reproduction.plan.runs:,} runs a point; intervals are of 95 %.</p>"
+        f" {plan.runs:,} runs a point; intervals are of 95 %.</p>"
     )
-
-
-def _how(reproduction: Reproduction, command: str) -> str:
-    plan = reproduction.plan
     settings = [text for protocol, text in _SETTINGS if protocol is None or plan.about(protocol)]
-    return how_made(command, f"Seed {plan.seed}, {plan.runs:,} runs.", ("numpy", "numba"), settings)
+    parts = [
+        introduction,
+        only_about(plan.protocols),
+        claims_table(found.claims),
+        "<h2>Figures</h2>",
+        *(picture(one.name, one.title, one.notes, drawings[one.name]) for one in found.figures),
+        how_made(command, f"Seed {plan.seed}, {plan.runs:,} runs.", ("numpy", "numba"), settings),
+    ]
+    return document(_TITLE, parts, drawings)

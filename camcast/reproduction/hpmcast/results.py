@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from camcast.reproduction.cell_results import CellResults
-from camcast.reproduction.hpmcast.cells import MEASURES, flat_cell, hierarchy_cell, infection_cell
+from camcast.reproduction.hpmcast.cells import MEASURES
 from camcast.reproduction.hpmcast.plan import ROUNDS_FLAT, Plan
+from camcast.settings.tree import HpmcastSetting
 from camcast.sweeps import Cell
 
 
@@ -28,16 +31,17 @@ class Results(CellResults[Plan]):
         return -(cell["arity"] ** cell["depth"]) if cell["kind"] == "tree" else 0
 
     def hierarchy(self, **setting: Any) -> Any:
-        """Return the result of `hierarchy_cell` with this setting."""
-        return self.of_cell(hierarchy_cell(self.plan, **setting))
+        """Return what became of events in a hierarchy; what is not given is as in Figure 7."""
+        return self.of("tree", **attrs.asdict(HpmcastSetting(**setting)))
 
     def flat(self, interested: int) -> Any:
-        """Return the result of `flat_cell` with so many interested processes."""
-        return self.of_cell(flat_cell(self.plan, interested))
+        """Return that of pmcast among the processes of Figure 9, of whom some are interested."""
+        return self.of("flat", interested=interested)
 
     def infection(self, protocol: str, interested: int, fan_out: int) -> Any:
-        """Return the result of `infection_cell` with these."""
-        return self.of_cell(infection_cell(self.plan, protocol, interested, fan_out))
+        """Return that of rfpbcast or pmcast, round by round, among the processes of Figure 9."""
+        flat = {"interested": interested, "fan_out": fan_out, "rounds": ROUNDS_FLAT[protocol]}
+        return self.of("infection", protocol=protocol, **flat)
 
     def mean(self, measure: str, **setting: Any) -> float:
         """Return the mean of a measure."""

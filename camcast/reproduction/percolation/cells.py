@@ -10,20 +10,8 @@ import numpy as np
 
 from camcast.population.graphs import Graph, Overlay, Poisson, PowerLaw
 from camcast.population.percolation import Gossip, join, simulate_network
-from camcast.reproduction.percolation.plan import (
-    GAMMAS_BELOW,
-    HELD,
-    NETWORKS,
-    POISSON_NODES_VARIED,
-    SIGMA_BELOW,
-    SPREAD,
-    VARIED,
-    B,
-    Plan,
-    Setting,
-    poisson,
-    power_law,
-)
+from camcast.reproduction.percolation import plan
+from camcast.reproduction.percolation.plan import Setting
 from camcast.sweeps import JSON, Cell
 
 MEASURES: Final = ("receivers", "subscribers", "messages", "duplicates", "parasites", "hops")
@@ -32,33 +20,23 @@ MEASURES: Final = ("receivers", "subscribers", "messages", "duplicates", "parasi
 def below_threshold() -> dict[int, list[Setting]]:
     """Return the points of Figure 3, by the number of nodes."""
     return {
-        nodes: [Setting(poisson(nodes), SIGMA_BELOW, gamma) for gamma in GAMMAS_BELOW]
-        for nodes in POISSON_NODES_VARIED
+        nodes: [
+            Setting(plan.poisson(nodes), plan.SIGMA_BELOW, gamma) for gamma in plan.GAMMAS_BELOW
+        ]
+        for nodes in plan.POISSON_NODES_VARIED
     }
 
 
 def above_threshold() -> dict[int, list[Setting]]:
     """Return the points of Figures 4, 5 and 7 to 18, by figure."""
     found = {}
-    overlays = {4: poisson()} | {figure: power_law(b) for figure, b in B.items()}
+    overlays = {4: plan.poisson()} | {figure: plan.power_law(b) for figure, b in plan.B.items()}
     for figure, overlay in overlays.items():
         # Below the threshold of the Poisson overlay at 0.1 the figures have nothing.
-        varied = [value for value in VARIED if figure != 4 or value > HELD]
-        found[figure] = [Setting(overlay, value, HELD) for value in varied]
-        found[figure + 1] = [Setting(overlay, HELD, value) for value in varied]
+        varied = [value for value in plan.VARIED if figure != 4 or value > plan.HELD]
+        found[figure] = [Setting(overlay, value, plan.HELD) for value in varied]
+        found[figure + 1] = [Setting(overlay, plan.HELD, value) for value in varied]
     return found
-
-
-def cell_of(plan: Plan, setting: Setting) -> Cell:
-    """Return the cell of a point."""
-    return {
-        "overlay": list(setting.overlay),
-        "sigma": setting.sigma,
-        "gamma": setting.gamma,
-        "networks": plan.runs,
-        "events": plan.events,
-        "seed": plan.seed,
-    }
 
 
 def compute(cell: Cell) -> JSON:
@@ -77,7 +55,7 @@ def compute(cell: Cell) -> JSON:
             for network in range(given["networks"])
         ]
     )
-    spread = corpus.receivers > SPREAD * corpus.nodes
+    spread = corpus.receivers > plan.SPREAD * corpus.nodes
     return {
         "nodes": corpus.nodes,
         "means": {name: getattr(corpus, name).mean(axis=1).tolist() for name in MEASURES},
@@ -93,6 +71,6 @@ def overlay_of(overlay: tuple[str, float, float]) -> Overlay:
     return PowerLaw(first, second) if kind == "powerlaw" else Poisson(first, int(second))
 
 
-@lru_cache(maxsize=NETWORKS)  # a corpus; of the largest, 25 MB
+@lru_cache(maxsize=plan.NETWORKS)  # a corpus; of the largest, 25 MB
 def _graph(overlay: tuple[str, float, float], seed: int, network: int) -> Graph:
     return overlay_of(overlay).graph(seed, network)

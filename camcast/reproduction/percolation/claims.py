@@ -10,18 +10,9 @@ from camcast.models.percolation.reach import (
     poisson_degrees,
 )
 from camcast.report.claim import Claim, verdict
+from camcast.reproduction.percolation import plan
 from camcast.reproduction.percolation.cells import above_threshold, below_threshold
-from camcast.reproduction.percolation.plan import (
-    ALMOST_ALL,
-    GAMMA,
-    GAMMAS_MODELLED,
-    HELD,
-    MEAN_DEGREE,
-    SIGMA,
-    Setting,
-    overlay_name,
-    power_law,
-)
+from camcast.reproduction.percolation.plan import GAMMA, SIGMA, Setting, overlay_name
 from camcast.reproduction.percolation.results import Results, model
 
 _SIZE: Final = 2482  # [percolation 5.2.2]
@@ -40,8 +31,8 @@ def claims(results: Results) -> tuple[Claim, ...]:
         _significant(results),
         _increasing(results),
         _size(results),
-        _almost_all(results, *ALMOST_ALL),
-        _almost_all(results, *reversed(ALMOST_ALL)),
+        _almost_all(results, *plan.ALMOST_ALL),
+        _almost_all(results, *reversed(plan.ALMOST_ALL)),
         _duplicates(results),
     )
 
@@ -50,7 +41,7 @@ def _subscribers(results: Results) -> Claim:
     held, paper, ours = [], [], []
     points = [setting for settings in below_threshold().values() for setting in settings]
     for setting in points:
-        measured, predicted = results.of(setting).interval("subscribers"), model(setting)
+        measured, predicted = results.at(setting).interval("subscribers"), model(setting)
         theirs = mean_subscribers_of_the_paper(setting.sigma, predicted.receivers_infinite)
         held.append(_within(theirs, measured.low, measured.high))
         paper.append(theirs / (measured.mean or 1))
@@ -68,8 +59,8 @@ def _subscribers(results: Results) -> Claim:
 
 
 def _transition() -> Claim:
-    degrees = poisson_degrees(MEAN_DEGREE)
-    ends = [(gamma, other_threshold(degrees, gamma) or 0.0) for gamma in GAMMAS_MODELLED[1]]
+    degrees = poisson_degrees(plan.MEAN_DEGREE)
+    ends = [(gamma, other_threshold(degrees, gamma) or 0.0) for gamma in plan.GAMMAS_MODELLED[1]]
     falling = [end for _, end in ends]
     listed = ", ".join(f"{end:.3f} at {GAMMA} = {gamma:g}" for gamma, end in ends)
     return Claim(
@@ -84,7 +75,7 @@ def _near(results: Results) -> Claim:
     points = [setting for settings in below_threshold().values() for setting in settings]
     within, deviations = 0, []
     for setting in points:
-        measured, expected = results.of(setting).interval("receivers"), model(setting)
+        measured, expected = results.at(setting).interval("receivers"), model(setting)
         within += _within(expected.receivers_infinite, measured.low, measured.high)
         deviations.append((measured.mean or 0.0) / expected.receivers_infinite - 1)
     farthest = max(deviations, key=abs)
@@ -101,7 +92,7 @@ def _near(results: Results) -> Claim:
 
 def _significant(results: Results) -> Claim:
     shares = {
-        setting: (results.of(setting).interval("receivers").mean or 0.0) / results.of(setting).nodes
+        setting: (results.at(setting).interval("receivers").mean or 0.0) / results.at(setting).nodes
         for setting in _percolating()
     }
     least = min(shares, key=lambda setting: shares[setting])
@@ -121,9 +112,9 @@ def _increasing(results: Results) -> Claim:
     figures = above_threshold()
     rising = 0
     for settings in figures.values():
-        means = [results.of(setting).interval("receivers").mean or 0.0 for setting in settings]
+        means = [results.at(setting).interval("receivers").mean or 0.0 for setting in settings]
         rising += means == sorted(means)
-    poisson = [results.of(setting) for number in (4, 5) for setting in figures[number]]
+    poisson = [results.at(setting) for number in (4, 5) for setting in figures[number]]
     most = max((corpus.interval("receivers").mean or 0.0) / corpus.nodes for corpus in poisson)
     return Claim(
         where="V-B1, Figures 4, 5",
@@ -137,7 +128,7 @@ def _increasing(results: Results) -> Claim:
 
 
 def _size(results: Results) -> Claim:
-    nodes = results.of(Setting(power_law(1.0), *ALMOST_ALL)).nodes
+    nodes = results.at(Setting(plan.power_law(1.0), *plan.ALMOST_ALL)).nodes
     return Claim(
         where="V-B2",
         quote="the choice of a=6, b=1, resulting in networks composed of 2482 nodes",
@@ -147,12 +138,12 @@ def _size(results: Results) -> Claim:
 
 
 def _almost_all(results: Results, sigma: float, gamma: float) -> Claim:
-    setting = Setting(power_law(1.0), sigma, gamma)
-    corpus, predicted = results.of(setting), model(setting)
+    setting = Setting(plan.power_law(1.0), sigma, gamma)
+    corpus, predicted = results.at(setting), model(setting)
     measured = corpus.interval("receivers")
     mean, reached = measured.mean or 0.0, corpus.receivers_spread or 0.0
     ended = 1 - sum(corpus.spread) / len(corpus.spread)
-    if sigma == HELD:
+    if sigma == plan.HELD:
         where, least = "V-B2, Figure 8", float(_RECEIVERS)
         quote = (
             f"when {GAMMA} = 0.6, {SIGMA} = 0.1 almost all network peers receive the event [...]"
@@ -179,7 +170,7 @@ def _duplicates(results: Results) -> Claim:
     )
     settings = {
         "Poisson": above_threshold()[5][-1],
-        "a = 6, b = 1": Setting(power_law(1.0), *ALMOST_ALL),
+        "a = 6, b = 1": Setting(plan.power_law(1.0), *plan.ALMOST_ALL),
     }
     above = {name: _copies(results, setting) for name, setting in settings.items()}
     listed = "; ".join(
@@ -198,7 +189,7 @@ def _duplicates(results: Results) -> Claim:
 
 
 def _copies(results: Results, setting: Setting) -> float:
-    corpus = results.of(setting)
+    corpus = results.at(setting)
     return (corpus.interval("duplicates").mean or 0.0) / (corpus.interval("receivers").mean or 1.0)
 
 

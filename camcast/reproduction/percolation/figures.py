@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import attrs
 import numpy as np
 from attrs import frozen
 
@@ -204,31 +205,28 @@ def _above(results: Results, number: int, settings: Sequence[Setting]) -> Figure
 
 
 def _points(results: Results, setting: Setting) -> list[Point]:
-    corpus, predicted = results.of(setting), model(setting)
+    corpus, predicted = results.at(setting), model(setting)
     points = []
     for measure in ("receivers", "subscribers"):
-        interval = corpus.interval(measure)
-        shared = {
-            "overlay": overlay_name(setting.overlay),
-            "nodes": corpus.nodes,
-            "sigma": setting.sigma,
-            "gamma": setting.gamma,
-            "measure": measure,
-        }
+        here = Point(
+            overlay=overlay_name(setting.overlay),
+            nodes=corpus.nodes,
+            sigma=setting.sigma,
+            gamma=setting.gamma,
+            measure=measure,
+            events=results.plan.events,
+        )
         points.append(
-            Point(
-                **shared,  # type: ignore[arg-type]  # the names are the fields'
-                mean=interval.mean,
-                low=interval.low,
-                high=interval.high,
+            attrs.evolve(
+                here,
+                **attrs.asdict(corpus.interval(measure)),
                 model=getattr(predicted, measure),
                 paper=paper(setting, measure),
                 networks=results.plan.runs,
-                events=results.plan.events,
             )
         )
         points += [
-            Point(**shared, network=network, mean=mean, events=results.plan.events)  # type: ignore[arg-type]  # the names are the fields'
+            attrs.evolve(here, network=network, mean=mean)
             for network, mean in enumerate(corpus.means[measure])
         ]
     return points

@@ -8,8 +8,8 @@ from typing import Final
 
 from camcast.report.drawing import Drawing
 from camcast.report.page import claims_table, document, how_made, pairs, picture
+from camcast.reproduction.paper import FiguresAndClaims
 from camcast.reproduction.percolation.figures import Figure
-from camcast.reproduction.percolation.paper import Reproduction
 from camcast.reproduction.percolation.plan import (
     GAMMA,
     HELD,
@@ -18,6 +18,7 @@ from camcast.reproduction.percolation.plan import (
     SIGMA,
     SIGMA_BELOW,
     B,
+    Plan,
 )
 
 _TITLE: Final = "Publish-subscribe systems via gossip, section V, computed again"
@@ -27,24 +28,35 @@ _PARTS: Final[Mapping[str, tuple[tuple[int, ...], ...]]] = {
     "Scale-free networks": ((6,), *((number, number + 1) for number in B)),
 }
 """The figures that stand beside each other."""
+_SIZES: Final = ", ".join(f"{nodes:,}" for nodes in POISSON_NODES_VARIED)
+_SETTINGS: Final = (
+    f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {_SIZES}"
+    f" nodes; in Figures 4 and 5 {POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the"
+    " three overlays of Figure 6. The probability that is not varied is"
+    f" {HELD:g} (V-B1, V-B2).",
+    "Networks: the configuration model. A link of a node to itself or a repeated one is"
+    " switched with a random other link, which keeps all degrees; neighbours are a set in the"
+    " paper's algorithms. Left in, or left out, they change no mean by more than its interval"
+    " (docs/percolation.md).",
+    "Subscribers are drawn once for a network, as in V-B. An event is published by a node"
+    " chosen at random, which counts as a receiver, as in ⟨r⟩, and has links or not.",
+    "The intervals are of the networks' means: events of one network have its links and its"
+    " subscribers in common. There is no TTL, as in section IV.",
+    "The model beyond the transition: an event dies out with the probability of Equations 12"
+    " and 13 at 1; whom it reaches if it does not is told by going back from a receiver, where"
+    " a subscriber gets the event over every link and another node over each with"
+    f" probability {GAMMA} (camcast.models.percolation.reach).",
+    "All points are simulated with the same seed: the networks are the same at all"
+    f" {SIGMA} and {GAMMA}.",
+)
 
 
-def html(reproduction: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
+def html(
+    found: FiguresAndClaims[Plan, Figure], drawings: Mapping[str, Drawing], command: str
+) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    figures = {figure.number: figure for figure in reproduction.figures}
-    parts = [_introduction(reproduction), claims_table(reproduction.claims)]
-    for title, rows in _PARTS.items():
-        parts.append(f"<h2>{escape(title)}</h2>")
-        for numbers in rows:
-            pictures = (_picture(figures[number], drawings) for number in numbers)
-            parts.append(pairs(pictures))
-    parts.append(_how(reproduction, command))
-    return document(_TITLE, parts, drawings)
-
-
-def _introduction(reproduction: Reproduction) -> str:
-    plan = reproduction.plan
-    return (
+    plan, figures = found.plan, {figure.number: figure for figure in found.figures}
+    introduction = (
         "<p>Figures 1 to 18 of S. Ferretti, <cite>Publish-Subscribe Systems via Gossip: a Study"
         " based on Complex Networks</cite>: a node sends a new event to all neighbours that"
         f" subscribe to it, which a node does with probability {SIGMA}, and to each other"
@@ -52,32 +64,13 @@ def _introduction(reproduction: Reproduction) -> str:
         " on each, as the paper has 20 and 400. Intervals are of 95 %, over networks.</p>"
     )
 
+    def drawn(figure: Figure) -> str:
+        label = f"Figure {figure.number}: {figure.title}"
+        return picture(figure.name, label, figure.notes, drawings[figure.name])
 
-def _picture(figure: Figure, drawings: Mapping[str, Drawing]) -> str:
-    label = f"Figure {figure.number}: {figure.title}"
-    return picture(figure.name, label, figure.notes, drawings[figure.name])
-
-
-def _how(reproduction: Reproduction, command: str) -> str:
-    sizes = ", ".join(f"{nodes:,}" for nodes in POISSON_NODES_VARIED)
-    settings = (
-        f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {sizes}"
-        f" nodes; in Figures 4 and 5 {POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the"
-        " three overlays of Figure 6. The probability that is not varied is"
-        f" {HELD:g} (V-B1, V-B2).",
-        "Networks: the configuration model. A link of a node to itself or a repeated one is"
-        " switched with a random other link, which keeps all degrees; neighbours are a set in the"
-        " paper's algorithms. Left in, or left out, they change no mean by more than its interval"
-        " (docs/percolation.md).",
-        "Subscribers are drawn once for a network, as in V-B. An event is published by a node"
-        " chosen at random, which counts as a receiver, as in ⟨r⟩, and has links or not.",
-        "The intervals are of the networks' means: events of one network have its links and its"
-        " subscribers in common. There is no TTL, as in section IV.",
-        "The model beyond the transition: an event dies out with the probability of Equations 12"
-        " and 13 at 1; whom it reaches if it does not is told by going back from a receiver, where"
-        " a subscriber gets the event over every link and another node over each with"
-        f" probability {GAMMA} (camcast.models.percolation.reach).",
-        "All points are simulated with the same seed: the networks are the same at all"
-        f" {SIGMA} and {GAMMA}.",
-    )
-    return how_made(command, f"Seed {reproduction.plan.seed}.", ("numpy", "numba"), settings)
+    parts = [introduction, claims_table(found.claims)]
+    for title, rows in _PARTS.items():
+        parts.append(f"<h2>{escape(title)}</h2>")
+        parts += [pairs(drawn(figures[number]) for number in numbers) for numbers in rows]
+    parts.append(how_made(command, f"Seed {plan.seed}.", ("numpy", "numba"), _SETTINGS))
+    return document(_TITLE, parts, drawings)

@@ -7,21 +7,13 @@ the results and the model alone (`reproduce`).
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
-from camcast.reproduction.paper import ByCells, FiguresAndClaims
+from camcast.reproduction.paper import ByCells, figures_and_claims
 from camcast.reproduction.percolation.cells import compute
 from camcast.reproduction.percolation.claims import claims
-from camcast.reproduction.percolation.figures import Figure, figures
-from camcast.reproduction.percolation.plan import Plan
+from camcast.reproduction.percolation.figures import figures
 from camcast.reproduction.percolation.results import Results
 
-Reproduction: TypeAlias = FiguresAndClaims[Plan, Figure]
-
-
-def _together(found: Results) -> Reproduction:
-    return FiguresAndClaims(plan=found.plan, figures=figures(found), claims=claims(found))
-
-
-reproduce: Final = ByCells[Plan, Results, Reproduction](compute, Results, _together)
+reproduce: Final = ByCells(compute, Results, figures_and_claims(figures, claims))
 """Simulate all cells of a plan, or those that a file does not have yet."""

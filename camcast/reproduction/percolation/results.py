@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from math import inf
 from typing import Any
 
+import attrs
 import numpy as np
 from attrs import frozen
 
@@ -21,7 +22,7 @@ from camcast.population.graphs import PowerLaw
 from camcast.population.outcome import Interval, mean_interval
 from camcast.population.percolation import OF_NODES
 from camcast.reproduction.cell_results import CellResults
-from camcast.reproduction.percolation.cells import MEASURES, cell_of
+from camcast.reproduction.percolation.cells import MEASURES
 from camcast.reproduction.percolation.plan import Plan, Setting
 from camcast.sweeps import Cell
 
@@ -59,9 +60,12 @@ class Results(CellResults[Plan]):
         """Put one overlay after another, as workers keep its graphs."""
         return cell["overlay"]
 
-    def of(self, setting: Setting) -> Corpus:
+    def at(self, setting: Setting) -> Corpus:
         """Return what was simulated at a point."""
-        return Corpus(**self.of_cell(cell_of(self.plan, setting)))
+        plan = self.plan
+        given = attrs.asdict(setting) | {"overlay": list(setting.overlay)}
+        cell = {**given, "networks": plan.runs, "events": plan.events, "seed": plan.seed}
+        return Corpus(**self.of_cell(cell))
 
 
 @cache  # some 180 points, each asked for several times

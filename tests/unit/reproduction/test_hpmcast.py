@@ -16,18 +16,11 @@ import pytest
 from camcast.models.pmcast_law import completion_rounds
 from camcast.population.hpmcast import reception, simulate
 from camcast.reproduction.hpmcast import paper
-from camcast.reproduction.hpmcast.cells import (
-    compute,
-    deep,
-    flat_cell,
-    hierarchy_cell,
-    infection_cell,
-    infections,
-    scaled,
-)
+from camcast.reproduction.hpmcast.cells import compute, deep, infections, scaled
 from camcast.reproduction.hpmcast.charts import draw
 from camcast.reproduction.hpmcast.figures import Figure, Point
 from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
+from camcast.reproduction.hpmcast.results import Results
 from camcast.settings.tree import HpmcastSetting
 from tests.unit.reproduction.page import Page
 
@@ -46,6 +39,12 @@ def reproduce(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+def computed(asked: Results) -> Any:
+    """Return the result of the only cell that was asked for."""
+    (cell,) = asked.asked.values()
+    return compute(cell)
+
+
 def test_a_plan_needs_runs_for_an_interval() -> None:
     with pytest.raises(ValueError, match="runs is 1"):
         Plan(runs=1)
@@ -62,8 +61,9 @@ def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
 
 
 def test_a_cell_is_what_the_simulator_says() -> None:
-    found = compute(hierarchy_cell(Plan(runs=5, seed=3), interested=0.01))
-    assert isinstance(found, dict)
+    asked = Results(Plan(runs=5, seed=3))
+    asked.hierarchy(interested=0.01)
+    found = computed(asked)
     spread = simulate(HpmcastSetting(interested=0.01), 5, 3)
     measures = spread.measures() | {"reception": reception(spread)}
     counted = ("reception", "rounds", "messages", "parasites", "parasite_copies")
@@ -73,8 +73,9 @@ def test_a_cell_is_what_the_simulator_says() -> None:
 
 
 def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
-    found = compute(flat_cell(Plan(runs=200), 20))
-    assert isinstance(found, dict)
+    asked = Results(Plan(runs=200))
+    asked.flat(20)
+    found = computed(asked)
     assert found["model"] == completion_rounds(FLAT_PROCESSES - 1, 19, 2)
     assert found["completion"]["low"] < found["model"] < found["completion"]["high"]
 
@@ -83,7 +84,9 @@ def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
 def test_an_infection_cell_has_the_exact_chain_beside_it(protocol: str) -> None:
     """Whoever has the event after each round, within five standard errors of the chain's mean."""
     for interested, fan_out in infections(protocol):
-        found: Any = compute(infection_cell(Plan(runs=300), protocol, interested, fan_out))
+        asked = Results(Plan(runs=300))
+        asked.infection(protocol, interested, fan_out)
+        found = computed(asked)
         assert found["models"][0] == 1 / interested
         assert found["shares"][0]["mean"] == pytest.approx(1 / interested, abs=1e-12)
         assert found["models"][-1] > 0.95

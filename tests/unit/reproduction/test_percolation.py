@@ -15,15 +15,17 @@ import pytest
 
 from camcast.cli.app import app
 from camcast.population import graphs
+from camcast.reproduction.paper import FiguresAndClaims
 from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation import cells as percolation_cells
 from camcast.reproduction.percolation import paper as percolation_paper
 from camcast.reproduction.percolation.charts import draw
-from camcast.reproduction.percolation.paper import Reproduction
+from camcast.reproduction.percolation.figures import Figure
 from camcast.reproduction.percolation.plan import Plan
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from tests.unit.reproduction.page import Page
 
+Reproduction = FiguresAndClaims[Plan, Figure]
 FIGURES = [f"figure{number}" for number in range(1, 19)]
 PLAN = Plan(runs=2, events=2, seed=3)
 

@@ -13,7 +13,6 @@ import pytest
 from camcast.models.hpmcast.parasites import uninterested_delegates
 from camcast.population import hpmcast
 from camcast.protocols.hpmcast.address import Address, branch
-from camcast.reproduction.camcast.cells import multicast_cell
 from camcast.reproduction.camcast.paper import compute, reproduce
 from camcast.reproduction.camcast.plan import SUCCESS, Plan
 from camcast.reproduction.camcast.pmcast_rows import (
@@ -22,6 +21,7 @@ from camcast.reproduction.camcast.pmcast_rows import (
     expected_parasites,
     multicast,
 )
+from camcast.reproduction.camcast.results import Results
 from camcast.settings.tree import HpmcastSetting
 from camcast.vocabulary.streams import stream
 
@@ -118,7 +118,9 @@ def test_it_is_the_simulator_of_a_regular_hierarchy() -> None:
 
 def test_a_cell_is_its_runs() -> None:
     plan = Plan(runs=3, seed=9)
-    cell = multicast_cell(plan, 300, 100, 4)
+    asked = Results(plan)
+    asked.multicast(300, 100, 4)
+    (cell,) = asked.asked.values()
     assert cell in reproduce.cells(plan)
     found = compute(cell)
     assert isinstance(found, dict)
@@ -127,4 +129,4 @@ def test_a_cell_is_its_runs() -> None:
     copies = found["parasite_copies"]
     assert isinstance(copies, list)
     assert [copies[0], copies[2]] == [run.parasite_copies for run in runs]
-    assert compute(multicast_cell(Plan(runs=3, seed=8), 300, 100, 4)) != found
+    assert compute({**cell, "seed": 8}) != found
