@@ -9,7 +9,9 @@ their costs can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -21,7 +23,7 @@ from camcast.interests.interest import Interest
 from camcast.scenarios.live import communities_for
 from camcast.scenarios.virtual import Links, VirtualScenario
 from camcast.scenarios.workload import Workload
-from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
+from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import JSON, Cell, sweep
 from camcast.systems import SYSTEMS, find_system
 from camcast.vocabulary.parameters import Parameters
@@ -130,44 +132,29 @@ def compute(cell: Cell) -> JSON:
         given[name] = tuple(given[name])
     comparison = Comparison(workload=Workload(**workload), **given)
     efforts = find_system(protocol).efforts
-    costs = _Costs(comparison, protocol)
-    # The least effort that suffices, by halving: more effort never delivers less, but for chance.
-    low, high = 0, len(efforts) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if costs.of(efforts[middle]).reached:
-            high = middle
-        else:
-            low = middle + 1
-    return cast(JSON, attrs.asdict(costs.of(efforts[low])))
+
+    @cache
+    def cost(step: int) -> Cost:
+        return _run(comparison, protocol, efforts[step])
+
+    # The least effort that suffices, or the greatest, by halving: more effort never delivers less,
+    # but for chance.
+    least = bisect_left(range(len(efforts) - 1), True, key=lambda step: cost(step).reached)
+    return cast(JSON, attrs.asdict(cost(least)))
 
 
-class _Costs:
-    """Runs one protocol, each effort once."""
-
-    def __init__(self, comparison: Comparison, protocol: str) -> None:
-        self._comparison = comparison
-        self._protocol = protocol
-        self._known: dict[str, Cost] = {}
-
-    def of(self, effort: Mapping[str, float]) -> Cost:
-        shown = ", ".join(f"{name} = {value:g}" for name, value in effort.items())
-        if shown not in self._known:
-            outcome = run_scenario(self._scenario(effort))
-            self._known[shown] = self._cost(shown, outcome)
-        return self._known[shown]
-
-    def _scenario(self, effort: Mapping[str, float]) -> VirtualScenario:
-        comparison = self._comparison
-        publications = comparison.workload.load()
-        parameters = {name: value for name, value in effort.items() if name in _PARAMETERS}
-        options = {name: value for name, value in effort.items() if name not in _PARAMETERS}
-        last = publications[-1].at_seconds if publications else 0.0
-        return VirtualScenario(
-            name=f"compare-{self._protocol}",
+def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> Cost:
+    """Run a protocol once, with an effort."""
+    publications = comparison.workload.load()
+    parameters = {name: value for name, value in effort.items() if name in _PARAMETERS}
+    options = {name: value for name, value in effort.items() if name not in _PARAMETERS}
+    last = publications[-1].at_seconds if publications else 0.0
+    outcome = run_scenario(
+        VirtualScenario(
+            name=f"compare-{protocol}",
             seed=comparison.seed,
             communities=comparison.communities(),
-            protocol=self._protocol,
+            protocol=protocol,
             protocol_options=options,
             membership=comparison.membership,
             parameters=Parameters(**parameters),  # type: ignore[arg-type]  # the names are fields
@@ -177,29 +164,27 @@ class _Costs:
             workload=comparison.workload,
             constraints=comparison.constraints,
         )
-
-    def _cost(self, effort: str, outcome: VirtualOutcome) -> Cost:
-        summary = outcome.summary
-        expected = summary.deliveries + summary.lost
-        reception = summary.deliveries / expected if expected else 1.0
-        delivered = summary.deliveries
-        return Cost(
-            protocol=self._protocol,
-            effort=effort,
-            reached=reception >= self._comparison.target,
-            processes=outcome.joined,
-            events=summary.events,
-            reception=reception,
-            deliveries=delivered,
-            parasites=summary.parasites,
-            filtered=outcome.filtered,
-            event_copies=outcome.event_copies,
-            control_copies=outcome.records_sent - outcome.event_copies,
-            redundancy=outcome.event_copies / delivered - 1 if delivered else None,
-            table_entries=outcome.table_entries,
-            latency_ms_p50=outcome.latency_ms_p50,
-            latency_ms_p99=outcome.latency_ms_p99,
-        )
+    )
+    summary = outcome.summary
+    delivered, expected = summary.deliveries, summary.deliveries + summary.lost
+    reception = delivered / expected if expected else 1.0
+    return Cost(
+        protocol=protocol,
+        effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()),
+        reached=reception >= comparison.target,
+        processes=outcome.joined,
+        events=summary.events,
+        reception=reception,
+        deliveries=delivered,
+        parasites=summary.parasites,
+        filtered=outcome.filtered,
+        event_copies=outcome.event_copies,
+        control_copies=outcome.records_sent - outcome.event_copies,
+        redundancy=outcome.event_copies / delivered - 1 if delivered else None,
+        table_entries=outcome.table_entries,
+        latency_ms_p50=outcome.latency_ms_p50,
+        latency_ms_p99=outcome.latency_ms_p99,
+    )
 
 
 def _plain(_owner: object, _field: object, value: object) -> object:
@@ -209,8 +194,3 @@ def _plain(_owner: object, _field: object, value: object) -> object:
 def evenly(workload: Workload) -> Workload:
     """Return a workload with its pauses cut, so that an event follows `GAP_SECONDS` after."""
     return attrs.evolve(workload, gap_seconds_max=GAP_SECONDS)
-
-
-def columns() -> Sequence[str]:
-    """Return the names of what is compared."""
-    return [attribute.name for attribute in attrs.fields(Cost)]

@@ -18,8 +18,7 @@ from attrs import frozen
 
 POINTS_MAX: Final = 100_000  # chosen: a wrong grid is found before it fills the memory
 
-_CLOSING: Final = {"[": "]", "{": "}"}
-_WORD: Final = re.compile(r"[^\s\"'\[\]{}=]+")
+_WORD: Final = re.compile(r"[^\s,\"'\[\]{}=]+")
 
 Point: TypeAlias = Mapping[str, Any]
 """By key, as it was given, the value."""
@@ -45,7 +44,7 @@ def read_axis(text: str) -> Axis:
     key = key.strip()
     if not equals or not given.strip():
         raise GridError(f"--grid takes KEY=VALUE,VALUE,..., like links.loss=0,0.1; not {text!r}")
-    values = tuple(_value(part, text) for part in _parts(given, text))
+    values = _values(given, text)
     for index, value in enumerate(values):
         # 1, 1.0 and true are equal in Python
         if (type(value), value) in [(type(other), other) for other in values[:index]]:
@@ -105,34 +104,20 @@ def _path(key: str, text: str) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _parts(given: str, text: str) -> list[str]:
-    """Part at the commas that are in no brackets and no quotes."""
-    parts, closing, start, at = [], list[str](), 0, 0
-    while at < len(given):
-        character = given[at]
-        if character in "\"'":
-            at = given.find(character, at + 1)
-            if at < 0:
-                raise GridError(f"--grid {text}: a quote is not closed")
-        elif character in _CLOSING:
-            closing.append(_CLOSING[character])
-        elif closing and character == closing[-1]:
-            closing.pop()
-        elif character == "," and not closing:
-            parts.append(given[start:at])
-            start = at + 1
-        at += 1
-    if closing:
-        raise GridError(f"--grid {text}: a {closing[-1]} is missing")
-    return [*parts, given[start:]]
-
-
-def _value(part: str, text: str) -> Any:
-    part = part.strip()
-    try:
-        ((_, value),) = tomllib.loads(f"value = {part}").items()
-    except (tomllib.TOMLDecodeError, ValueError):
-        if not _WORD.fullmatch(part):
-            raise GridError(f"--grid {text}: {part!r} is no value") from None
-        return part
-    return value
+def _values(given: str, text: str) -> tuple[Any, ...]:
+    """Read the values, which commas part; a comma without a value before it is in a value."""
+    values, pieces = [], []
+    for piece in given.split(","):
+        pieces.append(piece)
+        part = ",".join(pieces).strip()
+        try:
+            ((_, value),) = tomllib.loads(f"value = {part}").items()
+        except (tomllib.TOMLDecodeError, ValueError):
+            if not _WORD.fullmatch(part):
+                continue
+            value = part
+        values.append(value)
+        pieces = []
+    if pieces:
+        raise GridError(f"--grid {text}: {','.join(pieces).strip()!r} is no value")
+    return tuple(values)
