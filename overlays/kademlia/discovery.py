@@ -135,7 +135,7 @@ class KademliaDiscovery(Discovery):
             self._announcements += 1
             self._announced[topic.group] = self._announcements
             try:
-                self._overlay.join(topic.group, self._context.me, topic.name, now)
+                self._overlay.join(topic, self._context.me, now)
             except OSError as error:
                 log.warning("this process cannot be found as a member of %s: %s", topic, error)
 

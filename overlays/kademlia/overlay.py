@@ -40,7 +40,7 @@ from typing import Any, Final, Literal
 from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
@@ -66,10 +66,6 @@ Then = Callable[[float], None]
 """Goes on at the time given."""
 
 
-class OverlayError(RuntimeError):
-    """The overlay is used before `open`, after `close`, or opened twice; the message says which."""
-
-
 @frozen
 class Found:
     """The answer to `KademliaOverlay.find`."""
@@ -82,9 +78,6 @@ class Found:
     """The endpoints that were asked, if nobody answered."""
     doubtful: bool = False
     """Whether there may be members despite no contacts: calls failed, or the time was up."""
-    crawls: int = 0
-    asked: int = 0
-    """Calls that this process made meanwhile."""
     seconds: float = 0.0
 
 
@@ -114,7 +107,6 @@ class _Search:
     targets: list[bytes]
     done: Callable[[Found, float], None]
     began: float
-    calls_before: int
     started: bool = False
     """Whether the crawl had a node to begin with."""
     again: bool = False
@@ -152,8 +144,6 @@ class KademliaOverlay:
         remembered: Sequence[Endpoint] = (),
         memory: Path | None = None,
         limits: Limits | None = None,
-        upkeep_seconds: tuple[float, float] = (UPKEEP_SECONDS_MIN, UPKEEP_SECONDS_MAX),
-        find_seconds_max: float = FIND_SECONDS_MAX,
     ) -> None:
         self._shared = Shared(
             rng=rng,
@@ -168,12 +158,9 @@ class KademliaOverlay:
         self._port = port
         self._port_required = port_required
         self._memory = memory
-        self._upkeep_seconds = upkeep_seconds
-        self._find_seconds_max = find_seconds_max
         self._remembered = dict.fromkeys(filter(usable, remembered))
         self._datagrams: DatagramPort | None = None
-        """The process's UDP; None unless the overlay is open."""
-        self._status: Literal["new", "open", "closed"] = "new"
+        """The process's UDP; None until the overlay is opened."""
         self._bootstrap: tuple[Endpoint, ...] = ()
         self._identities: dict[GroupId | None, _Identity] = {}
         self._by_port: dict[int, _Identity] = {}
@@ -183,7 +170,7 @@ class KademliaOverlay:
         self._written_at: float | None = None
         self._heard_at: float | None = None
         self._silence = 0
-        self._interval = upkeep_seconds[0]
+        self._interval = UPKEEP_SECONDS_MIN
 
     # -- what it knows -------------------------------------------------------------------------
 
@@ -191,11 +178,6 @@ class KademliaOverlay:
     def addresses(self) -> tuple[Endpoint, ...]:
         """The endpoints of this process, the oldest first."""
         return tuple(identity.address for identity in self._identities.values())
-
-    @property
-    def groups(self) -> tuple[GroupId, ...]:
-        """The communities joined."""
-        return tuple(group for group in self._identities if group is not None)
 
     @property
     def state(self) -> State:
@@ -249,37 +231,28 @@ class KademliaOverlay:
     ) -> None:
         """Listen at the first endpoint and look for the DHT; `then` is called after one attempt.
 
-        A process that cannot find the DHT goes on trying. Raises `OSError` if no endpoint can be
-        had, `OverlayError` if the overlay has been opened before.
+        To be called once; `bootstrap` are usable endpoints. A process that cannot find the DHT goes
+        on trying. Raises `OSError` if no endpoint can be had.
         """
-        if self._status != "new":
-            raise OverlayError(f"an overlay is opened once; this one is {self._status}")
-        for address in bootstrap:
-            if not usable(address):
-                raise ValueError(f"bootstrap address {address} is not an IPv4 address and a port")
+        assert self._datagrams is None, "an overlay is opened once"
         self._datagrams = datagrams
         identity = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
-        self._status = "open"
         self._bootstrap = tuple(bootstrap)
         if self._memory is not None:
             self._remembered.update(dict.fromkeys(recall(self._memory)))
         self._enter(identity, then, now)
 
-    def join(self, group: GroupId, contact: Contact, topic_name: str, now: float) -> None:
+    def join(self, topic: Topic, contact: Contact, now: float) -> None:
         """Become findable as a member of a community, under the contact given.
 
         Joining again changes the contact. Raises `OSError` if no endpoint can be had.
         """
-        self._check_open()
-        if Topic.parse(topic_name).group != group:
-            raise ValueError(f"the group {group.hex()} is not that of topic {topic_name!r}")
-        if contact.peer == UNKNOWN_PEER:
-            raise ValueError("a contact without a peer id cannot be announced")
+        group = topic.group
         identity = self._identities.get(group)
         if identity is None:
             suffix = self._rng.randbytes(NODE_ID_BYTES - GROUP_ID_BYTES)
             identity = self._bind(group, group + suffix, 0)
-            identity.protocol.topic = topic_name
+            identity.protocol.topic = topic.name
             self._enter(identity, self._retire_spare, now)
         identity.protocol.contact = contact
 
@@ -299,7 +272,6 @@ class KademliaOverlay:
 
         Raises `OSError` if no endpoint can be had for the process as a member of no community.
         """
-        self._check_open()
         if group not in self._identities:
             return
         if len(self._identities) == 1:  # One endpoint must go on listening.
@@ -309,8 +281,7 @@ class KademliaOverlay:
 
     def close(self, now: float) -> None:
         """Leave everything; searches under way end without an answer."""
-        was, self._status = self._status, "closed"
-        if was != "open":
+        if not self._identities:  # closed already, or never opened
             return
         for search in self._searches.values():
             search.over = True
@@ -320,10 +291,6 @@ class KademliaOverlay:
         for group in list(self._identities):
             self._retire(group, now)
         self._write(now, final=True)
-
-    def _check_open(self) -> None:
-        if self._status != "open":
-            raise OverlayError(f"the overlay is {self._status}, not open")
 
     def _bind(self, group: GroupId | None, node_id: bytes, port: int) -> _Identity:
         assert self._datagrams is not None
@@ -388,7 +355,7 @@ class KademliaOverlay:
             # The nearest nodes that the crawl did not ask do not know this one yet.
             for node in crawl.nearest():
                 identity.protocol.check(node, now)
-            self._interval = self._upkeep_seconds[0]
+            self._interval = UPKEEP_SECONDS_MIN
             self._schedule(identity)
             self._tell_waiting(identity, now)
 
@@ -410,17 +377,14 @@ class KademliaOverlay:
     ) -> None:
         """Look for up to `wanted` members of a community; `done(found, now)` gets the answer.
 
-        It takes `find_seconds_max` at most, and comes at once if no other node is known.
+        It takes `FIND_SECONDS_MAX` at most, and comes at once if no other node is known.
         """
-        self._check_open()
         identity = self._identities.get(group) or next(iter(self._identities.values()))
         targets = points(group, points_for(wanted), self._rng)
         self._timers += 1
-        search = _Search(
-            self._timers, group, wanted, identity, targets, done, now, self.counters.calls
-        )
+        search = _Search(self._timers, group, wanted, identity, targets, done, now)
         self._searches[search.number] = search
-        self._set_timer(self._find_seconds_max, "find", search.number)
+        self._set_timer(FIND_SECONDS_MAX, "find", search.number)
         if self._starts(targets[0]):
             self._begin(search, now)
         else:
@@ -497,8 +461,6 @@ class KademliaOverlay:
             doubtful=failed and not contacts,
             size=None if silent else result.size,
             unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
-            crawls=len(search.crawls),
-            asked=self.counters.calls - search.calls_before,
             seconds=now - search.began,
         )
         if self._has(search.identity):  # else it is being retired already
@@ -545,10 +507,8 @@ class KademliaOverlay:
     def _upkeep(self, identity: _Identity, now: float) -> None:
         protocol = identity.protocol
         protocol.router.tidy()
-        if self.state != "connected":
-            self._interval = min(self._interval * 2, self._upkeep_seconds[1] / 4)
-        else:
-            self._interval = min(self._interval * 2, self._upkeep_seconds[1])
+        slowest = UPKEEP_SECONDS_MAX / (1 if self.state == "connected" else 4)
+        self._interval = min(self._interval * 2, slowest)
         if self.state != "connected" or self._rng.random() * REBOOTSTRAP_ROUNDS < 1:
             self._ask_again(protocol, lambda _answer, _now: None, now)
         for target in (protocol.node_id, self._rng.randbytes(NODE_ID_BYTES)):
@@ -604,7 +564,7 @@ class KademliaOverlay:
 
     def _hurry(self) -> None:
         """Do the next upkeep of each identifier soon."""
-        self._interval = self._upkeep_seconds[0]
+        self._interval = UPKEEP_SECONDS_MIN
         for identity in self._identities.values():
             if identity.upkeep is not None:
                 self._schedule(identity)

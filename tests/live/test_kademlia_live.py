@@ -52,7 +52,7 @@ class Member:
 
     async def join(self, topic: Topic, number: int) -> None:
         joined, now = asyncio.Event(), self.loop.time()
-        self.overlay.join(topic.group, contact_of(number), topic.name, now)
+        self.overlay.join(topic, contact_of(number), now)
         self.overlay.when_joined(topic.group, lambda _: joined.set(), now)
         await joined.wait()
 
@@ -237,7 +237,7 @@ async def test_close_in_the_middle_of_everything() -> None:
         member = Member(remembered=[silent.getsockname()])
         overlay, now = member.overlay, member.loop.time()
         overlay.open(member.udp, [], answers.append, now)
-        overlay.join(A.group, contact_of(1), A.name, now)
+        overlay.join(A, contact_of(1), now)
         overlay.when_joined(A.group, answers.append, now)
         overlay.find(B.group, 1, lambda found, _: answers.append(found), now)
         assert overlay.counters.calls == 3

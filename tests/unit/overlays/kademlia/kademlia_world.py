@@ -83,7 +83,7 @@ class World:
         def opened(now: float) -> None:
             over.append(now)
             for topic in topics:
-                overlay.join(topic.group, contact_of(number), topic.name, now)
+                overlay.join(topic, contact_of(number), now)
                 overlay.when_joined(topic.group, over.append, now)
 
         overlay.open(self.hosts[number], bootstrap, opened, self.now)

@@ -22,7 +22,7 @@ from camcast.simulation.weather import Cut
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
-from overlays.kademlia.overlay import FIND_SECONDS_MAX, Found, OverlayError
+from overlays.kademlia.overlay import FIND_SECONDS_MAX, Found
 from overlays.kademlia.remembered import recall, remember
 from overlays.kademlia.table import NEIGHBOURS, Neighbour
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
@@ -66,7 +66,7 @@ def test_who_leaves_is_found_no_more(world: World) -> None:
     found = world.find(1, A, wanted=10)
     assert contact_of(3) not in found.contacts
     assert (len(found.contacts), found.size) == (4, 5)
-    assert world.overlays[3].groups == ()
+    assert list(world.overlays[3].neighbours) == [None]
     assert len(world.find(3, A, wanted=10).contacts) == 5  # who left still finds
 
 
@@ -92,7 +92,7 @@ def test_the_first_of_all_is_alone(world: World) -> None:
 def test_joining_again_changes_the_contact(world: World) -> None:
     world.populate([A] * 2)
     new = Contact(PeerId(bytes(16)), "tcp://127.0.0.1:9")
-    world.overlays[1].join(A.group, new, A.name, world.now)
+    world.overlays[1].join(A, new, world.now)
     assert world.find(2, A).contacts == (new,)
 
 
@@ -105,26 +105,6 @@ def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_fo
     assert len(world.overlays[1].addresses) == 1
     assert world.overlays[2].addresses[0] == (ip_of(2), PORT)
     assert len(world.overlays[2].addresses) == 2
-
-
-def test_a_wrong_use_is_refused(world: World) -> None:
-    overlay = world.make(0)
-    host, opened = world.hosts[0], [0.0].append
-    with pytest.raises(OverlayError, match="new, not open"):
-        overlay.find(A.group, 1, print, 0.0)
-    with pytest.raises(ValueError, match="bootstrap address"):
-        overlay.open(host, [("example.org", 1)], opened, 0.0)
-    overlay.open(host, [], opened, 0.0)
-    with pytest.raises(OverlayError, match="once"):
-        overlay.open(host, [], opened, 0.0)
-    with pytest.raises(ValueError, match="not that of topic"):
-        overlay.join(A.group, contact_of(0), B.name, 0.0)
-    with pytest.raises(ValueError, match="without a peer id"):
-        overlay.join(A.group, Contact(PeerId(b""), "tcp://127.0.0.1:1"), A.name, 0.0)
-    overlay.close(0.0)
-    overlay.close(0.0)
-    with pytest.raises(OverlayError, match="closed"):
-        overlay.join(A.group, contact_of(0), A.name, 0.0)
 
 
 def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: World) -> None:
@@ -372,12 +352,12 @@ def test_who_leaves_while_it_joins_leaves_no_endpoint(world: World, seconds: flo
     world.crash(2)
     overlay = world.overlays[1]
     over: list[float] = []
-    overlay.join(B.group, contact_of(1), B.name, world.now)
+    overlay.join(B, contact_of(1), world.now)
     overlay.when_joined(B.group, over.append, world.now)
     world.pass_time(seconds)
     overlay.leave(B.group, world.now)
     assert len(over) == 1  # whoever waits for it is told
-    assert overlay.groups == (A.group,)
+    assert list(overlay.neighbours) == [A.group]
     assert list(world.hosts[1].ports) == [port for _, port in overlay.addresses]
 
 
