@@ -22,9 +22,6 @@ by how many deviations, at the most:
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
@@ -38,7 +35,7 @@ from numpy.typing import NDArray
 
 from camcast.population import camcast as population
 from camcast.population import count_chain
-from camcast.population.outcome import Outcome, joined
+from camcast.population.outcome import Outcome
 from camcast.settings.chain import Community, Setting, chain
 from camcast.simulation import static_network
 from camcast.vocabulary.parameters import Parameters
@@ -512,43 +509,3 @@ def test_without_a_super_community_nothing_goes_up(simulator: Simulator) -> None
 @every_simulator
 def test_no_runs(simulator: Simulator) -> None:
     assert simulator.simulate(SETTINGS["chain"], 0, 0, 0).runs == 0
-
-
-def same(one: Outcome, other: Outcome) -> bool:
-    return all((getattr(one, name) == getattr(other, name)).all() for name in MEASURES)
-
-
-@every_simulator
-def test_runs_may_be_split(simulator: Simulator) -> None:
-    """Run r depends on the setting, the seed and r; not on the runs made before it."""
-    whole = simulator.simulate(SETTINGS["diamond"], 12, 10, 0)
-    parts = [simulator.simulate(SETTINGS["diamond"], n, 10, first) for n, first in [(5, 0), (7, 5)]]
-    assert same(whole, joined([part.counts() for part in parts]))
-    assert not same(whole, simulator.simulate(SETTINGS["diamond"], 12, 11, 0))
-    assert not same(whole, simulator.simulate(SETTINGS["diamond"], 12, 10, 1))
-
-
-SCRIPT = """
-import sys
-from importlib import import_module
-from camcast.settings.chain import Setting, chain
-module = import_module(sys.argv[1])
-setting = Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3)
-spread = module.simulate(setting, 5, 12, first_run=2)
-print(*(getattr(spread, name).tolist() for name in sys.argv[2:]))
-"""
-
-
-@every_simulator
-def test_another_process_and_hash_seed_give_the_same(simulator: Simulator) -> None:
-    here = simulator.simulate(SETTINGS["stillborn"], 5, 12, 2)
-    expected = " ".join(str(getattr(here, name).tolist()) for name in MEASURES)
-    for hash_seed in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, simulator.module, *MEASURES],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == expected

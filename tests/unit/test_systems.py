@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
+from camcast.population.outcome import Outcome, joined
+from camcast.settings.chain import Setting, chain
 from camcast.systems import SYSTEMS, Simulator, System, find_system
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
@@ -49,6 +51,49 @@ def test_the_home_has_the_size_that_the_interests_say(protocol: str) -> None:
     )
     expected = 50 * find_system(protocol).home_size(found, A, sizes)
     assert members == pytest.approx(expected, rel=0.15)
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+SIMULATORS = [(system, name) for system in SYSTEMS.values() for name in system.simulators]
+
+
+def spread(system: System, simulator: str, runs: int, seed: int, first_run: int = 0) -> Outcome:
+    chosen = Setting(communities=chain((30, 12, 5)), success=0.85, crash=0.3)
+    simulate = resolve_name(system.simulators[simulator].simulate)
+    outcome: Outcome = simulate(system.setting_of(chosen, {}), runs, seed, first_run)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("system", "simulator"), SIMULATORS, ids=[f"{s.protocol}, {name}" for s, name in SIMULATORS]
+)
+def test_a_run_depends_on_the_setting_the_seed_and_its_number(
+    system: System, simulator: str
+) -> None:
+    """Not on the runs made before it, so that runs may be split."""
+    whole = spread(system, simulator, 12, 10).counts()
+    parts = [spread(system, simulator, 5, 10), spread(system, simulator, 7, 10, 5)]
+    assert joined([part.counts() for part in parts]).counts() == whole
+    assert spread(system, simulator, 12, 11).counts() != whole
+    assert spread(system, simulator, 12, 10, 1).counts() != whole
+
+
+def all_counts() -> str:
+    return repr([spread(*one, 3, 12).counts() for one in SIMULATORS])
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
+def test_another_process_and_hash_seed_give_the_same(hash_seed: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.unit.test_systems import *; print(all_counts())"],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == all_counts()
 
 
 # -- a ninth system -------------------------------------------------------------------------------

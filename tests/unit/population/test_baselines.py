@@ -248,16 +248,6 @@ def test_a_lone_process_has_nobody_to_send_to() -> None:
         assert spread.rounds.tolist() == [1, 1, 1]
 
 
-def test_a_run_is_the_same_however_runs_are_split() -> None:
-    given = SETTINGS["uneven clusters, stillborn"]
-    whole = simulate(given, 12, 5)
-    parts = [simulate(given, 5, 5), simulate(given, 7, 5, first_run=5)]
-    for measure in MEASURES:
-        joined = np.concatenate([getattr(part, measure) for part in parts])
-        assert joined.tolist() == getattr(whole, measure).tolist()
-    assert whole.messages.tolist() != simulate(given, 12, 6).messages.tolist()
-
-
 # -- settings ----------------------------------------------------------------------------------
 
 

@@ -19,9 +19,6 @@ These tests can fail. Twenty-one errors were made on purpose, one at a time, and
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from itertools import pairwise
 from typing import Any
 
@@ -80,19 +77,6 @@ def test_a_run_depends_on_the_setting_the_seed_and_its_number() -> None:
     assert together.counts() == whole.counts()
     assert together.measures() == whole.measures()
     assert hpmcast.simulate(setting, 12, 6).counts() != whole.counts()
-
-
-def test_the_same_seed_in_another_process() -> None:
-    code = (
-        "from camcast.population.hpmcast import simulate;"
-        "from camcast.settings.tree import HpmcastSetting;"
-        "print(simulate(HpmcastSetting(arity=6, depth=2), 3, 9).counts())"
-    )
-    expected = hpmcast.simulate(HpmcastSetting(arity=6, depth=2), 3, 9).counts()
-    environment = os.environ | {"PYTHONHASHSEED": "77"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == str(expected)
 
 
 def test_everybody_gets_it_if_everybody_is_told() -> None:

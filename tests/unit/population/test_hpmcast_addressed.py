@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from camcast.models.hpmcast.addressed import predict_addressed
 from camcast.models.hpmcast.urns import known
 from camcast.population.hpmcast_addressed import simulate
-from camcast.population.outcome import joined, mean_interval
+from camcast.population.outcome import mean_interval
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.settings.addressed import AddressedSetting
@@ -150,14 +150,6 @@ def test_the_largest_trees_have_addresses_without_overflow() -> None:
     given = one(50, 50, Hierarchy(arity=16, depth=17, redundancy=1), fan_out=20)
     spread = simulate(given, 20, 1)
     assert (spread.delivered == 50).all()
-
-
-def test_runs_are_the_same_however_they_are_split() -> None:
-    given = SETTINGS["three levels"]
-    at_once = simulate(given, 12, 5)
-    parts = [simulate(given, 5, 5), simulate(given, 7, 5, first_run=5)]
-    assert joined([part.counts() for part in parts]).counts() == at_once.counts()
-    assert at_once.messages.tolist() != simulate(given, 12, 6).messages.tolist()
 
 
 def test_too_many_processes_are_named() -> None:

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.population.outcome import joined
 from camcast.population.percolation_scamp import _spread, simulate
 from camcast.population.scamp_overlay import draw_overlay
 from camcast.population.xoshiro import seeded
@@ -168,14 +167,6 @@ def test_in_the_worst_weather_only_the_publisher_has_it(weather: dict[str, float
     assert (spread.alive == (20 if "loss" in weather else 1)).all()
     assert (spread.rounds == 1).all()
     assert not spread.parasite_copies.any()
-
-
-def test_runs_are_the_same_however_they_are_split() -> None:
-    given = SETTINGS["dead"]
-    whole = simulate(given, 12, 5)
-    parts = [simulate(given, 5, 5), simulate(given, 7, 5, first_run=5)]
-    assert joined([part.counts() for part in parts]).counts() == whole.counts()
-    assert whole.messages.tolist() != simulate(given, 12, 6).messages.tolist()
 
 
 def test_too_many_processes_are_named() -> None:

@@ -9,10 +9,8 @@ from math import sqrt
 from statistics import NormalDist, mean
 from typing import Any
 
-import numpy as np
 import pytest
 
-from camcast.population.outcome import Outcome, joined
 from camcast.settings.base import SettingError
 from camcast.settings.chain import Community, Setting, chain
 from camcast.simulation import static_network
@@ -46,13 +44,6 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[Spied]:
     monkeypatch.setattr(Spied, "made", [], raising=False)
     monkeypatch.setattr(static_network, "VirtualNetwork", Spied)
     return Spied.made
-
-
-def equal(one: Outcome, other: Outcome) -> bool:
-    names = ("alive", "delivered", "rounds", "messages", "upward_messages")
-    return one.sizes == other.sizes and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
-    )
 
 
 def table(process: Process) -> list[PeerId]:
@@ -198,16 +189,6 @@ def test_reception_is_the_chain_s() -> None:
 
 
 SETTING = Setting(communities=chain((15, 8)), success=0.85, crash=0.2)
-
-
-def test_a_run_depends_on_the_seed_and_its_number_alone() -> None:
-    whole = simulate(SETTING, 6, 1)
-    assert equal(whole, simulate(SETTING, 6, 1))
-    parts = (simulate(SETTING, 2, 1), simulate(SETTING, 4, 1, first_run=2))
-    assert equal(whole, joined([part.counts() for part in parts]))
-    assert not equal(whole, simulate(SETTING, 6, 2))
-    assert not equal(whole, simulate(SETTING, 6, 1, first_run=6))
-    assert len({row.tobytes() for row in whole.messages}) > 1
 
 
 def test_no_runs_are_no_rows() -> None:
