@@ -22,8 +22,6 @@ from camcast.models.hpmcast.urns import known
 from camcast.models.percolation.scamp_graph import predict_on_scamp
 from camcast.protocols.hpmcast.address import Address
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
-from camcast.protocols.hpmcast.rounds import Audience, LevelGossip, audience
-from camcast.protocols.hpmcast.view import Line, processes_of, tables
 from camcast.settings.addressed import AddressedSetting
 from camcast.settings.base import SettingError
 from camcast.settings.climate import Climate, Constant
@@ -36,6 +34,7 @@ from membership.hpmcast.law import known_on_average
 from membership.scamp.scamp import ScampOptions
 from tests.laws.test_protocol_laws import InStep
 from tests.protocol_fleet import A, X, fleet
+from tests.unit.population.hpmcast_twin import level_gossip
 
 STUDENT_99 = {4: 4.60, 5: 4.03, 7: 3.50, 9: 3.25, 11: 3.11}  # two-sided, by degrees of freedom
 
@@ -195,43 +194,9 @@ def gossip_once(setting: AddressedSetting, rng: Random) -> tuple[float, ...]:
         address = tree.address_of(new_peer_id(rng.randbytes))
         members[address] = len(members) < setting.interested
     dead = {address for address in list(members)[1:] if rng.random() < setting.crash}
-    groups: dict[Address, dict[int, tuple[Line[bool], ...]]] = {}
-    audiences: dict[Address, Audience[Address]] = {}
-
-    def audience_of(me: Address, level: int, event: int) -> Audience[Address]:
-        above = me[: len(me) - level]
-        if above not in audiences:
-            if me[:-1] not in groups:
-                groups[me[:-1]] = tables(me, members, tree.redundancy, any)
-            table = groups[me[:-1]][level]
-            wanted = [line.interest for line in table for _ in line.delegates]
-            audiences[above] = audience(len(table), processes_of(table), wanted)
-        return audiences[above]
-
-    def process(me: Address) -> LevelGossip[int, Address]:
-        return LevelGossip(
-            me=me,
-            levels=tree.depth,
-            redundancy=tree.redundancy,
-            fan_out=setting.fan_out,
-            audience=partial(audience_of, me),
-            rng=rng,
-        )
-
-    publisher = next(iter(members))
-    have = {publisher: process(publisher)}
-    have[publisher].publish(1)
-    rounds = messages = parasites = 0
-    while True:
-        copies = [copy for one in have.values() for copy in one.gossip()]
-        if all(one.idle for one in have.values()):
-            break  # a level that is done begins the next in the same period
-        rounds, messages = rounds + 1, messages + len(copies)
-        for copy in copies:
-            if copy.to not in dead and rng.random() >= setting.loss:
-                parasites += not members[copy.to]
-                one = have.setdefault(copy.to, process(copy.to))
-                one.receive(1, copy.share, copy.rounds, copy.level)
+    have, rounds, messages, parasites = level_gossip(
+        *(members, next(iter(members)), dead, tree.redundancy, setting.fan_out, setting.loss, rng)
+    )
     asked = [address for address, wants in members.items() if wants and address not in dead]
     received = sum(address in have for address in asked)
     return received / len(asked), received == len(asked), rounds, messages, parasites

@@ -1,13 +1,14 @@
 """hpmcast once more, as dumb as can be: Figure 6 line by line, addresses as tuples, lists of all.
 
 Nothing is shared with `camcast.population.hpmcast` or `camcast.protocols`, but the setting's
-numbers. `gossip_network` is a second one: the processes are `LevelGossip`, which a live process
-uses, and the views come from `camcast.protocols.hpmcast.view`.
+numbers. `level_gossip` is a second one: the processes are `LevelGossip`, which a live process uses,
+and the views come from `camcast.protocols.hpmcast.view`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
+from functools import partial
 from itertools import product
 from math import log
 from random import Random
@@ -35,6 +36,18 @@ def counts(
     }
 
 
+def drawn(
+    setting: HpmcastSetting, rng: Random
+) -> tuple[dict[Address, bool], dict[Address, bool], Address]:
+    """Draw who is interested, who is alive, and the publisher, who is."""
+    processes = list(product(range(setting.arity), repeat=setting.depth))
+    interested = {x: rng.random() < setting.interested for x in processes}
+    alive = {x: rng.random() >= setting.crash for x in processes}
+    publisher = rng.choice(processes)
+    alive[publisher] = True
+    return interested, alive, publisher
+
+
 def figure6(setting: HpmcastSetting, seed: int) -> Counts:
     """One event by Figure 6, all processes in step."""
     rng = Random(seed)
@@ -42,11 +55,8 @@ def figure6(setting: HpmcastSetting, seed: int) -> Counts:
         *(setting.arity, setting.depth, setting.redundancy),
         *(setting.fan_out, setting.threshold),
     )
-    processes = list(product(range(a), repeat=l))
-    interested = {x: rng.random() < setting.interested for x in processes}
-    alive = {x: rng.random() >= setting.crash for x in processes}
-    publisher = rng.choice(processes)
-    alive[publisher] = True
+    interested, alive, publisher = drawn(setting, rng)
+    processes = list(interested)
 
     def subsystem(prefix: Address) -> list[Address]:
         return [x for x in processes if x[: len(prefix)] == prefix]
@@ -130,51 +140,64 @@ def figure6(setting: HpmcastSetting, seed: int) -> Counts:
 def gossip_network(setting: HpmcastSetting, seed: int) -> Counts:
     """One event by processes that are `LevelGossip`, in step."""
     rng = Random(seed)
-    a, depth = setting.arity, setting.depth
-    processes = list(product(range(a), repeat=depth))
-    interested = {x: rng.random() < setting.interested for x in processes}
-    alive = {x: rng.random() >= setting.crash for x in processes}
-    publisher = rng.choice(processes)
-    alive[publisher] = True
-    known: dict[Address, dict[int, tuple[Line[bool], ...]]] = {}
-
-    def audience_of(me: Address) -> Callable[[int, str], Audience[Address]]:
-        def at(level: int, event: str) -> Audience[Address]:
-            if me not in known:
-                known[me] = tables(me, interested, setting.redundancy, any)
-            table = known[me][level]
-            return audience(
-                len(table),
-                processes_of(table),
-                [line.interest for line in table for _ in line.delegates],
-                setting.threshold,
-                setting.share(level) if setting.estimate == "expected" else None,
-            )
-
-        return at
-
-    gossips = {
-        x: LevelGossip[str, Address](
-            x, depth, setting.redundancy, setting.fan_out, audience_of(x), rng
-        )
-        for x in processes
-    }
-    has = dict.fromkeys(processes, False)
-    gossips[publisher].publish("event")
-    has[publisher] = True
-    messages = parasite_copies = period = periods = 0
-    while not all(gossip.idle for gossip in gossips.values()):
-        period += 1
-        before = [gossips[x].gossip() for x in processes if not gossips[x].idle]
-        if not all(gossips[x].idle for x in processes):
-            periods = period  # who is not done now has gossiped in this period
-        for copy in [copy for copies in before for copy in copies]:
-            messages += 1
-            if not alive[copy.to] or rng.random() < setting.loss:
-                continue
-            parasite_copies += not interested[copy.to]
-            if gossips[copy.to].receive(copy.event, copy.share, copy.rounds, copy.level):
-                has[copy.to] = True
-    return counts(interested, alive, has, publisher) | {
-        "rounds": periods, "messages": messages, "parasite_copies": parasite_copies
+    interested, alive, publisher = drawn(setting, rng)
+    have, rounds, messages, parasite_copies = level_gossip(
+        interested,
+        publisher,
+        {x for x in interested if not alive[x]},
+        *(setting.redundancy, setting.fan_out, setting.loss, rng, setting.threshold),
+        setting.share if setting.estimate == "expected" else None,
+    )
+    return counts(interested, alive, {x: x in have for x in interested}, publisher) | {
+        "rounds": rounds, "messages": messages, "parasite_copies": parasite_copies
     }  # fmt: skip
+
+
+def level_gossip(
+    members: Mapping[Address, bool],
+    publisher: Address,
+    dead: Container[Address],
+    redundancy: int,
+    fan_out: int,
+    loss: float,
+    rng: Random,
+    threshold: int = 0,
+    share: Callable[[int], float] | None = None,
+) -> tuple[Container[Address], int, int, int]:
+    """Return who gets one event, the periods, the copies and the parasite copies.
+
+    `members` says who is interested, `share` which share of a level is taken to be.
+    """
+    groups: dict[Address, dict[int, tuple[Line[bool], ...]]] = {}
+    audiences: dict[Address, Audience[Address]] = {}
+
+    def audience_of(me: Address, level: int, event: int) -> Audience[Address]:
+        above = me[: len(me) - level]
+        if above not in audiences:
+            if me[:-1] not in groups:
+                groups[me[:-1]] = tables(me, members, redundancy, any)
+            table = groups[me[:-1]][level]
+            wanted = [line.interest for line in table for _ in line.delegates]
+            estimate = None if share is None else share(level)
+            audiences[above] = audience(
+                len(table), processes_of(table), wanted, threshold, estimate
+            )
+        return audiences[above]
+
+    def process(me: Address) -> LevelGossip[int, Address]:
+        return LevelGossip(me, len(me), redundancy, fan_out, partial(audience_of, me), rng)
+
+    have = {publisher: process(publisher)}
+    have[publisher].publish(1)
+    rounds = messages = parasites = 0
+    while True:
+        copies = [copy for one in have.values() for copy in one.gossip()]
+        if all(one.idle for one in have.values()):
+            return have, rounds, messages, parasites
+        # a level that is done begins the next in the same period
+        rounds, messages = rounds + 1, messages + len(copies)
+        for copy in copies:
+            if copy.to not in dead and rng.random() >= loss:
+                parasites += not members[copy.to]
+                one = have.setdefault(copy.to, process(copy.to))
+                one.receive(1, copy.share, copy.rounds, copy.level)
