@@ -1,5 +1,14 @@
 """The command line, run in this process."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 from camcast.cli.app import app
 
 
@@ -10,3 +19,35 @@ def camcast(*arguments: object) -> int:
     except SystemExit as exit:
         code = exit.code
     return int(code or 0)
+
+
+def answer(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Run a command with --json; return what it prints."""
+    assert camcast(*arguments, "--json") == 0
+    return json.loads(capfd.readouterr().out)
+
+
+def refusal(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """Run a command that fails; return its exit code and the one sentence that it says.
+
+    Below the sentence it may show the place in what was given.
+    """
+    code = camcast(*arguments)
+    printed, error = capfd.readouterr()
+    assert printed == ""
+    assert error.startswith("camcast: ")
+    assert all(line.startswith("  ") for line in error.splitlines()[1:])
+    return code, error
+
+
+def camcast_alone(path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command as on a machine without the extras: their packages cannot be imported."""
+    for package in ("numpy", "numba"):
+        (path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
+    return subprocess.run(
+        [sys.executable, "-m", "camcast", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.camcast_command import camcast
+from tests.camcast_command import answer, camcast, camcast_alone, refusal
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
 
@@ -32,18 +30,13 @@ rate = 1
 """
 
 
-def output(capfd: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capfd.readouterr().out)
-
-
 @pytest.mark.parametrize("simulator", ["population", "chain", "virtual"])
 def test_simulate_prints_what_the_documentation_says(
     simulator: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--c", 5, "--g", 5, "--a", 1, "--z", 3, "--success", 0.85, "--crash", 0.3]
-    sizes = ["--sizes", "60,20,10", "--runs", 40, "--seed", 1, "--json"]
-    assert camcast("simulate", simulator, *sizes, *options) == 0
-    printed = output(capfd)
+    sizes = ["--sizes", "60,20,10", "--runs", 40, "--seed", 1]
+    printed = answer(capfd, "simulate", simulator, *sizes, *options)
     assert [community["size"] for community in printed["communities"]] == [60, 20, 10]
     for community in printed["communities"]:
         assert list(community) == MEASURES
@@ -58,12 +51,12 @@ def test_simulate_prints_what_the_documentation_says(
 def test_weak_crashes_are_not_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     """Figures 16 and 18: "We achieve a much better reliability for a weakly connected system":
     at the root. 20,000 runs; the intervals do not meet."""
-    sizes = ["chain", "--sizes", "200,20,10", "--crash", 0.5, "--runs", 4000, "--json"]
-    roots = []
-    for weak in ([], ["--weak"]):
-        assert camcast("simulate", *sizes, *weak) == 0
-        roots.append(output(capfd)["communities"][2]["reception"])
-    assert roots[0]["high"] < roots[1]["low"]
+    sizes = ["chain", "--sizes", "200,20,10", "--crash", 0.5, "--runs", 4000]
+    strong, weak = (
+        answer(capfd, "simulate", *sizes, *option)["communities"][2]["reception"]
+        for option in ([], ["--weak"])
+    )
+    assert strong["high"] < weak["low"]
 
 
 def test_a_seed_and_a_run_determine_the_counts(
@@ -71,20 +64,17 @@ def test_a_seed_and_a_run_determine_the_counts(
 ) -> None:
     """Whether done here, in two workers, or read back from the results of another run."""
     results = tmp_path / "cells.jsonl"
-    command = ["simulate", "chain", "--sizes", "1000,100", "--runs", 1200, "--seed", 5, "--json"]
-    printed = []
-    for extra in (["--workers", 1], ["--workers", 2, "--results", results], ["--results", results]):
-        assert camcast(*command, *extra) == 0
-        printed.append(output(capfd))
-    assert printed[0] == printed[1] == printed[2]
+    command = ["simulate", "chain", "--sizes", "1000,100", "--runs", 1200, "--seed", 5]
+    here = answer(capfd, *command, "--workers", 1)
+    assert answer(capfd, *command, "--workers", 2, "--results", results) == here
+    assert answer(capfd, *command, "--results", results) == here
     assert len(results.read_bytes().splitlines()) == 2  # 909 runs of 1,100 are a cell
-    assert camcast(*command, "--seed", 6) == 0
-    assert output(capfd) != printed[0]
+    assert answer(capfd, *command, "--seed", 6) != here
 
 
 def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "cells.jsonl"
-    command = ["simulate", "chain", "--sizes", "1000,100,10", "--runs", "3000", "--json"]
+    command = ["simulate", "chain", "--sizes", "1000,100,10", "--runs", "3000"]
     process = subprocess.Popen(
         [sys.executable, "-m", "camcast", *command, "--results", results, "--workers", "1"],
         stdout=subprocess.DEVNULL,
@@ -95,24 +85,21 @@ def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixt
     process.wait()
     before = results.read_bytes()
     assert before.count(b"\n") < 4
-    assert camcast(*command, "--results", results) == 0
-    continued = output(capfd)
+    continued = answer(capfd, *command, "--results", results)
     assert results.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
-    assert camcast(*command) == 0
-    assert output(capfd) == continued
+    assert answer(capfd, *command) == continued
 
 
 def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path, folder = tmp_path / "lossy.toml", tmp_path / "out"
     path.write_text(SCENARIO)
-    assert camcast("simulate", "virtual", path, "--json") == 0
-    first = output(capfd)
+    first = answer(capfd, "simulate", "virtual", path)
     assert first["scenario"]["name"] == "lossy"
     assert [c["topic"] for c in first["summary"]["communities"]] == [".", ".d"]
     assert first["summary"]["events"] == 5
     assert first["summary"]["parasites"] == 0
-    assert camcast("simulate", "virtual", path, "--json", "--output", folder) == 0
-    assert output(capfd)["digest"] == first["digest"]
+    again = answer(capfd, "simulate", "virtual", path, "--output", folder)
+    assert again["digest"] == first["digest"]
     records = [json.loads(line) for line in (folder / "trace-0.jsonl").read_text().splitlines()]
     kinds = {record["kind"] for record in records}
     assert {"publish", "send", "deliver", "join", "learn", "control"} <= kinds
@@ -121,8 +108,7 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert determined["scenario"]["communities"] == {".": 5, ".d": 20}
     assert determined["versions"]["trace"] == 2
     assert json.loads((folder / "summary.json").read_text())["digest"] == first["digest"]
-    assert camcast("simulate", "virtual", path, "--seed", 4, "--json") == 0
-    assert output(capfd)["digest"] != first["digest"]
+    assert answer(capfd, "simulate", "virtual", path, "--seed", 4)["digest"] != first["digest"]
     assert camcast("simulate", "virtual", path) == 0
     assert first["digest"] in capfd.readouterr().out
 
@@ -153,12 +139,8 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
 def test_what_is_wrong_is_named(
     arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert camcast("simulate", *arguments) in (1, 2)
-    captured = capfd.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("camcast: ")
-    assert named in captured.err
-    assert "Traceback" not in captured.err
+    code, error = refusal(capfd, "simulate", *arguments)
+    assert (code in (1, 2), named in error) == (True, True), error
 
 
 @pytest.mark.parametrize(
@@ -182,9 +164,8 @@ def test_a_scenario_file_refuses_the_options_of_a_setting(
 ) -> None:
     path = tmp_path / "lossy.toml"
     path.write_text(SCENARIO)
-    assert camcast("simulate", "virtual", path, *option.split()) == 1
-    printed, error = capfd.readouterr()
-    assert printed == ""
+    code, error = refusal(capfd, "simulate", "virtual", path, *option.split())
+    assert code == 1
     assert error.startswith(f"camcast: {option.split()[0]} does not go with a scenario file; ")
     assert instead in error
 
@@ -202,9 +183,8 @@ def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
 ) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(SCENARIO.replace("loss = 0.02", "loss = 1.02"))
-    assert camcast("simulate", "virtual", path) == 2
-    error = capfd.readouterr().err
-    assert f"{path}:9: links.loss:" in error
+    code, error = refusal(capfd, "simulate", "virtual", path)
+    assert (code, f"{path}:9: links.loss:" in error) == (2, True)
 
 
 def test_another_protocol_does_not_take_the_options_of_the_file(
@@ -214,56 +194,43 @@ def test_another_protocol_does_not_take_the_options_of_the_file(
     path = tmp_path / "lossy.toml"
     path.write_text("protocol = 'hierarchical'\n" + SCENARIO)
     path.write_text(path.read_text() + "[protocol_options]\nclusters = 2\n[options]\nc = 0\n")
-    assert camcast("simulate", "virtual", path, "--json") == 0
-    scenario = output(capfd)["scenario"]
-    assert (scenario["protocol_options"], scenario["options"]) == ({"clusters": 2}, {"c": 0})
-    for protocol, options in (("camcast", {"c": 0}), ("pmcast", {})):
-        assert camcast("simulate", "virtual", path, "--json", "--protocol", protocol) == 0
-        scenario = output(capfd)["scenario"]
-        assert (scenario["protocol_options"], scenario["options"]) == ({}, options)
-
-
-def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    """As on a machine with the core alone: the packages of the extras cannot be imported."""
-    for package in ("numpy", "numba"):
-        (tmp_path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
-    for command in (
-        ["simulate", "population", "--sizes", "10"],
-        ["simulate", "chain", "--sizes", "10"],
-        ["model", "--sizes", "10"],
-        ["plan", "--sizes", "10"],
+    for protocol, kept in (
+        ([], ({"clusters": 2}, {"c": 0})),
+        (["--protocol", "camcast"], ({}, {"c": 0})),
+        (["--protocol", "pmcast"], ({}, {})),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "camcast", *command],
-            env=os.environ | {"PYTHONPATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 1
-        assert "pip install 'camcast[sim]'" in done.stderr
-        assert "Traceback" not in done.stderr
+        scenario = answer(capfd, "simulate", "virtual", path, *protocol)["scenario"]
+        assert (scenario["protocol_options"], scenario["options"]) == kept
 
 
-def test_a_scenario_needs_no_extra(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate population --sizes 10",
+        "simulate chain --sizes 10",
+        "simulate percolation --degrees poisson:4,300 --sigma 0.2 --gamma 0.3",
+        "model --sizes 10",
+        "plan --sizes 10",
+    ],
+)
+def test_a_missing_extra_is_named(command: str, tmp_path: Path) -> None:
+    done = camcast_alone(tmp_path, *command.split())
+    assert done.returncode == 1
+    assert "pip install 'camcast[sim]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_scenario_and_help_need_no_extra(tmp_path: Path) -> None:
     """The virtual network is the core's: it runs where numpy is not installed."""
-    for package in ("numpy", "numba"):
-        (tmp_path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO)
-    done = subprocess.run(
-        [sys.executable, "-m", "camcast", "simulate", "virtual", str(path)],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    for command in (("virtual", path), ("percolation", "--help")):
+        done = camcast_alone(tmp_path, "simulate", *command)
+        assert done.returncode == 0, done.stderr
 
 
 def test_model_predicts_and_compares(capfd: pytest.CaptureFixture[str]) -> None:
-    assert camcast("model", "--sizes", "1000,100,10", "--crash", 0.1, "--json") == 0
-    printed = output(capfd)
+    printed = answer(capfd, "model", "--sizes", "1000,100,10", "--crash", 0.1)
     assert [c["size"] for c in printed["communities"]] == [1000, 100, 10]
     receptions = [c["reception"] for c in printed["communities"]]
     assert receptions == sorted(receptions, reverse=True)
@@ -278,8 +245,7 @@ def test_model_predicts_and_compares(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_a_plan_holds_when_it_is_checked(capfd: pytest.CaptureFixture[str]) -> None:
     command = ["plan", "--sizes", "200,20", "--crash", 0.1, "--reliability", "0.9,0.95"]
-    assert camcast(*command, "--check", "--runs", 2000, "--json") == 0
-    printed = output(capfd)
+    printed = answer(capfd, *command, "--check", "--runs", 2000)
     assert printed["holds"]
     for community, target in zip(printed["communities"], (0.9, 0.95), strict=True):
         assert community["target"] == target
@@ -304,11 +270,17 @@ def test_a_plan_holds_when_it_is_checked(capfd: pytest.CaptureFixture[str]) -> N
 def test_a_plan_that_cannot_be_is_refused(
     arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert camcast("plan", *arguments) == 2
-    assert named in capfd.readouterr().err
+    code, error = refusal(capfd, "plan", *arguments)
+    assert (code, named in error) == (2, True), error
 
 
-@pytest.mark.parametrize("command", ["simulate", "model", "plan", "reproduce"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("simulate", "model", "plan", "reproduce", "compare", "compare-protocols"),
+        *("simulate population", "simulate chain", "simulate virtual", "simulate percolation"),
+    ],
+)
 def test_help_has_an_example(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert camcast(command, "--help") == 0
+    assert camcast(*command.split(), "--help") == 0
     assert f"Example: camcast {command}" in capfd.readouterr().out

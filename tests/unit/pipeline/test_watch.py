@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from camcast.vocabulary.trace import TraceRecord
+from tests.camcast_command import refusal
 from tests.unit.pipeline.run_folders import odd_records, write_run
 from tests.unit.pipeline.twin import Twin
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from camcast.cli.app import app
 from camcast.pipeline.ingest import trace_tail
 from camcast.pipeline.ingest.trace_tail import TailReader
 from camcast.pipeline.watch import Update, watch
@@ -129,10 +129,5 @@ def test_what_cannot_be_watched_is_named(
     named: str,
 ) -> None:
     assert callable(make)
-    with pytest.raises(SystemExit) as exit:
-        app(["watch", str(make(tmp_path))], prog_name="camcast")
-    assert exit.value.code == 2
-    captured = capfd.readouterr()
-    assert named in captured.err
-    assert captured.err.startswith("camcast: ")
-    assert captured.out == ""
+    code, error = refusal(capfd, "watch", make(tmp_path))
+    assert (code, named in error) == (2, True), error

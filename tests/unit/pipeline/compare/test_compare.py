@@ -241,8 +241,3 @@ def test_options_that_cannot_be(
     assert named in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-def test_help_has_an_example(capfd: pytest.CaptureFixture[str]) -> None:
-    assert camcast("compare", "--help") == 0
-    assert "Example: camcast compare" in capfd.readouterr().out
