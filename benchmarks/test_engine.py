@@ -14,10 +14,11 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from small_world import TOPIC, SmallWorld
 
 from camcast.engine.node import Node
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.wire import FRAME_HEADER, encode_event
+from camcast.vocabulary.wire import FRAME_HEADER, event_head
 
 NODES = 50
 PARAMETERS = Parameters(c=2)  # as in test_live_multicast
@@ -47,13 +48,13 @@ def frames(node: Node) -> Iterator[list[bytes]]:
     participation = node.participation(TOPIC)
     assert participation is not None
     group = participation.topic.group  # a protocol's own, which need not be named as the topic
-    sequence = 0
+    stream, sequence = stream_id(PUBLISHER, 1), 0
     while True:
         batch = []
         for _ in range(STEPS):
             sequence += 1
-            event = Event(EventId(PUBLISHER, 1, sequence), TOPIC, bytes(PAYLOAD_BYTES), hops=2)
-            batch.append(FRAME_HEADER + encode_event(event, 3, group, PUBLISHER))
+            body = make_batch(stream, sequence, [bytes(PAYLOAD_BYTES)], TOPIC).body
+            batch.append(FRAME_HEADER + event_head(len(body), 3, 0.0, group, PUBLISHER) + body)
         yield batch
 
 

@@ -36,6 +36,7 @@ from camcast.subscription import (
     Subscription,
 )
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Event, Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
@@ -339,10 +340,11 @@ class CommunityManager:
             raise CommunityError("the manager is closing")
         return self._running()
 
-    def _deliver(self, group: GroupId, event: Event) -> None:
+    def _deliver(self, group: GroupId, batch: Batch) -> None:
         community = self._communities.get(group)
         if community is not None:
-            community._deliver(event)
+            for event in batch.events():
+                community._deliver(event)
 
     def _changed(self) -> None:
         for holds, future in self._waiters:

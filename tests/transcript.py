@@ -15,6 +15,7 @@ from attrs import frozen
 from camcast.engine import links, liveness
 from camcast.testing.world import World, name_of
 from camcast.vocabulary import wire
+from camcast.vocabulary.batches import decode_body
 from camcast.vocabulary.events import Event
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
@@ -87,9 +88,12 @@ class Transcript:
     def _take(self, source: str, target: str, record: bytes) -> None:
         self.frames.append((target, wire.FRAME_HEADER + record))
         group: GroupId
+        content: Any
         if record[4] == Kind.EVENT:
-            group, sender = wire.EVENT_HEAD.unpack_from(record)[1], source
-            content: Any = wire.decode_event(record, 0, len(record))
+            _, address_bytes, group, *_ = wire.EVENT_START.unpack_from(record)
+            hops, _ = wire.read_event_head(record, 0)
+            start, sender = wire.EVENT_HEAD_BYTES + address_bytes, source
+            (content,) = decode_body(record, start, len(record), hops).events()
         else:
             kind, group, _, sender, body = wire.decode_control(record, 0, len(record))
             content = DECODERS[kind].decode(body)

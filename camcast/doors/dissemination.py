@@ -13,7 +13,8 @@ from attrs import frozen
 from camcast.doors.membership import Membership
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet
@@ -22,21 +23,27 @@ from camcast.vocabulary.topics import Topic
 
 
 class EventOutlet(Protocol):
-    """Sends copies of events for one group; the node encodes, counts and traces them.
+    """Sends copies of batches for one group; the node encodes, counts and traces them.
 
-    A copy carries the event's hops and one more. Delivery is best effort, and nothing is
+    A copy carries the batch's hops and one more. Delivery is best effort, and nothing is
     reported back.
     """
 
     def send(
-        self, event: Event, peers: Sequence[Contact], now: float, group: Topic | None = None
+        self, batch: Batch, peers: Sequence[Contact], now: float, group: Topic | None = None
     ) -> None:
         """Send a copy to each of `peers`, who are members of this group.
 
         With `group` the copies arrive in that group of theirs instead: one of `OwnGroups`.
         """
 
-    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact], now: float) -> None:
+    def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
+        """Send a copy of each batch to each of `peers`, who are members of this group.
+
+        The same as a `send` for each, but cheaper.
+        """
+
+    def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
         """Send a copy to each of `peers`, who are members of the super-community of `topic`.
 
         The copies carry this process's address: a member that has left can then say so.
@@ -44,7 +51,7 @@ class EventOutlet(Protocol):
 
 
 class OwnGroups(Protocol):
-    """The groups that this very process is in; an event passes between them without a message."""
+    """The groups that this very process is in; events pass between them without a message."""
 
     @property
     def alone(self) -> bool:
@@ -53,11 +60,11 @@ class OwnGroups(Protocol):
     def membership(self, group: Topic) -> Membership | None:
         """Return this process's membership of a group; None if it has not joined it."""
 
-    def accept(self, event: Event, group: Topic, now: float) -> bool:
-        """Accept an event in another group of this process: it is spread and delivered there.
+    def accept(self, batch: Batch, group: Topic, now: float) -> bool:
+        """Accept a batch in another group of this process: it is spread and delivered there.
 
-        Nothing happens if the event is known in that group. Returns False if this process has
-        not joined it.
+        Nothing happens if it is known in that group. Returns False if this process has not joined
+        the group.
         """
 
 
@@ -97,7 +104,7 @@ class DisseminationContext:
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for every event
-    """To how many processes an event was sent at once."""
+    """To how many processes an event goes at once."""
 
     peers: int = 0
     """Members of the group, or of others of its protocol."""
@@ -107,6 +114,9 @@ class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made 
 
 class Dissemination(ABC):
     """Spreads the events of one group of one process; every event comes once.
+
+    Events come in batches. A group that is not batched (`camcast.doors.protocol.Group`) has
+    batches of one event.
 
     A dissemination is made before this process is a member of the group, and its inputs may
     come from then on. They carry the time `now`, in seconds of a clock that never goes back.
@@ -123,20 +133,38 @@ class Dissemination(ABC):
         """Begin: this process has become a member of the group. Called once."""
 
     @abstractmethod
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
-        """Spread an event that is new to this group.
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
+        """Spread a batch that is new to this group.
 
-        `source` sent the copy that arrived; None: this process publishes the event, or accepts
-        it from another of its groups. The event may come before `start`. What is sent later,
-        from a timer, is not in the answer.
+        `source` sent the copy that arrived; None: this process publishes it, or accepts it from
+        another of its groups. The batch may come before `start`. What is sent later, from a timer,
+        is not in the answer.
         """
 
-    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:  # noqa: B027  # few ask
-        """Note that `source` sent a further copy of an event that is known here.
+    def disseminate_together(
+        self, batches: Sequence[Batch], now: float, source: PeerId | None = None
+    ) -> None:
+        """Spread batches that came one after the other in one frame of `source`.
 
-        Called only if `hears_duplicates`, once a copy. `source` need not be a neighbour: copies
-        come up from subtopics, too. Nothing but the copy's head was read: a forged one counts as
-        well, and so does one of an event that is too old to be remembered.
+        Called in batched groups only. By default each batch is spread by itself.
+        """
+        for batch in batches:
+            self.disseminate(batch, now, source)
+
+    def reach(self, known: int) -> int:
+        """Say to how many of the `known` peers in the topic table an event goes at once.
+
+        Asked in batched groups for receipts, since what is published there leaves only at the end
+        of the instant. By default to all.
+        """
+        return known
+
+    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:  # noqa: B027  # few ask
+        """Note that `source` sent a further copy of a batch, all of which is known here.
+
+        `event_id` is that of its first event. Called only if `hears_duplicates`, once a copy.
+        `source` need not be a neighbour: copies come up from subtopics, too. Nothing but the copy's
+        head was read: a forged one counts as well, and so does one too old to be remembered.
         """
 
     def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:  # noqa: B027  # most do not mind

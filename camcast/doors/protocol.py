@@ -25,6 +25,11 @@ class Group:
     topic: Topic
     """Its name; CAMCAST's communities are named after the topic that they are interested in."""
     dissemination: Callable[[DisseminationContext], Dissemination]
+    batched: bool = False
+    """Whether events that leave or arrive together travel as one batch, share the draw of peers,
+    and are forwarded together: each event reaches a process with the same probability as by itself,
+    but events of a batch reach it all or none. Not for protocols that treat each event by its
+    content, which get batches of one."""
     transit: bool = False
     """Whether events only pass through, and are delivered in another group of this process."""
 

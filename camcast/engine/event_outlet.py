@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from camcast.engine.recorder import Recorder
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Outbox, Send
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.trace import TraceKind
+from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER, event_head
+
+_PIECE_BYTES_MAX = FRAME_BYTES_MAX - len(FRAME_HEADER)
 
 
 class GroupEventOutlet:
@@ -32,29 +35,50 @@ class GroupEventOutlet:
         self._interest = interest
 
     def send(
-        self, event: Event, peers: Sequence[Contact], now: float, group: Topic | None = None
+        self, batch: Batch, peers: Sequence[Contact], now: float, group: Topic | None = None
     ) -> None:
         """See `camcast.doors.dissemination.EventOutlet`."""
+        if peers:
+            within = self._group if group is None else group.group
+            self._outbox.sends.append(Send(peers, self._record(batch, now, within), False))
+            self._count("send", batch, peers, now)
+
+    def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
+        """See `camcast.doors.dissemination.EventOutlet`."""
+        if len(batches) == 1:
+            self.send(batches[0], peers, now)
+            return
         if not peers:
             return
-        within = self._group if group is None else group.group
-        record = wire.encode_event(event, event.hops + 1, within, self._me.peer)
-        self._outbox.sends.append(Send(peers, record, False))
-        self._counters.event_copies_sent += len(peers)
-        if self._recorder.trace is not None:
-            for peer in peers:
-                self._recorder.record_event("send", event, self._community, now, peer.peer)
+        piece: list[bytes] = []
+        room = _PIECE_BYTES_MAX
+        for batch in batches:
+            record = self._record(batch, now, self._group)
+            if len(record) > room and piece:
+                self._outbox.sends.append(Send(peers, b"".join(piece), False, len(piece)))
+                piece, room = [], _PIECE_BYTES_MAX
+            piece.append(record)
+            room -= len(record)
+            self._count("send", batch, peers, now)
+        self._outbox.sends.append(Send(peers, b"".join(piece), False, len(piece)))
 
-    def send_upward(self, event: Event, topic: Topic, peers: Sequence[Contact], now: float) -> None:
+    def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
         """See `camcast.doors.dissemination.EventOutlet`."""
-        me = self._me
-        record = wire.encode_event(event, event.hops + 1, topic.group, me.peer, me.address)
+        record = self._record(batch, now, topic.group, self._me.address)
         self._outbox.sends.append(Send(peers, record, False))
-        self._counters.upward_sent += len(peers)
-        if self._recorder.trace is not None:
-            for peer in peers:
-                self._recorder.record_event("upward", event, self._community, now, peer.peer)
+        self._count("upward", batch, peers, now)
 
-    @property
-    def _community(self) -> str:
-        return self._interest.topics[0].name
+    def _record(self, batch: Batch, now: float, group: GroupId, address: str = "") -> bytes:
+        age = batch.age + now - batch.since
+        body = batch.body
+        return event_head(len(body), batch.hops + 1, age, group, self._me.peer, address) + body
+
+    def _count(self, kind: TraceKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
+        if kind == "send":
+            self._counters.event_copies_sent += batch.count * len(peers)
+        else:
+            self._counters.upward_sent += batch.count * len(peers)
+        if self._recorder.trace is not None:
+            community = self._interest.topics[0].name
+            for peer in peers:
+                self._recorder.record_batch(kind, batch, community, now, peer.peer)

@@ -1,13 +1,18 @@
 """The intake: records in, new events out; the hot loop of a node.
 
-An event record is looked at in this order (TRUST, check order): length, fixed header, known
-group, seen, then the rest. Only an event that is new to its group is decoded. *To accept* an
-event in a group means: it counts as seen there, the group's dissemination spreads it, and the
-subscribers of the group get it if it interests them.
+An event record carries a batch, and is looked at in this order (TRUST, check order): length, fixed
+head, known group, what is known of its stream, then the rest. Only a batch with an event that is
+new to its group is decoded, and checked as a whole before anything of it counts as known. *To
+accept* a batch in a group means: its events count as known there, the group's dissemination spreads
+it, and the subscribers of the group get the events if these interest them.
+
+In a group that is *batched* the new batches that come one after the other in one frame are spread
+together, so that they share one draw of peers, and leave as one piece.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, cast
@@ -19,21 +24,25 @@ from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
 from camcast.engine.strangers import Strangers
+from camcast.engine.streams import KnownRanges
 from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event, EventId
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.batches import Batch, decode_body
+from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.outbox import Deliver, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
 
+_log = logging.getLogger(__name__)
+
 TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 """Takes a control record: kind, group, sender, the sender's address, body, now."""
 
+LOG_SECONDS: Final = 60.0  # [issue: a line a minute] about frames of another version
 _FIRST_RECORD: Final = len(FRAME_HEADER)
-# Not by `wire.sender`, whose call costs as much as a look into the table.
-_SENDER_START: Final = wire.SENDER.start
-_SENDER_STOP: Final = wire.SENDER.stop
-_event_head: Final = wire.EVENT_HEAD.unpack_from
+_EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES
+_event_start: Final = wire.EVENT_START.unpack_from
+_stream_start: Final = wire.STREAM_START.unpack_from
 
 
 class Intake:
@@ -41,6 +50,7 @@ class Intake:
 
     def __init__(
         self,
+        me: PeerId,
         outbox: Outbox,
         groups: Groups,
         recorder: Recorder,
@@ -48,6 +58,7 @@ class Intake:
         take_control: TakeControl,
         liveness: LivenessService,
     ) -> None:
+        self._me = me
         self._outbox = outbox
         self._groups = groups
         self._recorder = recorder
@@ -58,6 +69,10 @@ class Intake:
         self._current = groups.current  # a step less each frame
         # By plain bytes: to make a `PeerId` of them is a call each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
+        self._together: list[Batch] = []
+        """New batches of the frame that are to be spread together."""
+        self._together_in: tuple[Participation, PeerId] | None = None
+        self._log_after = 0.0
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
@@ -65,21 +80,30 @@ class Intake:
         sender_heard = False  # of the first event alone: the rest mostly have the same sender
         try:
             if not frame.startswith(FRAME_HEADER):
-                raise MalformedError("not a frame of this version")
+                self._refuse_frame(frame, now)
+                return
             start, size = _FIRST_RECORD, len(frame)
             while start < size:
-                if size - start < wire.EVENT_HEADER_BYTES or frame[start + 4]:  # Kind.EVENT is 0
+                if size - start < _EVENT_BYTES_MIN or frame[start + 4]:  # Kind.EVENT is 0
                     end = wire.control_end(frame, start)
+                    if self._together_in is not None:
+                        self._spread_together(now)
                     self._take_control(*wire.decode_control(frame, start, end), now)
                     start = end
                     continue
-                length, group, publisher, epoch, sequence = _event_head(frame, start)
+                length, address_bytes, group, sender, stream, first, count = _event_start(
+                    frame, start
+                )
                 end = start + 4 + length
-                if end > size or length < wire.EVENT_HEADER_BYTES - 4:
+                if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
                     raise MalformedError("a record's length does not fit its frame")
+                if address_bytes:
+                    stream, first, count = _stream_start(
+                        frame, start + wire.EVENT_HEAD_BYTES + address_bytes
+                    )
                 if not sender_heard:
                     sender_heard = True
-                    peer = watched.get(frame[start + _SENDER_START : start + _SENDER_STOP])
+                    peer = watched.get(sender)
                     if peer is not None:
                         peer.heard = now
                         if peer.silent:
@@ -87,38 +111,28 @@ class Intake:
                 participation = groups.get(group)
                 if participation is None:
                     self._refuse(frame, start, end, group, now)
-                elif participation.seen.knows(publisher, epoch, sequence):
-                    counters.duplicates += 1
-                    if participation.reports_duplicates:
-                        event_id = EventId(publisher, epoch, sequence)
-                        self._report_duplicate(participation, event_id, frame, start, end, now)
                 else:
-                    # Decoded before it counts as seen: a forged copy must not poison the event.
-                    event = wire.decode_event(frame, start, end)
-                    source = wire.sender(frame, start)
-                    receivers = participation.receivers(event)
-                    if receivers:
-                        counters.events += 1
+                    known = participation.streams.known.get(stream)
+                    if known is not None and (
+                        first + count <= known.low or known.knows(first, count)
+                    ):
+                        counters.duplicates += count
+                        if participation.reports_duplicates:
+                            event_id = EventId(StreamId(stream), first)
+                            self._report_duplicate(participation, event_id, frame, start, end, now)
                     else:
-                        counters.parasites += 1
-                    if self._recorder.trace is not None:
-                        self._recorder.record_event(
-                            "receive" if receivers else "parasite",
-                            event,
-                            participation.subscribed.name,
-                            now,
-                            source,
-                        )
-                    self._accept(participation, event, receivers, now, source)
+                        batch = _decode(frame, start, end, now)
+                        self._take_new(participation, known, batch, PeerId(sender), now)
                 start = end
         except MalformedError:
             counters.malformed += 1
+        finally:
+            if self._together_in is not None:
+                self._spread_together(now)
 
-    def publish(self, participation: Participation, event: Event, now: float) -> Sent:
-        """Accept an event that this process publishes; return to how many it was sent."""
-        if participation.seen.knows(*event.id):  # somebody has forged it before
-            return Sent()
-        return self._accept(participation, event, participation.receivers(event), now)
+    def publish(self, participation: Participation, batch: Batch, now: float) -> Sent:
+        """Accept a batch that this process publishes; return to how many it was sent."""
+        return self._accept_own(participation, batch, now)
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
@@ -132,47 +146,153 @@ class Intake:
         participation = self._groups.joined(group.group)
         return None if participation is None else participation.membership
 
-    def accept(self, event: Event, group: Topic, now: float) -> bool:
+    def accept(self, batch: Batch, group: Topic, now: float) -> bool:
         """See `camcast.doors.dissemination.OwnGroups`."""
         participation = self._groups.joined(group.group)
         if participation is None:
             return False
-        if not participation.seen.knows(*event.id):
-            self._accept(participation, event, participation.receivers(event), now)
+        self._accept_own(participation, batch, now)
         return True
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _accept(
+    def _take_new(
         self,
         participation: Participation,
-        event: Event,
-        receivers: Sequence[Topic],
+        known: KnownRanges | None,
+        batch: Batch,
+        source: PeerId,
         now: float,
-        source: PeerId | None = None,
-    ) -> Sent:
-        """Accept an event that is new to a group and has these receivers in it."""
-        participation.seen.add(*event.id)
-        sent = participation.dissemination.disseminate(event, now, source)
-        if not participation.transit:
-            for topic in receivers:
-                self._outbox.deliveries.append(Deliver(topic.group, event))
-                if self._recorder.trace is not None:
-                    self._recorder.record_event("deliver", event, topic.name, now)
+    ) -> None:
+        """Accept a batch that came from `source`, and of which not all is known."""
+        counters = self._counters
+        if batch.count > 1 and not participation.batched:
+            raise MalformedError("several events in a batch of a group where each is by itself")
+        if batch.stream[:PEER_ID_BYTES] == self._me:  # what is its own, it knows
+            counters.forged += batch.count
+            return
+        new = self._mark(participation, known, batch, source, now)
+        if not new:
+            return
+        receivers = participation.receivers(batch)
+        for part in new:
+            if receivers:
+                counters.events += part.count
+            else:
+                counters.parasites += part.count
+            if self._recorder.trace is not None:
+                community = participation.subscribed.name
+                self._recorder.record_batch(
+                    "receive" if receivers else "parasite", part, community, now, source
+                )
+        if participation.batch_events_max > 1:
+            if self._together_in != (participation, source):
+                if self._together_in is not None:
+                    self._spread_together(now)
+                self._together_in = participation, source
+            self._together.append(batch)
+        else:
+            participation.dissemination.disseminate(batch, now, source)
+        self._deliver(participation, new, receivers, now)
+
+    def _spread_together(self, now: float) -> None:
+        assert self._together_in is not None
+        participation, source = self._together_in
+        batches, self._together = self._together, []
+        self._together_in = None
+        participation.dissemination.disseminate_together(batches, now, source)
+
+    def _accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
+        """Accept a batch in a group without a message."""
+        known = participation.streams.known.get(batch.stream)
+        new = self._mark(participation, known, batch, PeerId(b""), now)
+        if not new:
+            return Sent()
+        receivers = participation.receivers(batch)
+        sent = participation.dissemination.disseminate(batch, now)
+        self._deliver(participation, new, receivers, now)
         return sent
 
+    def _mark(
+        self,
+        participation: Participation,
+        known: KnownRanges | None,
+        batch: Batch,
+        source: PeerId,
+        now: float,
+    ) -> Sequence[Batch]:
+        """Note that the events of a batch are known; return those that were not."""
+        counters = self._counters
+        if known is None:
+            known = participation.streams.introduce(batch.stream, source, now)
+            if known is None:
+                counters.unplaced += batch.count
+                return ()
+        if batch.first == known.low and not known.bounds:  # in order: spares two calls
+            known.low += batch.count
+            known.heard = now
+            return (batch,)
+        missing = known.missing(batch.first, batch.count)
+        if not missing:
+            return ()
+        given_up = known.add(batch.first, batch.count)
+        if given_up is None:
+            counters.unplaced += batch.count
+            return ()
+        counters.given_up += given_up
+        known.heard = now
+        if missing == [(batch.first, batch.first + batch.count)]:
+            return (batch,)
+        new = [batch.part(start, stop) for start, stop in missing]
+        counters.duplicates += batch.count - sum(part.count for part in new)
+        return new
+
+    def _deliver(
+        self,
+        participation: Participation,
+        new: Sequence[Batch],
+        receivers: Sequence[Topic],
+        now: float,
+    ) -> None:
+        """Hand what is new to the subscribers of these topics."""
+        if participation.transit:
+            return
+        for topic in receivers:
+            for part in new:
+                self._outbox.deliveries.append(Deliver(topic.group, part))
+                if self._recorder.trace is not None:
+                    self._recorder.record_batch("deliver", part, topic.name, now)
+
+    def _refuse_frame(self, frame: bytes, now: float) -> None:
+        """Count a frame that is none of this version, and tell of a peer that speaks another."""
+        version = wire.version_of(frame)
+        if version is None:
+            self._counters.malformed += 1
+            return
+        self._counters.other_versions += 1
+        if now >= self._log_after:
+            self._log_after = now + LOG_SECONDS
+            _log.warning(
+                "a peer speaks version %d of the wire format and this process %d: its frames are"
+                " dropped (%d so far; logged once a minute); let all of a community run the same"
+                " release of camcast",
+                version,
+                wire.VERSION,
+                self._counters.other_versions,
+            )
+
     def _refuse(self, frame: bytes, start: int, end: int, group: GroupId, now: float) -> None:
-        """Count an event of a group that this process is not in, and tell who links to it."""
-        event, sender = wire.decode_event(frame, start, end), wire.sender(frame, start)
+        """Count events of a group that this process is not in, and tell who links to it."""
+        batch, sender = _decode(frame, start, end, now), wire.event_sender(frame, start)
         left = self._groups.left.get(group)
         if left is None:
-            self._counters.parasites += 1
-            self._recorder.record_event("parasite", event, group.hex(), now, sender)
+            self._counters.parasites += batch.count
+            self._recorder.record_batch("parasite", batch, group.hex(), now, sender)
         else:
-            self._counters.late += 1
-            self._recorder.record_event("drop", event, left.topic.name, now, sender)
-            address = wire.sender_address(frame, start)
-            self._strangers.say_gone(sender, address, event.topic.group, left.topic)
+            self._counters.late += batch.count
+            self._recorder.record_batch("drop", batch, left.topic.name, now, sender)
+            address = wire.event_address(frame, start)
+            self._strangers.say_gone(sender, address, batch.topic.group, left.topic)
 
     def _report_duplicate(
         self,
@@ -183,11 +303,18 @@ class Intake:
         end: int,
         now: float,
     ) -> None:
-        source = wire.sender(frame, start)
+        source = wire.event_sender(frame, start)
         if self._recorder.trace is not None:
             # Without a trace nobody looks into a duplicate, so its content must not matter.
             with suppress(MalformedError):
-                event, community = wire.decode_event(frame, start, end), participation.subscribed
-                self._recorder.record_event("duplicate", event, community.name, now, source)
+                batch, community = _decode(frame, start, end, now), participation.subscribed.name
+                self._recorder.record_batch("duplicate", batch, community, now, source)
         if participation.dissemination.hears_duplicates:
             participation.dissemination.duplicate(event_id, source, now)
+
+
+def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
+    """Decode the batch of the event record between `start` and `end`."""
+    hops, age = wire.read_event_head(frame, start)
+    body_start = start + wire.EVENT_HEAD_BYTES + frame[start + 10]
+    return decode_body(frame, body_start, end, hops, age, now)

@@ -3,17 +3,18 @@
 Theory of operation
 -------------------
 A node is a synchronous state machine. A driver (the live runner, the virtual network) calls
-`receive`, `wake`, `contacts_found` and the commands `join`, `publish`, `leave`, each with the
-time `now`, and then drains `outbox`. The node decides everything and does nothing.
+`receive`, `wake`, `contacts_found` and the commands `join`, `publish`, `flush`, `leave`, each with
+the time `now`, and then drains `outbox`. The node decides everything and does nothing.
 
-A node has four parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
-events, *strangers* (`camcast.engine.strangers`) answer the links and discoveries of other
-processes, the *recorder* (`camcast.engine.recorder`) counts and traces. What is left is here:
-commands, joining, and the way of every other input to its part.
+A node has five parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
+events, the *publisher* (`camcast.engine.publisher`) gathers its own into batches, *strangers*
+(`camcast.engine.strangers`) answer the links and discoveries of other processes, the *recorder*
+(`camcast.engine.recorder`) counts and traces. What is left is here: commands, joining, and the way
+of every other input to its part.
 
 For each community that the process takes part in, the node holds a `Participation`: a membership
 (who keeps the topic table is a plug), one `SuperLinks` for each super-topic, a dissemination, and
-the window of events seen. One discovery serves the whole process. Protocols other than CAMCAST
+what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST
 have groups of their own instead of communities, some for several topics; events that do not
 interest this process are then counted as parasites and spread, but not delivered.
 
@@ -46,14 +47,14 @@ from camcast.engine.intake import Intake
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
+from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.events import Event, EventId, Receipt
+from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import Parameters
@@ -94,8 +95,9 @@ class Settings:
 class Node:
     """One process of CAMCAST; see the module's theory of operation.
 
-    `me` is its identity and the address it announces, `epoch` its start time in
-    milliseconds, `rng` the random stream of its protocols.
+    `me` is its identity and the address it announces, `epoch` its start time in milliseconds
+    since 1970, and `started` the same time by the clock that all its inputs go by; `rng` is the
+    random stream of its protocols.
     """
 
     def __init__(
@@ -105,13 +107,13 @@ class Node:
         rng: Random,
         epoch: int,
         trace: Trace | None = None,
+        *,
+        started: float = 0.0,
     ) -> None:
         self.me = me
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._rng = rng
-        self._epoch = epoch
-        self._sequence = 0
         self._serial = 0
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
@@ -125,8 +127,9 @@ class Node:
             ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP), rng, self._take_piece
         )
         self._intake = Intake(
-            outbox, groups, recorder, self._strangers, self._take_control, self.liveness
+            me.peer, outbox, groups, recorder, self._strangers, self._take_control, self.liveness
         )
+        self._publisher = Publisher(me.peer, self._intake, recorder, epoch, started)
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -210,6 +213,7 @@ class Node:
 
     def leave(self, topic: Topic, now: float) -> None:
         """Leave a community politely; events of it that still arrive are dropped."""
+        self.flush(now)
         if self._homes.pop(topic.group, None) is None:
             return
         for participation in list(self.participations):
@@ -232,25 +236,19 @@ class Node:
     ) -> Receipt:
         """Publish an event in a community that this process takes part in.
 
+        It leaves at the next `flush` at the latest, in a batch with others of its stream.
+
         Raises `wire.PayloadTooLargeError`, and `KeyError` without a participation.
         """
-        wire.check_payload(payload)
-        participation = self._homes[topic.group]
-        if self._sequence == wire.SEQUENCE_MAX:  # a new epoch, as after a restart
-            self._epoch, self._sequence = self._epoch + 1, 0
-        self._sequence += 1
-        event = Event(
-            id=EventId(self.me.peer, self._epoch, self._sequence),
-            topic=topic,
-            payload=payload,
-            upward_probability=upward_probability,
-            typed=typed,
+        receipt = self._publisher.publish(
+            self._homes[topic.group], topic, payload, now, upward_probability, typed=typed
         )
-        if self.recorder.trace is not None:
-            self.recorder.record_event("publish", event, topic.name, now)
-        sent = self._intake.publish(participation, event, now)
         self._settle(now)
-        return Receipt(event.id, sent.peers, sent.super_processes)
+        return receipt
+
+    def flush(self, now: float) -> None:
+        """Let what was published leave: the driver says that an instant is over."""
+        self._publisher.flush(now)
 
     # -- inputs ----------------------------------------------------------------------------
 
@@ -482,6 +480,8 @@ class Node:
             context=context,
             dissemination=dissemination,
             links=links,
+            batched=group.batched,
+            batch_events_max=parameters.batch_events_max if group.batched else 1,
             transit=group.transit,
             parasitic=settings.protocol.parasitic,
             selective=settings.protocol.selective,

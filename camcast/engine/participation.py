@@ -10,8 +10,8 @@ from attrs import define, field
 from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.links import SuperLinks
-from camcast.engine.seen import Seen
-from camcast.vocabulary.events import Event
+from camcast.engine.streams import Streams
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
@@ -28,6 +28,11 @@ class Participation:
     dissemination: Dissemination
     links: list[SuperLinks]
     """The super-topic tables; the context shows them to the dissemination."""
+    batched: bool
+    """Whether batches of the group may have more than one event."""
+    batch_events_max: int
+    """How many events a batch of this process has at most. With 1, also those that come together
+    are spread one by one."""
     transit: bool
     """Whether events pass through, and are delivered in another group."""
     parasitic: bool
@@ -40,7 +45,8 @@ class Participation:
     """Tells its timers from those of an earlier participation in the same group."""
     neighbour_changes: list[tuple[bool, Contact]]
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
-    seen: Seen = field(factory=Seen)
+    streams: Streams = field(factory=Streams)
+    """What is known of the events in the group."""
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False
@@ -68,8 +74,12 @@ class Participation:
         """Whether the process is a member by now."""
         return self.context.membership.joined and not self.leaving
 
-    def receivers(self, event: Event) -> Sequence[Topic]:
-        """Return the topics whose subscribers get the event; none if it is a parasite.
+    def reach(self) -> tuple[int, int]:
+        """Return to how many peers an event goes that is published now, and the live links."""
+        return self.dissemination.reach(len(self.membership.peers())), self.live_links()
+
+    def receivers(self, batch: Batch) -> Sequence[Topic]:
+        """Return the topics whose subscribers get the events; none if they are parasites.
 
         A subscription's own filter decides afterwards, on the value that the subscriber gets.
         """
@@ -77,9 +87,11 @@ class Participation:
         topics = context.interest.topics
         if not self.parasitic:
             return topics
-        if self.selective and not context.attributes.match(context.interest.whole, event):
-            return ()
-        return [topic for topic in topics if topic.includes(event.topic)]
+        if self.selective:  # whose groups have batches of one
+            (event,) = batch.events()
+            if not context.attributes.match(context.interest.whole, event):
+                return ()
+        return [topic for topic in topics if topic.includes(batch.topic)]
 
     def live_links(self) -> int:
         """Count the live super-processes in the super-topic tables, the nearest level only."""

@@ -8,7 +8,8 @@ from typing import Any, Final
 from attrs import define, field
 
 from camcast.engine.groups import Groups
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace, TraceKind
@@ -36,6 +37,14 @@ class NodeCounters:
     """Control records that no part of this node takes."""
     malformed: int = 0
     """Frames of which a record did not follow the format."""
+    other_versions: int = 0
+    """Frames of another version of the wire format."""
+    forged: int = 0
+    """Events that came as this process's own, and are not."""
+    given_up: int = 0
+    """Events not received that count as known from now on: too many gaps came above them."""
+    unplaced: int = 0
+    """Events that were refused because too many streams, or gaps in theirs, are known already."""
     upward_sent: int = 0
     event_copies_sent: int = 0
     """Copies of events to members of the same group; `upward_sent` is not among them."""
@@ -65,21 +74,22 @@ class Recorder:
             community = "" if topic is None else topic.name
             self._write(now, kind, community=community, peer=peer)
 
-    def record_event(
-        self, kind: TraceKind, event: Event, community: str, now: float, peer: bytes = b""
+    def record_batch(
+        self, kind: TraceKind, batch: Batch, community: str, now: float, peer: bytes = b""
     ) -> None:
-        """Trace what happened to an event in one of this process's groups."""
+        """Trace what happened to each event of a batch in one of this process's groups."""
         if self.trace is not None:
-            self._write(
-                now,
-                kind,
-                community=community,
-                peer=peer,
-                topic=event.topic.name,
-                event=str(event.id),
-                hops=event.hops,
-                size=len(event.payload),
-            )
+            for sequence, size in enumerate(batch.lengths(), batch.first):
+                self._write(
+                    now,
+                    kind,
+                    community=community,
+                    peer=peer,
+                    topic=batch.topic.name,
+                    event=str(EventId(batch.stream, sequence)),
+                    hops=batch.hops,
+                    size=size,
+                )
 
     def record_control(self, now: float, *, due: bool = False) -> None:
         """Trace the control traffic since the last time; drivers call this at a run's end.

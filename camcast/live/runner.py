@@ -15,7 +15,8 @@ from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
 from camcast.live.udp import UdpPort
-from camcast.vocabulary.events import Event, Receipt
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
@@ -26,7 +27,7 @@ from camcast.vocabulary.trace import Sink, Trace
 class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
-    Binds to the running loop. `on_deliver` gets every event for the application,
+    Binds to the running loop. `on_deliver` gets every batch for the application,
     `on_change` is called after every step, when the node's state may have changed. Raises
     what `OutputPipes.open_input` raises.
     """
@@ -40,7 +41,7 @@ class Runner:
         advertise: str | None,
         rng: Random,
         sink: Sink | None,
-        on_deliver: Callable[[GroupId, Event], None],
+        on_deliver: Callable[[GroupId, Batch], None],
         on_change: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -52,7 +53,15 @@ class Runner:
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         me = Contact(peer, advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
-        self.node = Node(me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace)
+        self.node = Node(
+            me,
+            settings,
+            rng,
+            epoch=time.time_ns() // 1_000_000,
+            trace=trace,
+            started=self._loop.time(),
+        )
+        self._flush_handle: asyncio.Handle | None = None
         self._datagrams = UdpPort(self._receive_datagram)
 
     def join(
@@ -75,12 +84,12 @@ class Runner:
     def publish(
         self, topic: Topic, payload: bytes, upward_probability: float | None, *, typed: bool
     ) -> Receipt:
-        """See `Node.publish`."""
-        receipt = self.node.publish(
+        """See `Node.publish`; the event leaves when the loop has done what it can do now."""
+        if self._flush_handle is None:
+            self._flush_handle = self._loop.call_soon(self._flush)
+        return self.node.publish(
             topic, payload, self._loop.time(), upward_probability=upward_probability, typed=typed
         )
-        self._drain()
-        return receipt
 
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
@@ -111,11 +120,16 @@ class Runner:
             self.node.wake(token, self._loop.time())
             self._drain()
 
+    def _flush(self) -> None:
+        self._flush_handle = None
+        self.node.flush(self._loop.time())
+        self._drain()
+
     def _drain(self) -> None:
         outbox = self.node.outbox
         if outbox.sends:
             send = self._pipes.send
-            for contacts, record, control in outbox.sends:
+            for contacts, record, control, _ in outbox.sends:
                 send(contacts, record, control=control)
             outbox.sends.clear()
         if outbox.wakes:
@@ -123,7 +137,7 @@ class Runner:
                 self._loop.call_later(delay_seconds, self._wake, token)
             outbox.wakes.clear()
         if outbox.deliveries:
-            for group, event in outbox.deliveries:
-                self._on_deliver(group, event)
+            for group, batch in outbox.deliveries:
+                self._on_deliver(group, batch)
             outbox.deliveries.clear()
         self._on_change()

@@ -18,7 +18,8 @@ from camcast.doors.dissemination import Dissemination, DisseminationContext, Sen
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.gossip import Gossip
 from camcast.protocols.upward import Upward
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -36,14 +37,26 @@ class Camcast(Dissemination):
         self.decoder = self._spread.decoder
         self.hears_duplicates = self._spread.hears_duplicates
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
-        """Execute DISSEMINATE (Figure 8) for an event that is new to this process."""
-        super_processes = self._upward.climb(event, now)
-        sent = self._spread.disseminate(event, now, source)
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
+        """Execute DISSEMINATE (Figure 8) for a batch that is new to this process."""
+        super_processes = self._upward.climb(batch, now)
+        sent = self._spread.disseminate(batch, now, source)
         return Sent(sent.peers, super_processes) if super_processes else sent
 
-    def start(self, now: float) -> None:
+    def disseminate_together(
+        self, batches: Sequence[Batch], now: float, source: PeerId | None = None
+    ) -> None:
+        """See `Dissemination`; each batch climbs by a draw of its own."""
+        for batch in batches:
+            self._upward.climb(batch, now)
+        self._spread.disseminate_together(batches, now, source)
+
+    def reach(self, known: int) -> int:
         """See `Dissemination`; for the spread inside the community, as all that follows."""
+        return self._spread.reach(known)
+
+    def start(self, now: float) -> None:
+        """See `Dissemination`."""
         self._spread.start(now)
 
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
@@ -73,4 +86,4 @@ class CamcastProtocol(Protocol):
 
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's community."""
-        return (Group(interest, Camcast),)
+        return (Group(interest, Camcast, batched=True),)

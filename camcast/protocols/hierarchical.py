@@ -21,7 +21,7 @@ from attrs import field, frozen, validators
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.gossip import Gossip
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -41,11 +41,11 @@ class _Within(Dissemination):
         self._gossip = Gossip(context)
         self._context = context
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
         context = self._context
-        context.groups.accept(event, ROOT, now)  # copies from other clusters are duplicates then
-        sent = self._gossip.disseminate(event, now)
+        context.groups.accept(batch, ROOT, now)  # copies from other clusters are duplicates then
+        sent = self._gossip.disseminate(batch, now)
         everybody = context.groups.membership(ROOT)
         if everybody is None:
             return sent
@@ -57,7 +57,7 @@ class _Within(Dissemination):
         ]
         fan_out = context.parameters.fan_out(float(self._clusters))
         chosen = context.rng.sample(others, min(fan_out, len(others)))
-        context.events.send(event, chosen, now, ROOT)
+        context.events.send(batch, chosen, now, ROOT)
         return Sent(sent.peers + len(chosen))
 
 
@@ -68,9 +68,9 @@ class _Across(Dissemination):
         self._home = home
         self._groups = context.groups
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
-        self._groups.accept(event, self._home, now)
+        self._groups.accept(batch, self._home, now)
         return Sent()
 
 

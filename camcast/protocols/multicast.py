@@ -28,4 +28,4 @@ class Multicast(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's group, and those of its subtopics."""
         below = (topic for topic in topics if topic != interest and interest.includes(topic))
-        return tuple(Group(topic, Gossip) for topic in (interest, *below))
+        return tuple(Group(topic, Gossip, batched=True) for topic in (interest, *below))

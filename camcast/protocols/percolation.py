@@ -22,7 +22,7 @@ from attrs import field, frozen, validators
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import ROOT, Topic
@@ -87,9 +87,9 @@ class _Percolation(Dissemination):
 
     # -- Algorithm 2 -----------------------------------------------------------------------
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`."""
-        if event.hops >= self._options.ttl:
+        if batch.hops >= self._options.ttl:
             return Sent()
         context, gamma = self._context, self._options.gamma
         chosen = [
@@ -97,11 +97,11 @@ class _Percolation(Dissemination):
             for peer, contact in self._neighbours().items()
             if peer != source
             and (
-                any(topic.includes(event.topic) for topic in self._cache.get(peer, ()))
+                any(topic.includes(batch.topic) for topic in self._cache.get(peer, ()))
                 or context.rng.random() < gamma
             )
         ]
-        context.events.send(event, chosen, now)
+        context.events.send(batch, chosen, now)
         return Sent(len(chosen))
 
 

@@ -21,7 +21,8 @@ from attrs import field, frozen, validators
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -34,18 +35,18 @@ class _Rounds(Dissemination):
     def __init__(self, options: Rfpbcast, context: DisseminationContext) -> None:
         self._options = options
         self._context = context
-        self._gossips: dict[EventId, Event] = {}
+        self._gossips: dict[EventId, Batch] = {}
         """The buffer; the hops of an event count the rounds of its age."""
         self._awake = False
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Buffer an event; see `Dissemination`."""
         if len(self._gossips) >= BUFFERED_MAX:
             del self._gossips[next(iter(self._gossips))]
-        self._gossips[event.id] = event
+        self._gossips[batch.id] = batch
         sent = 0
         if source is None:
-            sent = self._gossip(event.id, self._rounds_max(), now)
+            sent = self._gossip(batch.id, self._rounds_max(), now)
         if not self._awake and self._gossips:
             self._sleep(self._context.rng.random())
         return Sent(sent)
@@ -65,13 +66,13 @@ class _Rounds(Dissemination):
 
     def _gossip(self, event_id: EventId, rounds_max: int, now: float) -> int:
         """Send an event for one round, or forget it if it is too old; return the copies sent."""
-        event = self._gossips[event_id]
-        if event.hops >= rounds_max:
+        batch = self._gossips[event_id]
+        if batch.hops >= rounds_max:
             del self._gossips[event_id]
             return 0
         peers = self._context.membership.peers().sample(self._options.fan_out, self._context.rng)
-        self._context.events.send(event, peers, now)
-        self._gossips[event_id] = msgspec.structs.replace(event, hops=event.hops + 1)
+        self._context.events.send(batch, peers, now)
+        self._gossips[event_id] = msgspec.structs.replace(batch, hops=batch.hops + 1)
         return len(peers)
 
     def _rounds_max(self) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from math import inf
 
 from camcast.doors.dissemination import DisseminationContext
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.topics import ROOT, Topic
 
 
@@ -31,8 +31,8 @@ class Upward:
         self._size = 0.0  # the estimate of N_t that p_sel was computed for
         self._p_sel = 0.0
 
-    def climb(self, event: Event, now: float) -> int:
-        """Send an event to super-processes; return to how many."""
+    def climb(self, batch: Batch, now: float) -> int:
+        """Send a batch to super-processes; return to how many."""
         context, rng = self._context, self._context.rng
         alone = context.groups.alone
         sent = 0
@@ -40,25 +40,25 @@ class Upward:
             topic, super_processes = table.nearest()
             if not alone:
                 nearest = topic if super_processes else ROOT
-                if self._accept_above(event, ancestors, nearest, now):
+                if self._accept_above(batch, ancestors, nearest, now):
                     continue
             if not super_processes:
                 continue
-            p_sel, size = event.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
+            p_sel, size = batch.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
             if p_sel is None:
                 p_sel, size = self._selection_probability()
             if rng.random() < p_sel:
                 p_a = context.parameters.link_probability(size, len(super_processes))
                 chosen = [peer for peer in super_processes if rng.random() < p_a]
                 if chosen:
-                    context.events.send_upward(event, topic, chosen, now)
+                    context.events.send_upward(batch, topic, chosen, now)
                     sent += len(chosen)
         return sent
 
     def _accept_above(
-        self, event: Event, ancestors: Sequence[Topic], nearest: Topic, now: float
+        self, batch: Batch, ancestors: Sequence[Topic], nearest: Topic, now: float
     ) -> bool:
-        """Accept an event in the nearest super-community that this process is a member of.
+        """Accept a batch in the nearest super-community that this process is a member of.
 
         False if there is none at or below the level at which super-processes are known.
         """
@@ -66,7 +66,7 @@ class Upward:
         for topic in ancestors:
             if topic.level < nearest.level:
                 return False
-            if accept(event, topic, now):
+            if accept(batch, topic, now):
                 return True
         return False
 

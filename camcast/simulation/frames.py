@@ -20,30 +20,28 @@ _ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
 def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
     """Yield (address, frame, copies of records in it), by whose first record was sent first."""
     waiting: dict[str, list[bytes]] = {}
-    for contacts, record, _ in sends:
+    for contacts, record, _, _ in sends:
         for contact in contacts:
-            records = waiting.get(contact.address)
-            if records is None:
+            pieces = waiting.get(contact.address)
+            if pieces is None:
                 waiting[contact.address] = [record]
             else:
-                records.append(record)
-    for address, records in waiting.items():
-        if len(records) == 1:  # nearly always
-            yield address, FRAME_HEADER + records[0], 1
-        else:
-            for some in _fitting(records):
-                yield address, FRAME_HEADER + b"".join(some), len(some)
+                pieces.append(record)
+    for address, pieces in waiting.items():
+        for some in _fitting(pieces):
+            frame = FRAME_HEADER + b"".join(some)
+            yield address, frame, copies_in(frame)
 
 
-def _fitting(records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Cut into frames' records: as many as fit, or one that is larger than a frame."""
+def _fitting(pieces: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Cut into what goes into each frame: as many as fit, or one that is larger than a frame."""
     start, size = 0, 0
-    for end, record in enumerate(records):
-        if size + len(record) > _ROOM and end > start:
-            yield records[start:end]
+    for end, piece in enumerate(pieces):
+        if size + len(piece) > _ROOM and end > start:
+            yield pieces[start:end]
             start, size = end, 0
-        size += len(record)
-    yield records[start:]
+        size += len(piece)
+    yield pieces[start:]
 
 
 def copies_in(frame: bytes) -> int:

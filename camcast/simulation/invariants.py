@@ -66,11 +66,12 @@ class Invariants:
                     self._fail(process, f"has a table of {view} in {participation.topic}")
 
     def on_delivery(self, process: Process, delivery: Deliver) -> None:
-        """Check that this process has not delivered the event in this community before."""
+        """Check that this process has not delivered an event in this community before."""
         seen = self._delivered.setdefault((process.life, delivery.group), {})
-        if delivery.event.id in seen:
-            self._fail(process, f"delivered {delivery.event.id} twice")
-        seen[delivery.event.id] = None
+        for event in delivery.batch.events():
+            if event.id in seen:
+                self._fail(process, f"delivered {event.id} twice")
+            seen[event.id] = None
 
     def one_sided_arcs(self) -> dict[Arc, str]:
         """Return the arcs between living processes that only one end knows of, in words."""

@@ -67,8 +67,9 @@ class Process:
 class VirtualNetwork:
     """Processes, the weather between them, and time; see the module's theory of operation.
 
-    `on_send(source, target, record)` is told of every copy that is sent, whatever becomes of it,
-    `on_delivery(process, delivery)` of every event that a node hands to its application;
+    `on_send(source, target, records)` is told of every piece that is sent, one record or several,
+    whatever becomes of it, `on_delivery(process, delivery)` of every batch that a node hands to its
+    application;
     `on_step(process)` is called when a process has taken an input.
     """
 
@@ -120,8 +121,9 @@ class VirtualNetwork:
         trace = None
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
-        # Epochs rise with every start, as the start times of live processes do.
-        node = Node(me, settings, self.protocol, self._lives, trace)
+        # Epochs rise with every start, as the start times of live processes do: chosen: 65,536,
+        # more streams than a process begins in a life.
+        node = Node(me, settings, self.protocol, self._lives << 16, trace, started=self.queue.now)
         process = Process(number, self._lives, me, node)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)
@@ -148,6 +150,7 @@ class VirtualNetwork:
         """Give a living process a command, and carry out what it then wishes."""
         assert process.alive, f"process {process.number} is dead"
         result = act(process.node, self.queue.now)
+        process.node.flush(self.queue.now)
         self._drain(process)
         return result
 
@@ -213,9 +216,9 @@ class VirtualNetwork:
         outbox, queue = process.node.outbox, self.queue
         if outbox.sends:
             on_send = self.on_send
-            for contacts, record, _ in outbox.sends:
+            for contacts, record, _, records in outbox.sends:
                 self.checksum = crc32(record, self.checksum)
-                self.messages += len(contacts)
+                self.messages += len(contacts) * records
                 self.bytes += len(contacts) * len(record)
                 if on_send is not None:
                     for contact in contacts:

@@ -366,13 +366,14 @@ class _Run:
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
-        event, key, now = delivery.event, self._keys[process.me.peer], self._network.now
-        if key in self._unwanted.get(event.id, ()):
-            self._filtered += 1
-            return
-        name = self._name(event.id)
-        self._reading.deliveries[name][key] = Delivery(now, event.hops)
-        self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+        key, now = self._keys[process.me.peer], self._network.now
+        for event in delivery.batch.events():
+            if key in self._unwanted.get(event.id, ()):
+                self._filtered += 1
+                continue
+            name = self._name(event.id)
+            self._reading.deliveries[name][key] = Delivery(now, event.hops)
+            self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
 
     def _name(self, event: EventId) -> str:
         """Return an event's name, made once: there are as many deliveries as processes."""

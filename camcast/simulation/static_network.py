@@ -96,8 +96,8 @@ def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int,
 
     def count(_process: Process, delivery: Deliver) -> None:
         topic = topic_of[delivery.group]
-        received[topic] += 1
-        rounds[topic] = max(rounds[topic], delivery.event.hops + 1)
+        received[topic] += delivery.batch.count
+        rounds[topic] = max(rounds[topic], delivery.batch.hops + 1)
 
     dealt.network.on_delivery = count
     dealt.publish(0)

@@ -16,7 +16,8 @@ from camcast.testing.garbage import GARBAGE
 from camcast.testing.membership_contract import STRANGER, variants
 from camcast.testing.world import World
 from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
@@ -269,8 +270,9 @@ def refusal(protocol: str, options: Mapping[str, object]) -> str:
 
 def event_frame(group: Topic, number: int, topic: Topic, hops: int = 1) -> bytes:
     """Return a frame with an event of a publisher of that number."""
-    event = Event(EventId(PeerId(number.to_bytes(16, "big")), 1, 1), topic, b"")
-    return FRAME_HEADER + wire.encode_event(event, hops, group.group, STRANGER.peer)
+    body = make_batch(stream_id(PeerId(number.to_bytes(16)), 1), 1, [b""], topic).body
+    head = wire.event_head(len(body), hops, 0.0, group.group, STRANGER.peer)
+    return FRAME_HEADER + head + body
 
 
 def message_frame(group: Topic, body: bytes, number: int = 0) -> bytes:

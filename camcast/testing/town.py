@@ -192,7 +192,7 @@ class Town:
             return
         act(person.discovery, self.now)
         outbox = person.outbox
-        for contacts, record, _ in outbox.sends:
+        for contacts, record, _, _ in outbox.sends:
             for contact in contacts:
                 self._send(person, contact.address, record)
         for delay_seconds, token in outbox.wakes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from attrs import frozen
 
@@ -21,12 +21,12 @@ from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate
 from camcast.simulation.census import Census
 from camcast.simulation.network import Process, VirtualNetwork, address_of
-from camcast.vocabulary.events import EventId
+from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
-from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.trace import Sink
 
 T = TypeVar("T")
@@ -42,6 +42,13 @@ class Unreachable:
     def severs(self, source: int, target: int) -> bool:
         """Say whether nothing passes from one host to another."""
         return not self.reachable(address_of(source), address_of(target))
+
+
+class Delivered(NamedTuple):
+    """An event that a node handed to its application, in the community of this group."""
+
+    group: GroupId
+    event: Event
 
 
 class World:
@@ -70,7 +77,7 @@ class World:
         self.census = Census(stream(seed, "churn", "census"))
         self.nodes: list[Node] = []
         """Every node that was started, in that order."""
-        self.delivered: list[tuple[Node, Deliver]] = []
+        self.delivered: list[tuple[Node, Delivered]] = []
         self._processes: dict[Node, Process] = {}
         self._settings_of: dict[Node, Settings] = {}
         chosen = find_protocol(protocol, protocol_options)
@@ -215,7 +222,9 @@ class World:
         return True
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
-        self.delivered.append((process.node, delivery))
+        self.delivered.extend(
+            (process.node, Delivered(delivery.group, event)) for event in delivery.batch.events()
+        )
 
 
 def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:

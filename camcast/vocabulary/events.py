@@ -1,53 +1,75 @@
-"""Events and their identifiers."""
+"""Events, the streams that they belong to, and what a publisher learns at once."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple, NewType
 
 import msgspec
 
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic
+
+StreamId = NewType("StreamId", bytes)
+"""Names a stream: what one publisher publishes with one set of properties (its topic, typed or
+not, its own upward probability or none). Sixteen bytes of publisher, eight of number."""
+
+STREAM_ID_BYTES: Final = PEER_ID_BYTES + 8
+SEQUENCE_MAX: Final = (1 << 32) - 1  # four bytes: 50 days at 1,000 events/s, then a new stream
+
+
+def stream_id(publisher: PeerId, number: int) -> StreamId:
+    """Return the id of a publisher's stream of this number."""
+    return StreamId(publisher + number.to_bytes(8))
 
 
 class EventId(NamedTuple):
-    """Names an event by its publisher, the publisher's epoch, and a number within that epoch.
+    """Names an event by its stream, and its number within that stream, which begin at 1.
 
-    The epoch is the publisher's start time in milliseconds, so that a process that was
-    restarted does not repeat earlier identifiers (TRUST, identity and format).
+    A publisher draws the numbers of its streams from a counter that begins at its start time in
+    milliseconds, so that a process that was restarted does not repeat earlier ids (TRUST, identity
+    and format).
     """
 
-    publisher: PeerId
-    epoch: int
+    stream: StreamId
     sequence: int
 
+    @property
+    def publisher(self) -> PeerId:
+        """Who published the event."""
+        return PeerId(self.stream[:PEER_ID_BYTES])
+
+    @property
+    def number(self) -> int:
+        """The stream's number among those of its publisher."""
+        return int.from_bytes(self.stream[PEER_ID_BYTES:])
+
     def __str__(self) -> str:
-        return f"{self.publisher.hex()}-{self.epoch}-{self.sequence}"
+        return f"{self.publisher.hex()}-{self.number}-{self.sequence}"
 
 
-class Event(msgspec.Struct, frozen=True):  # a Struct, because one is made for every first copy
-    """An event on its way through the engine: the paper's E_j^t (2.1, 5.3.2.1).
+class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is made for each
+    """One event of a batch: the paper's E_j^t (2.1, 5.3.2.1).
 
     `hops` counts the messages that brought it here (0 at the publisher), the paper's round
-    number. `upward_probability` overrides p_sel for this event (setUpwardProb). `typed`
-    says that the payload is a typed event (`camcast.typed`).
+    number. `typed` says that the payload is a typed event (`camcast.typed`). `published` is the
+    publisher's clock when it was published, in milliseconds since 1970.
     """
 
     id: EventId
     topic: Topic
     payload: bytes
     hops: int = 0
-    upward_probability: float | None = None
     typed: bool = False
+    published: int = 0
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What is known when publish() returns: the event has left for this many peers.
+    """What is known when publish() returns: whom the event leaves for at the end of the instant.
 
-    `peers` counts the members of the publisher's own community, `links` the upward
-    messages to super-communities. Both are copies handed to the transport, which is best
-    effort: nobody has confirmed anything. A process alone in its community gets zeros, and
-    its event reaches nobody.
+    `peers` counts the members of the publisher's own community that get a copy. `links` counts the
+    super-processes that are known, some of whom get an upward message. Copies are best effort:
+    nobody has confirmed anything. A process alone in its community gets zeros, and its event
+    reaches nobody.
     """
 
     id: EventId

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from camcast.vocabulary import messages
-from camcast.vocabulary.events import Event
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
@@ -26,7 +26,7 @@ class Token(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Send one encoded record to each of these processes, best effort.
+    """Send encoded records, joined to one piece, to each of these processes, best effort.
 
     Whoever leaves it changes `contacts` no more, since nobody copies it.
     """
@@ -34,6 +34,8 @@ class Send(NamedTuple):
     contacts: Sequence[Contact]
     record: bytes
     control: bool
+    records: int = 1
+    """How many there are in `record`."""
 
 
 class Wake(NamedTuple):
@@ -44,10 +46,10 @@ class Wake(NamedTuple):
 
 
 class Deliver(NamedTuple):
-    """Hand an event to the application's subscribers of this community."""
+    """Hand the events of a batch to the application's subscribers of this community."""
 
     group: GroupId
-    event: Event
+    batch: Batch
 
 
 class Seek(NamedTuple):

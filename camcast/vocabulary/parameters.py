@@ -6,6 +6,8 @@ from math import ceil, log
 
 from attrs import field, frozen, validators
 
+from camcast.vocabulary.batches import EVENTS_MAX
+
 
 @frozen(kw_only=True)
 class Parameters:
@@ -67,6 +69,12 @@ class Parameters:
     )
     """How often a check asks for fresh super-processes although enough are alive, to spread
     load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
+
+    batch_events_max: int = field(
+        default=EVENTS_MAX, validator=validators.and_(validators.ge(1), validators.le(EVENTS_MAX))
+    )
+    """How many events that a process publishes in one instant travel as one batch, and share their
+    draws. With 1 each event has its own draw at each process, as in the papers. [DESIGN 4]"""
 
     @tau.default
     def _tau_default(self) -> int:

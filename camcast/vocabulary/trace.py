@@ -37,8 +37,10 @@ is not part of; `learn` and `forget` are changes of the topic table. `control` i
 that is not events: the bytes that the node has sent for a community since its last such record,
 each copy counted; without a community, what it sent for no community of its own."""
 
-SCHEMA_VERSION = 2
-"""Version 1 had no `control`, and a node that returned as itself began again at sequence 1."""
+SCHEMA_VERSION = 3
+"""Version 2 named an event by publisher, epoch, and a number within the epoch; now it is the
+stream's number that stands in the middle. Version 1 had no `control`, and a node that returned as
+itself began again at sequence 1."""
 
 
 class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,30 +1,40 @@
-"""The wire format: frames of records, version 1.
+"""The wire format: frames of records, version 2.
 
 Theory of operation
 -------------------
-A *frame* is one ZeroMQ message: the four bytes `FRAME_HEADER` (two of magic, the version, a
+A *frame* is one ZMTP message: the four bytes `FRAME_HEADER` (two of magic, the version, a
 reserved zero), then any number of *records*. The transport joins whatever one loop turn
 leaves for one address into a frame and knows nothing of the records in it.
 
-A *record* starts with its length (4 bytes, of all that follows), its kind and its flags::
+A *record* starts with its length (4 bytes, of all that follows), its kind and its flags. An event
+record carries a batch (`camcast.vocabulary.batches`): a head that is written anew at every hop, and
+a body that nobody changes::
 
-    event     length 4 | kind 1 | flags 1 | hops 2 | upward 2 | topic length 1 | address length 1
-              | group 8 | sender 16 | publisher 16 | epoch 8 | sequence 4
-              | topic | address | payload
+    event     head: length 4 | kind 1 | flags 1 | hops 2 | age 2 | address length 1
+              | group 8 | sender 16 | address
+              body: publisher 16 | number 8 | first 4 | count 2 | flags 1 | upward 2 | published 8
+              | topic length 1 | topic | lengths 4 each | payloads | [certificate 8 | signature 64]
     control   length 4 | kind 1 | flags 1 | address length 1 | 0 1
               | group 8 | sender 16 | address | message (MessagePack)
 
 Numbers are big-endian. `group` names the community in which this copy travels; the topic's
 own name rides along because a member of a super-community may never have heard of it. The
 address is the sender's and is there in upward messages only, so that a process that has left
-the super-community can say so to a stranger who still links to it. An event's fixed part
-alone is enough to recognise a duplicate, and nothing after it is looked at before that; a
-payload is opaque and is copied as it is.
+the super-community can say so to a stranger who still links to it. `age` is the time since
+publication in units of 10 ms, at most 655 s, as the processes on the way have counted it;
+`published` is the publisher's own clock, in milliseconds since 1970. `upward` is p_sel in units of
+1/65535.
 
-Room for what comes later: kinds 6 to 15 are kept for further parts of a node, flag bit 7 for "a
-signature follows the payload". A record of an unknown kind or with a reserved flag is malformed
-for this version: it is counted and dropped, and so is the rest of its frame, since nothing after a
-malformed record can be trusted.
+Flags of a head: 1 repaired (the copy was asked for), 2 from another level. Flags of a body:
+1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash and a signature over the
+rest of the body follow the payloads. The last ones are kept for what is to come: this version
+carries them along and acts on none.
+
+A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
+at before that; payloads are opaque and are copied as they are. A record of an unknown kind or with
+a reserved flag is malformed for this version: it is counted and dropped, and so is the rest of its
+frame, since nothing after a malformed record can be trusted. A frame of another version is refused
+as a whole. docs/wire-format.md has vectors.
 """
 
 from __future__ import annotations
@@ -34,11 +44,10 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
-from camcast.vocabulary.events import Event, EventId
-from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.topics import GroupId, Topic, TopicError
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.topics import GroupId
 
-VERSION: Final = 1
+VERSION: Final = 2
 FRAME_HEADER: Final = b"CM" + bytes((VERSION, 0))
 
 # [DESIGN, hot path] 16 to 64 events of 256 bytes a frame reach the full rate; 32 KiB holds twice
@@ -48,25 +57,29 @@ FRAME_BYTES_MAX: Final = 1 << 15
 
 PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 
-_EVENT: Final = Struct(">IBBHHBB8s16s16sQI")
+_EVENT_HEAD: Final = Struct(">IBBHHB8s16s")
 _CONTROL_HEAD: Final = Struct(">BBBx8s16s")
 _LENGTH: Final = Struct(">I")
-EVENT_HEAD: Final = Struct(">I8x8s16x16sQI")
-"""What identifies an event record: length, group, publisher, epoch, sequence. Read for every
-copy, so the node unpacks it without a call in between."""
-SENDER: Final = slice(20, 36)
-"""Where the sender is in an event record."""
-EVENT_HEADER_BYTES: Final = _EVENT.size
+EVENT_START: Final = Struct(">I6xB8s16s24sIH")
+"""What identifies an event record without an address: length, address length, group, sender,
+stream, first, count. Read for every copy, so the node unpacks it without a call in between."""
+STREAM_START: Final = Struct(">24sIH")
+"""Its end: where a body begins, which stands behind the address of a record that has one."""
+EVENT_HEAD_BYTES: Final = _EVENT_HEAD.size
+BODY_FIXED_BYTES: Final = 42
+"""The body of a batch up to its topic."""
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
-RECORD_BYTES_MAX: Final = EVENT_HEADER_BYTES + 255 + PAYLOAD_BYTES_MAX
+# An event with the longest address and topic, and a signature.
+RECORD_BYTES_MAX: Final = (
+    EVENT_HEAD_BYTES + 255 + BODY_FIXED_BYTES + 255 + 4 + PAYLOAD_BYTES_MAX + 72
+)
 
-_UPWARD_SET: Final = 1  # the event carries its own p_sel
-_TYPED: Final = 2  # the payload is a typed event
-_KNOWN_FLAGS: Final = _UPWARD_SET | _TYPED
-_UPWARD_SCALE: Final = 65535  # two bytes: p_sel to within 1e-5, finer than the paper's 0.01
+REPAIRED: Final = 1
+OTHER_LEVEL: Final = 2
+_KNOWN_FLAGS: Final = REPAIRED | OTHER_LEVEL
 HOPS_MAX: Final = 65535
-
-SEQUENCE_MAX: Final = (1 << 32) - 1  # four bytes: 50 days at 1,000 events/s, then a new epoch
+_AGES_A_SECOND: Final = 100  # units of 10 ms: finer than a hop across the world
+_AGE_MAX: Final = 65535
 
 
 class Kind(IntEnum):
@@ -110,36 +123,52 @@ def check_payload(payload: bytes) -> None:
         )
 
 
-def encode_event(
-    event: Event, hops: int, group: GroupId, sender: PeerId, address: str = ""
+def event_head(
+    body_bytes: int, hops: int, age: float, group: GroupId, sender: PeerId, address: str = ""
 ) -> bytes:
-    """Encode a copy of an event that arrives in community `group` after so many hops."""
-    topic = event.topic.encoded
-    flags = _TYPED if event.typed else 0
-    upward = 0
-    if event.upward_probability is not None:
-        flags |= _UPWARD_SET
-        upward = round(event.upward_probability * _UPWARD_SCALE)
-    publisher, epoch, sequence = event.id
+    """Return the head of a batch that arrives in community `group` after so many hops.
+
+    `age` is in seconds since the publication. The body, of `body_bytes`, follows.
+    """
+    raw = address.encode()
     return (
-        _EVENT.pack(
-            EVENT_HEADER_BYTES - 4 + len(topic) + len(address) + len(event.payload),
+        _EVENT_HEAD.pack(
+            EVENT_HEAD_BYTES - 4 + len(raw) + body_bytes,
             Kind.EVENT,
-            flags,
+            0,
             min(hops, HOPS_MAX),
-            upward,
-            len(topic),
-            len(address),
+            min(int(age * _AGES_A_SECOND), _AGE_MAX),
+            len(raw),
             group,
             sender,
-            publisher,
-            epoch,
-            sequence,
         )
-        + topic
-        + address.encode()
-        + event.payload
+        + raw
     )
+
+
+def read_event_head(frame: bytes, start: int) -> tuple[int, float]:
+    """Return the hops and the age in seconds; raises `MalformedError` for reserved flags."""
+    _, _, flags, hops, age, _, _, _ = _EVENT_HEAD.unpack_from(frame, start)
+    if flags & ~_KNOWN_FLAGS:
+        raise MalformedError(f"the head of an event record has the reserved flags {flags:#x}")
+    return hops, age / _AGES_A_SECOND
+
+
+def event_sender(frame: bytes, start: int) -> PeerId:
+    """Return who sent an event record."""
+    return PeerId(frame[start + _EVENT_HEAD.size - PEER_ID_BYTES : start + _EVENT_HEAD.size])
+
+
+def event_address(frame: bytes, start: int) -> str:
+    """Return the sender's address in an event record, empty if it carries none."""
+    address_start = start + EVENT_HEAD_BYTES
+    return frame[address_start : address_start + frame[start + 10]].decode("ascii", "replace")
+
+
+def version_of(frame: bytes) -> int | None:
+    """Return the version of a frame of another version than this one; None for anything else."""
+    version = frame[2] if len(frame) >= len(FRAME_HEADER) else VERSION
+    return version if frame.startswith(FRAME_HEADER[:2]) and version != VERSION else None
 
 
 def control_end(frame: bytes, start: int) -> int:
@@ -148,46 +177,6 @@ def control_end(frame: bytes, start: int) -> int:
     if end > len(frame) or end - start < CONTROL_HEADER_BYTES:
         raise MalformedError("a record's length does not fit its frame")
     return end
-
-
-def decode_event(frame: bytes, start: int, end: int) -> Event:
-    """Decode the event record between `start` and `end`, of which `EVENT_HEAD` was read."""
-    _, _, flags, hops, upward, topic_length, address_length, _, _, publisher, epoch, sequence = (
-        _EVENT.unpack_from(frame, start)
-    )
-    if flags & ~_KNOWN_FLAGS:
-        raise MalformedError(f"an event record has the reserved flags {flags:#x}")
-    topic_start = start + EVENT_HEADER_BYTES
-    topic_end = topic_start + topic_length
-    payload_start = topic_end + address_length
-    if payload_start > end:
-        raise MalformedError("an event record is shorter than its topic and address")
-    if end - payload_start > PAYLOAD_BYTES_MAX:
-        raise MalformedError("an event's payload is over the limit")
-    try:
-        topic = Topic.decode(frame[topic_start:topic_end])
-    except (TopicError, UnicodeDecodeError) as error:
-        raise MalformedError(f"an event's topic is wrong: {error}") from error
-    return Event(
-        EventId(PeerId(publisher), epoch, sequence),
-        topic,
-        frame[payload_start:end],
-        hops,
-        upward / _UPWARD_SCALE if flags & _UPWARD_SET else None,
-        bool(flags & _TYPED),
-    )
-
-
-def sender(frame: bytes, start: int) -> PeerId:
-    """Return who sent the event record at `start`."""
-    return PeerId(frame[start + SENDER.start : start + SENDER.stop])
-
-
-def sender_address(frame: bytes, start: int) -> str:
-    """Return the sender's address in a decoded event record, empty if it carries none."""
-    topic_length, address_length = frame[start + 10], frame[start + 11]
-    address_start = start + EVENT_HEADER_BYTES + topic_length
-    return frame[address_start : address_start + address_length].decode("ascii", "replace")
 
 
 def control_head(kind: Kind, group: GroupId, sender: PeerId, address: str) -> bytes:
@@ -229,4 +218,4 @@ def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
     return control_kind, GroupId(group), PeerId(sender), address
 
 
-assert EVENT_HEAD.size == EVENT_HEADER_BYTES
+assert EVENT_START.size == EVENT_HEAD_BYTES + STREAM_START.size

@@ -16,7 +16,7 @@ from camcast.simulation.scenario_run import run_scenario
 from camcast.testing import ProtocolContract
 from camcast.testing.protocol_contract import ENTRIES_MAX, message_frame, sizes_within, wake
 from camcast.vocabulary import messages
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.topics import ROOT
 from tests.protocol_fleet import AB, CERTAIN_OPTIONS, A, fleet
 
@@ -73,7 +73,7 @@ def test_a_run_is_repeated_to_the_last_copy(protocol: str) -> None:
 
 
 def herald(**changed: Any) -> Herald:
-    usual: dict[str, Any] = {"publisher": PeerId(bytes(16)), "epoch": 1, "sequence": 1}
+    usual: dict[str, Any] = {"stream": StreamId(bytes(24)), "sequence": 1}
     return Herald(**(usual | {"share": 0.5, "rounds": 1, "level": 1} | changed))
 
 
@@ -88,7 +88,7 @@ WRONG = [
     ("hpmcast", herald(rounds=2**62)),
     ("hpmcast", herald(level=0)),
     ("hpmcast", herald(level=2**40)),
-    ("hpmcast", herald(publisher=b"")),
+    ("hpmcast", herald(stream=b"")),
     ("hpmcast", herald(sequence=-1)),
 ]
 

@@ -355,7 +355,7 @@ def measured(dealt: Dealt, topic: Topic = A) -> list[int]:
     """Return what came of the last event, in the order of the kernel's measures."""
     subscribers = len(dealt.receivers)
     parasites = sum(process.node.counters.parasites for process in dealt.processes)
-    hops = max(delivery.event.hops for _, delivery in dealt.receivers)
+    hops = max(delivery.batch.hops for _, delivery in dealt.receivers)
     return [dealt.reached, subscribers, dealt.copies, parasites, hops]
 
 

@@ -161,7 +161,7 @@ def mishear(network: VirtualNetwork) -> None:
     assert take is not None
 
     def other(process: Process, delivery: Deliver) -> None:
-        take(process, delivery._replace(event=msgspec.structs.replace(delivery.event, hops=9)))
+        take(process, delivery._replace(batch=msgspec.structs.replace(delivery.batch, hops=9)))
 
     network.on_delivery = other
 

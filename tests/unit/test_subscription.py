@@ -7,15 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.subscription import Lagged, Overflow, Received, Subscription
-from camcast.vocabulary.events import EventId
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.topics import ROOT
 
 TAKE = -1  # among the numbers of events that are put
 
 
 def received(number: int) -> Received:
-    return Received(EventId(PeerId(bytes(16)), 0, number), ROOT, b"", number, 0)
+    return Received(EventId(StreamId(bytes(24)), number), ROOT, b"", number, 0)
 
 
 def subscription(length: int, overflow: Overflow) -> Subscription:

@@ -20,7 +20,7 @@ FORMS: Final = ("jsonl", "parquet")
 _TABLES: Final = ("workload", "links")
 _WEATHER: Final = ("kill", "stillborn", "crashes", "cuts", "churn", "discovery")
 """What else is of a scenario's parameters; a live one has other keys than a virtual one."""
-KNOWN_VERSIONS: Final = (1, SCHEMA_VERSION)
+KNOWN_VERSIONS: Final = (1, 2, SCHEMA_VERSION)
 """Version 1 is version 2 without `control` (`camcast.vocabulary.trace`)."""
 
 

@@ -35,7 +35,7 @@ from typing import Final, Generic, TypeVar
 
 from attrs import define, frozen
 
-ENDED_MAX: Final = 8192  # chosen: as many as `camcast.engine.seen` remembers of one publisher
+ENDED_MAX: Final = 8192  # chosen: twice the events that may be gossiped at a time
 
 E = TypeVar("E", bound=Hashable)
 P = TypeVar("P")

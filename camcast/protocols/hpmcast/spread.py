@@ -38,7 +38,8 @@ from camcast.protocols.hpmcast.address import Address, distance
 from camcast.protocols.hpmcast.audience import Audiences
 from camcast.protocols.hpmcast.hierarchy import HierarchicalViews, Hierarchy
 from camcast.protocols.hpmcast.rounds import Copy, LevelGossip
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import Event, EventId, StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import ROOT, Topic
@@ -54,8 +55,7 @@ _DEFAULT: Final = Hierarchy()
 class Herald(Message, tag=1, frozen=True):
     """What Figure 6 sends along with an event (line 14)."""
 
-    publisher: PeerId
-    epoch: int
+    stream: StreamId
     sequence: int
     share: float
     rounds: int
@@ -90,35 +90,36 @@ class LevelWise(Dissemination):
             levels=self._levels,
             redundancy=hierarchy.redundancy,
             fan_out=fan_out,
-            audience=lambda level, event: self._audiences.of(level, self._events[event]),
+            audience=lambda level, event: self._audiences.of(level, self._event(event)),
             rng=context.rng,
             constant=constant,
         )
-        self._events: dict[EventId, Event] = {}
+        self._events: dict[EventId, Batch] = {}
         """Those that are gossiped, or wait for their heralds."""
         self._waiting: dict[EventId, None] = {}
         self._heralds: dict[EventId, Herald] = {}
         self._awake = False
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`; counts the copies that leave at once, none of events received."""
         if len(self._events) >= BUFFERED_MAX:
             self._forget(next(iter(self._events)))
-        self._events[event.id] = event
+        event = batch.id
+        self._events[event] = batch
         sent = 0
         if source is None:
-            self._gossip.begin(event.id, self._levels, self._unasked(event))
-            sent = self._send(self._gossip.gossip_of(event.id), now)
-        elif herald := self._heralds.pop(event.id, None):
-            self._enter(event.id, herald)
+            self._gossip.begin(event, self._levels, self._unasked(self._event(event)))
+            sent = self._send(self._gossip.gossip_of(event), now)
+        elif herald := self._heralds.pop(event, None):
+            self._enter(event, herald)
         else:
-            self._waiting[event.id] = None
+            self._waiting[event] = None
         self._begin()
         return Sent(sent)
 
     def receive(self, source: Contact, message: Herald, now: float) -> None:
         """See `Dissemination`."""
-        event = EventId(message.publisher, message.epoch, message.sequence)
+        event = EventId(message.stream, message.sequence)
         if event in self._waiting:
             del self._waiting[event]
             self._enter(event, message)
@@ -155,6 +156,10 @@ class LevelWise(Dissemination):
         )
         return 0 if any(own) else 1
 
+    def _event(self, known: EventId) -> Event:
+        (event,) = self._events[known].events()  # its batch is one of one
+        return event
+
     def _begin(self) -> None:
         if not self._awake:
             self._awake = True
@@ -177,9 +182,8 @@ class LevelWise(Dissemination):
         for (event, level), group in groupby(copies, key=lambda copy: (copy.event, copy.level)):
             same = list(group)
             contacts = [views.contact(copy.to) for copy in same]
-            publisher, epoch, sequence = event
             share, rounds = same[0].share, same[0].rounds
-            herald = Herald(publisher, epoch, sequence, share, rounds, level)
+            herald = Herald(event.stream, event.sequence, share, rounds, level)
             context.outlet.send(contacts, herald)
             context.events.send(self._events[event], contacts, now)
             views.gossip_along(contacts, now)

@@ -77,7 +77,7 @@ class Bench:
         """Take away what was sent, and return the messages of one kind."""
         sends, self.outbox.sends = self.outbox.sends, []
         decoded = []
-        for asked, record, _ in sends:
+        for asked, record, _, _ in sends:
             body = wire.decode_control(record, 0, len(record)).body
             addresses = [one.address for one in asked]
             decoded.append((addresses, links_module.DECODER.decode(body)))
@@ -209,7 +209,7 @@ class Relay:
         self.relay.receive(contact(1), GroupId(b"searcher"), ReqContact(search, topics, ttl))
         sends, self.outbox.sends = self.outbox.sends, []
         records = [
-            ([one.address for one in to], wire.decode_control(r, 0, len(r))) for to, r, _ in sends
+            ([one.address for one in to], wire.decode_control(r, 0, len(r))) for to, r, *_ in sends
         ]
         assert all(record.group == b"searcher" for _, record in records)
         return [(to, r.address, links_module.DECODER.decode(r.body)) for to, r in records]

@@ -73,7 +73,7 @@ class Process:
     def sent(self) -> list[Message]:
         """Take away what was sent."""
         sends, self.outbox.sends = self.outbox.sends, []
-        return [liveness.DECODER.decode(decode_control(r, 0, len(r)).body) for _, r, _ in sends]
+        return [liveness.DECODER.decode(decode_control(r, 0, len(r)).body) for _, r, *_ in sends]
 
     def period(self, now: float) -> list[Message]:
         """Let the period under way end; return what was sent."""

@@ -18,7 +18,7 @@ from camcast.engine import links, liveness
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
@@ -26,6 +26,7 @@ from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from membership.scamp import messages as said
 from overlays import gateways
+from tests.event_frames import batch_of, frame_of
 from tests.transcript import Transcript
 
 A, AB, B, X = (Topic.parse(name) for name in (".a", ".a.b", ".b", ".x.y"))
@@ -161,7 +162,8 @@ def test_the_receipt_counts_the_copies_that_left() -> None:
     groups = [e.group for e in transcript.of(Event)]
     assert receipt.peers == groups.count(A.group) == 2
     assert receipt.links == groups.count(ROOT.group) == 1
-    assert receipt.id == EventId(one.me.peer, 3, 1)  # the third to start, its first event
+    # The third to start, and its first event.
+    assert receipt.id == EventId(stream_id(one.me.peer, 3 << 16), 1)
 
 
 def test_publishing_needs_a_participation_and_a_payload_that_fits() -> None:
@@ -177,8 +179,8 @@ def test_publishing_needs_a_participation_and_a_payload_that_fits() -> None:
 
 
 def event_frame(topic: Topic, group: GroupId, sequence: int = 1, address: str = "") -> bytes:
-    event = Event(EventId(PeerId(b"p" * 16), 1, sequence), topic, b"!")
-    return FRAME_HEADER + wire.encode_event(event, 1, group, stranger(5).peer, address)
+    batch = batch_of(PeerId(b"p" * 16), sequence, topic)
+    return frame_of(batch, group, stranger(5).peer, address)
 
 
 def test_an_event_of_a_community_never_joined_is_a_parasite() -> None:
@@ -267,7 +269,7 @@ def test_a_frame_cut_at_any_byte_is_counted_and_nothing_of_the_cut_record_happen
 @pytest.mark.parametrize(
     "frame",
     [
-        *(b"", b"C", b"CM\x02\x00", b"CM\x01\x01", b"\x00" * 50, b"GET / HTTP/1.1\r\n\r\n"),
+        *(b"", b"C", b"CM\x02", b"CM\x02\x01", b"\x00" * 50, b"GET / HTTP/1.1\r\n\r\n"),
         FRAME_HEADER + b"\xff" * 100,
         FRAME_HEADER + b"\0" * 100,
     ],
@@ -276,6 +278,20 @@ def test_what_is_no_frame_of_this_version_is_counted_once(frame: bytes) -> None:
     network, [one] = network_of(A)
     network.inject(one.me.address, frame)
     assert one.counters.malformed == 1
+
+
+def test_a_peer_of_another_version_is_counted_and_told_of_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    network, [one] = network_of(A)
+    for frame in (b"CM\x01\x00" + bytes(60), b"CM\x09\x00"):
+        network.inject(one.me.address, frame)
+    network.run(61.0)
+    network.inject(one.me.address, b"CM\x01\x00")
+    assert (one.counters.other_versions, one.counters.malformed) == (3, 0)
+    said = [record.message for record in caplog.records]
+    assert len(said) == 2
+    assert all("speaks version 1 of the wire format and this process 2" in text for text in said)
 
 
 def test_records_before_a_malformed_one_count_and_those_after_do_not() -> None:
@@ -399,6 +415,7 @@ def test_no_frames_whatever_make_a_node_raise(victim: Node, frames: list[bytes])
                 one.wake(Token(Kind.MEMBERSHIP, part.topic.group, (part.serial, name)), now)
     one.outbox.deliveries.clear()
     one.publish(AB, b"still here", now)
+    one.flush(now)
     delivered = sorted(delivery.group for delivery in one.outbox.deliveries)
     assert delivered == sorted(topic.group for topic in (A, AB, ROOT))
 
@@ -562,22 +579,19 @@ def test_a_flood_of_invented_peers_leaves_every_table_bounded(name: str) -> None
     assert len(participation.membership.peers()) <= 2
 
 
-def test_a_flood_of_publishers_leaves_the_seen_bounded() -> None:
-    network, [one] = network_of(A)
-    for number in range(4_096 + 1_000):
-        event = Event(EventId(stranger(number).peer, 1, number), A, b"")
-        one.receive(
-            FRAME_HEADER + wire.encode_event(event, 1, A.group, stranger(1).peer), network.now
-        )
-        one.outbox.deliveries.clear()
-    assert largest_containers(one)["dict"] <= 4_096
-
-
-def test_after_the_last_sequence_number_comes_a_new_epoch() -> None:
+def test_after_the_last_sequence_number_comes_a_new_stream() -> None:
     network, [one, two] = network_of(A, A)
-    one._sequence = wire.SEQUENCE_MAX - 1
+    stream = publish(network, one, A, b"a").id.number
+    (own,) = one._publisher._streams.values()
+    own.next = SEQUENCE_MAX
     receipts = [publish(network, one, A, payload) for payload in (b"last", b"first")]
     network.run(1.0)
-    (_, epoch, last), (_, next_epoch, first) = (receipt.id for receipt in receipts)
-    assert (last, next_epoch, first) == (wire.SEQUENCE_MAX, epoch + 1, 1)
-    assert sorted(deliveries(network, two)) == [(A.group, b"first"), (A.group, b"last")]
+    assert [(receipt.id.number, receipt.id.sequence) for receipt in receipts] == [
+        (stream, SEQUENCE_MAX),
+        (stream + 1, 1),
+    ]
+    assert sorted(deliveries(network, two)) == [
+        (A.group, b"a"),
+        (A.group, b"first"),
+        (A.group, b"last"),
+    ]

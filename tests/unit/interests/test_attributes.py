@@ -16,8 +16,7 @@ from camcast.interests.attributes import (
 )
 from camcast.interests.interest import Interest, attributes_of
 from camcast.typed import encode_event
-from camcast.vocabulary.events import Event, EventId
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.events import Event, EventId, StreamId
 from camcast.vocabulary.topics import Topic
 
 A = Topic.parse(".a")
@@ -30,7 +29,7 @@ class Quake:
 
 
 def event(payload: bytes, sequence: int = 1, *, typed: bool = False) -> Event:
-    return Event(EventId(PeerId(bytes(16)), 1, sequence), A, payload, typed=typed)
+    return Event(EventId(StreamId(bytes(24)), sequence), A, payload, typed=typed)
 
 
 def test_a_typed_event_has_its_fields_without_its_class() -> None:

@@ -15,14 +15,15 @@ from camcast.doors.protocol import Group
 from camcast.engine.node import Node
 from camcast.protocols.camcast import Camcast, CamcastProtocol
 from camcast.testing.world import World
-from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event, EventId, Receipt
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId, Receipt
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER
+from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
@@ -49,9 +50,9 @@ class Flood(Dissemination):
         self.told.append(("start", now))
         self.context.outlet.wake(1.0, "tick", 7)
 
-    def disseminate(self, event: Event, now: float, source: PeerId | None = None) -> Sent:
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         peers = [contact for peer, contact in self.neighbours.items() if peer != source]
-        self.context.events.send(event, peers, now)
+        self.context.events.send(batch, peers, now)
         return Sent(len(peers))
 
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
@@ -163,14 +164,14 @@ def test_of_a_duplicate_only_the_head_is_read() -> None:
     """Who tells of it by mistake, or by malice, has sent it all the same."""
     floods = Floods(A)
     [node] = floods.nodes
-    event = Event(EventId(PeerId(b"p" * 16), 1, 1), A, b"!")
-    first = FRAME_HEADER + wire.encode_event(event, 1, A.group, PeerId(b"s" * 16))
-    again = bytearray(FRAME_HEADER + wire.encode_event(event, 1, A.group, PeerId(b"t" * 16)))
+    batch = batch_of(PeerId(b"p" * 16), 1, A)
+    first = frame_of(batch, A.group, PeerId(b"s" * 16))
+    again = bytearray(frame_of(batch, A.group, PeerId(b"t" * 16)))
     again[len(FRAME_HEADER) + 5] = 0x80  # a reserved flag
     for frame in (first, bytes(again)):
         floods.net.inject(node.me.address, frame)
     now = floods.net.now
-    assert flood_of(node).heard("duplicate") == [(event.id, PeerId(b"t" * 16), now)]
+    assert flood_of(node).heard("duplicate") == [(batch.id, PeerId(b"t" * 16), now)]
     assert (node.counters.malformed, node.counters.duplicates) == (0, 1)
 
 

@@ -15,12 +15,12 @@ from camcast.protocols.percolation import CACHE_MAX, TOPICS_MAX, Percolation, Su
 from camcast.protocols.rfpbcast import BUFFERED_MAX
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
-from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId, new_peer_id
 from camcast.vocabulary.outbox import Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from tests.event_frames import batch_of, frame_of
 from tests.protocol_fleet import AB, TOPICS, A, X, fleet
 
 ME = PeerId(bytes(16))
@@ -36,8 +36,7 @@ def subscriptions(source: PeerId, *topics: str) -> bytes:
 
 
 def event(number: int, topic: Topic = A, hops: int = 1) -> bytes:
-    told = Event(EventId(stranger(number), 1, 1), topic, b"")
-    return FRAME_HEADER + wire.encode_event(told, hops, ROOT.group, stranger(number))
+    return frame_of(batch_of(stranger(number), 1, topic, hops=hops), ROOT.group, stranger(number))
 
 
 def protocol_wakes(node: Node) -> list[Wake]:

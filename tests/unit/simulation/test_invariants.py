@@ -13,13 +13,12 @@ from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.census import Census
 from camcast.simulation.invariants import InvariantError, Invariants
 from camcast.simulation.network import Process, VirtualNetwork
-from camcast.vocabulary import wire
-from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from membership.scamp.scamp import Scamp, ScampOptions, expected_view
+from tests.event_frames import batch_of, frame_of
 
 LAW = partial(expected_view, ScampOptions())
 
@@ -78,8 +77,8 @@ def stranger(number: int) -> Contact:
 
 
 def event_frame(topic: Topic) -> bytes:
-    event = Event(EventId(stranger(1).peer, 1, 1), topic, b"forged")
-    return wire.FRAME_HEADER + wire.encode_event(event, 1, topic.group, stranger(1).peer)
+    forged = batch_of(stranger(1).peer, 1, topic, b"forged")
+    return frame_of(forged, topic.group, stranger(1).peer)
 
 
 def nothing_yet(watched: Watched) -> None:
@@ -121,7 +120,7 @@ def test_a_late_event_is_no_parasite(watched: Watched) -> None:
 def test_an_event_delivered_twice(watched: Watched) -> None:
     nothing_yet(watched)
     process, delivery = watched.delivered[-1]
-    with pytest.raises(InvariantError, match=rf"delivered {delivery.event.id} twice"):
+    with pytest.raises(InvariantError, match=rf"delivered {delivery.batch.id} twice"):
         watched.invariants.on_delivery(process, delivery)
 
 

@@ -16,6 +16,7 @@ from camcast.simulation.datagrams import HOSTS_MAX
 from camcast.simulation.network import Process, VirtualNetwork, address_of
 from camcast.simulation.weather import Cut
 from camcast.vocabulary import wire
+from camcast.vocabulary.batches import decode_body
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
@@ -43,8 +44,8 @@ class Bench:
         )
 
     def _take(self, process: Process, delivery: Deliver) -> None:
-        event = delivery.event
-        self.delivered.append((self.network.now, process, event.id, event.payload))
+        for event in delivery.batch.events():
+            self.delivered.append((self.network.now, process, event.id, event.payload))
 
     def start(self, **again: Any) -> Process:
         process = self.network.start(self.settings, **again)
@@ -156,9 +157,10 @@ def test_frames_are_those_of_the_wire() -> None:
         assert frame.startswith(wire.FRAME_HEADER)
         start = len(wire.FRAME_HEADER)
         if frame[start + 4] == wire.Kind.EVENT:
-            decoded = wire.decode_event(frame, start, len(frame))
-            assert (decoded.id, decoded.payload) == (event, b"goal")
-            crossed.append((address, wire.sender(frame, start), decoded.hops))
+            hops, _ = wire.read_event_head(frame, start)
+            batch = decode_body(frame, start + wire.EVENT_HEAD_BYTES, len(frame))
+            assert (batch.id, batch.payloads()) == (event, [b"goal"])
+            crossed.append((address, wire.event_sender(frame, start), hops))
         else:
             assert wire.control_end(frame, start) == len(frame)
             record = wire.decode_control(frame, start, len(frame))
@@ -192,7 +194,7 @@ def test_who_watches_the_sends_sees_every_copy_also_the_lost_ones() -> None:
         b"",
         b"\0" * 64,
         b"HTTP/1.1 200 OK\r\n",
-        wire.FRAME_HEADER[:2] + b"\x09\0" + b"\0" * 60,
+        wire.FRAME_HEADER[:3] + b"\x01" + b"\0" * 60,
         wire.FRAME_HEADER + b"\xff" * 60,
         wire.FRAME_HEADER + b"\0\0\0\x10" + b"\x07" * 16,
     ],
@@ -333,9 +335,9 @@ def test_who_starts_again_is_a_member_that_receives_and_is_heard_once(identity: 
         assert lives(bench.receivers(events[-1])) == bench.lives()
     assert len(set(events)) == len(events)
     if identity == "same":
-        epochs = [event.epoch for event in events if event.publisher == processes[2].me.peer]
-        assert len(set(epochs)) == 4
-        assert epochs == sorted(epochs)
+        numbers = [event.number for event in events if event.publisher == processes[2].me.peer]
+        assert len(set(numbers)) == 4
+        assert numbers == sorted(numbers)
     pairs = [(process.life, event) for _, process, event, _ in bench.delivered]
     assert len(pairs) == len(set(pairs))
 

@@ -36,9 +36,9 @@ def write_some(sink: Sink, count: int = 3) -> None:
         )
 
 
-def test_the_schema_of_version_2() -> None:
+def test_the_schema_of_version_3() -> None:
     """The pipeline reads these names; a change raises SCHEMA_VERSION."""
-    assert SCHEMA_VERSION == 2
+    assert SCHEMA_VERSION == 3
     assert TraceRecord.__struct_fields__ == (
         *("when", "sequence", "kind", "node", "community", "peer", "topic", "event", "hops"),
         "size",

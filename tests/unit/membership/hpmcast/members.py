@@ -54,7 +54,7 @@ class Member:
         """Return to whom what kind of message went since the last time."""
         sends = [
             (to, DECODER.decode(decode_control(record, 0, len(record)).body))
-            for contacts, record, _ in self._outbox.sends
+            for contacts, record, _, _ in self._outbox.sends
             for to in contacts
         ]
         self._outbox.sends.clear()

@@ -69,7 +69,7 @@ class Member:
         sends, self.outbox.sends = self.outbox.sends, []
         return [
             (to.address, decode_control(record, 0, len(record)).body)
-            for contacts, record, _ in sends
+            for contacts, record, _, _ in sends
             for to in contacts
         ]
 

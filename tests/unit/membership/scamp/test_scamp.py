@@ -47,7 +47,7 @@ class Bench:
     def said(self) -> list[tuple[str, Message]]:
         """Return what was said since the last time."""
         told = []
-        for contacts, record, _ in self.outbox.sends:
+        for contacts, record, _, _ in self.outbox.sends:
             body = decode_control(record, 0, control_end(record, 0)).body
             told += [(contact.address, Scamp.decoder.decode(body)) for contact in contacts]
         self.outbox.sends.clear()

@@ -22,12 +22,14 @@ from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.rounds import audience, rounds
 from camcast.protocols.hpmcast.spread import Herald, LevelWise
 from camcast.protocols.hpmcast.view import Line, tables
-from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind, decode_control
+from tests.event_frames import batch_of
 from tests.unit.membership.hpmcast.members import contact
 
 TOPIC = Topic.parse(".a")
@@ -81,16 +83,16 @@ class Engine:
         )
         self.level_wise = LevelWise(fan_out=2, period_seconds=0.1, context=context, **options)
 
-    def send(self, event: Event, to: Sequence[Contact], now: float) -> None:
+    def send(self, batch: Batch, to: Sequence[Contact], now: float) -> None:
         """Take copies: a herald for each has just been sent to the same processes."""
-        contacts, record, control = self._outbox.sends.pop()
+        contacts, record, control, _ = self._outbox.sends.pop()
         assert control
         assert not self._outbox.sends
         assert contacts == list(to)
         assert LevelWise.decoder is not None
         herald = LevelWise.decoder.decode(decode_control(record, 0, len(record)).body)
         assert isinstance(herald, Herald)
-        assert (herald.publisher, herald.epoch, herald.sequence) == event.id
+        assert (herald.stream, herald.sequence) == batch.id
         self.copies += len(to)
         self.sent += [(herald, int.from_bytes(one.peer)) for one in to]
 
@@ -108,12 +110,12 @@ class Engine:
         return not self._outbox.wakes
 
 
-def event(sequence: int, hops: int = 1, topic: Topic = TOPIC) -> Event:
-    return Event(EventId(contact(2).peer, 1, sequence), topic, b"!", hops)
+def event(sequence: int, hops: int = 1, topic: Topic = TOPIC) -> Batch:
+    return batch_of(contact(2).peer, sequence, topic, hops=hops)
 
 
 def herald(sequence: int, level: int, share: float = 1.0, rounds: int = 1) -> Herald:
-    return Herald(contact(2).peer, 1, sequence, share, rounds, level)
+    return Herald(stream_id(contact(2).peer, 1), sequence, share, rounds, level)
 
 
 def test_a_publication_leaves_at_once_and_goes_down_level_by_level() -> None:
@@ -216,10 +218,10 @@ def test_what_peers_send_fills_bounded_buffers_only(monkeypatch: pytest.MonkeyPa
     for number in range(20):
         engine.level_wise.receive(contact(3), herald(100 + number, level=1), 0.0)
         topic = Topic.parse(f".a.t{number}")
-        engine.level_wise.disseminate(event(number, topic=topic), 0.0, contact(3).peer)
+        engine.level_wise.disseminate(event(number + 1, topic=topic), 0.0, contact(3).peer)
     assert len(engine.level_wise._heralds) == 5
     assert len(engine.level_wise._events) == 7
-    assert {sent.sequence for sent, _ in engine.period()} <= set(range(13, 20))
+    assert {sent.sequence for sent, _ in engine.period()} <= set(range(14, 21))
     assert len(engine.level_wise._audiences._of_topics) <= 4
     assert len(engine.level_wise._audiences._of_events) <= 7
 
@@ -229,7 +231,7 @@ def test_of_events_that_are_gossiped_no_longer_no_audience_is_kept(wanted: str) 
     """One for each event at most, and for each topic and level; each is as large as a table."""
     engine = Engine(dict.fromkeys(range(1, 13), Interest.parse(wanted)) | {1: A, 3: A})
     for number in range(20):
-        engine.level_wise.disseminate(event(number, hops=0), 0.0)
+        engine.level_wise.disseminate(event(number + 1, hops=0), 0.0)
     audiences = engine.level_wise._audiences
     assert len(audiences._of_events) == 20
     while not engine.idle:
@@ -255,7 +257,7 @@ def test_as_many_audiences_are_kept_as_events_are_gossiped(
     engine = Engine(dict.fromkeys(range(1, 13), Interest.parse(wanted)) | {1: A, 3: A})
     for number in range(20):
         topic = Topic.parse(f".a.t{number}")
-        engine.level_wise.disseminate(event(number, hops=0, topic=topic), 0.0)
+        engine.level_wise.disseminate(event(number + 1, hops=0, topic=topic), 0.0)
     assert len(worked_out) == 20
     while not engine.idle:
         engine.period()
@@ -282,7 +284,7 @@ def test_the_threshold_adds_the_first_of_the_view() -> None:
     wants: dict[int, Interest] = dict.fromkeys(range(1, 13), B)
     engine = Engine(wants | {1: A, 11: A}, threshold=4)
     targets: set[int] = set()
-    for sequence in range(10):
+    for sequence in range(1, 11):
         engine.level_wise.receive(contact(3), herald(sequence, level=1), 0.0)
         engine.level_wise.disseminate(event(sequence), 0.0, contact(3).peer)
         while not engine.idle:

@@ -1,0 +1,136 @@
+"""The publisher: gathers what this process publishes into batches, each in its stream.
+
+An event's id is given at once. The event leaves when its batch is closed: by its count, by its
+size, by the end of the instant (`flush`), or at once in a group whose batches hold one event.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import define
+
+from camcast.engine.intake import Intake
+from camcast.engine.participation import Participation
+from camcast.engine.recorder import Recorder
+from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
+from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
+
+STREAMS_MAX: Final = 256  # chosen: topics times kinds of events; the oldest is given up beyond
+
+
+@define(eq=False)
+class _Stream:
+    """A stream of this process, with the batch that is open in it."""
+
+    id: StreamId
+    topic: Topic
+    typed: bool
+    upward_probability: float | None
+    participation: Participation
+    next: int = 1
+    """The sequence number of the next event."""
+    payloads: list[bytes] = []  # noqa: RUF008  # replaced, never changed, when a batch is opened
+    size: int = 0
+    """The bytes of the body so far."""
+    reach: tuple[int, int] = 0, 0
+    """For receipts: peers and links, as they were when the batch was opened."""
+
+
+class Publisher:
+    """The streams of one process; `epoch` is its start in milliseconds, `started` by its clock."""
+
+    def __init__(
+        self, me: PeerId, intake: Intake, recorder: Recorder, epoch: int, started: float
+    ) -> None:
+        self._me = me
+        self._intake = intake
+        self._recorder = recorder
+        self._number = epoch  # of the next stream
+        self._milliseconds = epoch - 1000.0 * started  # since 1970, when the clock was at 0
+        self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
+        self._open: list[_Stream] = []
+
+    def publish(
+        self,
+        participation: Participation,
+        topic: Topic,
+        payload: bytes,
+        now: float,
+        upward_probability: float | None,
+        *,
+        typed: bool,
+    ) -> Receipt:
+        """Publish an event in a group; raises `PayloadTooLargeError`."""
+        check_payload(payload)
+        key = topic.group, typed, upward_probability
+        stream = self._streams.get(key)
+        if (
+            stream is None
+            or stream.next > SEQUENCE_MAX
+            or stream.participation is not participation
+        ):
+            stream = self._streams[key] = self._new_stream(
+                topic, typed, upward_probability, participation
+            )
+        size = 4 + len(payload)
+        if stream.payloads and stream.size + size > BODY_BYTES_MAX:
+            self._close(stream, now)
+        if not stream.payloads:
+            stream.payloads = []
+            stream.size = BODY_FIXED_BYTES + len(topic.encoded)
+            if participation.batch_events_max > 1:
+                stream.reach = participation.reach()
+            self._open.append(stream)
+        event = EventId(stream.id, stream.next)
+        stream.payloads.append(payload)
+        stream.size += size
+        stream.next += 1
+        peers, links = stream.reach
+        if len(stream.payloads) >= participation.batch_events_max:
+            sent = self._close(stream, now)
+            if participation.batch_events_max == 1:
+                peers, links = sent
+        return Receipt(event, peers, links)
+
+    def flush(self, now: float) -> None:
+        """Close all batches: the instant is over."""
+        while self._open:
+            self._close(self._open[0], now)
+
+    def _new_stream(
+        self,
+        topic: Topic,
+        typed: bool,
+        upward_probability: float | None,
+        participation: Participation,
+    ) -> _Stream:
+        if len(self._streams) >= STREAMS_MAX:
+            idle = next((key for key, known in self._streams.items() if not known.payloads), None)
+            if idle is not None:
+                del self._streams[idle]
+        self._number += 1
+        made = stream_id(self._me, self._number - 1)
+        return _Stream(made, topic, typed, upward_probability, participation)
+
+    def _close(self, stream: _Stream, now: float) -> tuple[int, int]:
+        """Close the batch that is open in a stream, and accept it in its group."""
+        self._open.remove(stream)
+        payloads, stream.payloads = stream.payloads, []
+        batch = make_batch(
+            stream.id,
+            stream.next - len(payloads),
+            payloads,
+            stream.topic,
+            typed=stream.typed,
+            upward_probability=stream.upward_probability,
+            published=round(self._milliseconds + 1000.0 * now),
+            since=now,
+        )
+        if self._recorder.trace is not None:
+            self._recorder.record_batch("publish", batch, stream.topic.name, now)
+        sent = self._intake.publish(stream.participation, batch, now)
+        return sent.peers, sent.super_processes

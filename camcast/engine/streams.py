@@ -1,0 +1,178 @@
+"""What a group of this process knows of streams: which of their events it has had.
+
+Theory of operation
+-------------------
+Of each stream one small object is kept, in the manner of QUIC's acknowledgements (RFC 9000, 13.2):
+everything below `low` is settled, and above it there are at most `RANGES_MAX` sorted ranges. Events
+that come in order extend a range, at a cost that does not depend on how many came before.
+
+*Too many ranges.* A hole between ranges is an event that was missed or is still on its way. When
+`RANGES_MAX` are used up, the lowest hole is given up: it counts as settled from then on. A record
+may be forged, however, and name a number that its stream will not reach for years. So a hole wider
+than `JUMP` is never given up, for then all that its publisher is still to publish would count as
+known. Such ranges have at most `JUMPS_MAX` places, and what asks for one more is refused.
+
+*Too many streams.* Where there is no room for a new stream, those are forgotten of which nothing
+new has come for `IDLE_SECONDS`; where none is idle, the new one is refused. Peers may have
+introduced a share of the streams each, so that a flood of streams from one peer neither lets old
+events count as new again nor keeps the streams out that others tell of.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+from camcast.vocabulary.events import SEQUENCE_MAX
+
+RANGES_MAX: Final = 64  # [DESIGN 4]
+JUMP: Final = 1 << 16  # chosen: a minute of 1,000 events/s missed is no jump; forged ones are far
+JUMPS_MAX: Final = RANGES_MAX // 2  # chosen: the other half is for events that come out of order
+STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 MB a group (G5)
+SHARE: Final = STREAMS_MAX // 4  # chosen: most places are out of a single peer's reach
+IDLE_SECONDS: Final = 240.0  # [DESIGN 4] twice the time for which payloads are kept
+_LOOK_SECONDS: Final = 1.0  # chosen: to look through all streams takes some 10 ms
+
+
+class KnownRanges:
+    """Which events of one stream are known; sequence numbers begin at 1."""
+
+    __slots__ = ("bounds", "heard", "introduced_by", "low")
+
+    def __init__(self, now: float, introduced_by: bytes) -> None:
+        self.low = 1
+        """All numbers below are settled."""
+        self.bounds: list[int] = []
+        """Start and stop of each range above `low`, ascending: none touches another or `low`."""
+        self.heard = now
+        """When something new of the stream came last."""
+        self.introduced_by = introduced_by
+
+    def knows(self, first: int, count: int) -> bool:
+        """Say whether all of these events are known."""
+        stop = first + count
+        if stop <= self.low:
+            return True
+        bounds = self.bounds
+        if not bounds:
+            return False
+        # An odd place is inside a range, whose stop stands there.
+        place = bisect_right(bounds, max(first, self.low))
+        return place % 2 == 1 and stop <= bounds[place]
+
+    def missing(self, first: int, count: int) -> list[tuple[int, int]]:
+        """Return what is not known of these events, as (start, stop) in ascending order."""
+        start, stop = max(first, self.low), first + count
+        holes = []
+        bounds = self.bounds
+        place = bisect_right(bounds, start)
+        while start < stop:
+            if place % 2:
+                start = bounds[place]
+            else:
+                end = min(stop, bounds[place]) if place < len(bounds) else stop
+                if start < end:
+                    holes.append((start, end))
+                start = end
+            place += 1
+        return holes
+
+    def add(self, first: int, count: int) -> int | None:
+        """Note that these events are known; None, and nothing noted, if there is no room.
+
+        Returns how many events were given up for it.
+        """
+        stop = first + count
+        bounds = self.bounds
+        if first <= self.low:  # in order from the start: nearly always
+            self.low = max(self.low, stop)
+            if bounds:
+                self._settle()
+            return 0
+        if bounds and bounds[-1] == first:  # likewise, of a stream that was joined late
+            bounds[-1] = stop
+            return 0
+        left, right = bisect_right(bounds, first - 1), bisect_right(bounds, stop)
+        # A range that contains or touches an end is merged with the new one.
+        start = bounds[left - 1] if left % 2 else first
+        end = bounds[right] if right % 2 else stop
+        if left % 2 == 0 and left == right and not self._has_room(first, left):
+            return None
+        bounds[left - left % 2 : right + right % 2] = (start, end)
+        return self._give_up_lowest() if len(bounds) > 2 * RANGES_MAX else 0
+
+    def _has_room(self, first: int, place: int) -> bool:
+        """Say whether a new range may begin at `first`, before the range at `place`."""
+        below = self.bounds[place - 1] if place else self.low
+        return first - below <= JUMP or self._jumps() < JUMPS_MAX
+
+    def _jumps(self) -> int:
+        """Count the ranges that are far above what is below them."""
+        stops = [self.low, *self.bounds[1::2]]
+        return sum(
+            start - stop > JUMP for stop, start in zip(stops, self.bounds[::2], strict=False)
+        )
+
+    def _give_up_lowest(self) -> int:
+        """Let the lowest hole that is not a jump count as settled; return how wide it is."""
+        bounds = self.bounds
+        below = self.low
+        for place in range(0, len(bounds), 2):
+            hole = bounds[place] - below
+            if hole <= JUMP:
+                if place:
+                    del bounds[place - 1 : place + 1]
+                else:
+                    self.low = bounds[0]
+                    self._settle()
+                return hole
+            below = bounds[place + 1]
+        raise AssertionError("there are fewer jumps than ranges")
+
+    def _settle(self) -> None:
+        """Take the ranges that `low` has reached into what is settled."""
+        bounds = self.bounds
+        while bounds and bounds[0] <= self.low:
+            self.low = max(self.low, bounds[1])
+            del bounds[:2]
+
+
+class Streams:
+    """What one group knows of the streams in it, in bounded memory."""
+
+    __slots__ = ("_introduced", "_look_after", "known")
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, KnownRanges] = {}
+        """By stream, in the order in which they were introduced."""
+        self._introduced: dict[bytes, int] = {}
+        self._look_after = 0.0
+
+    def introduce(self, stream: bytes, peer: bytes, now: float) -> KnownRanges | None:
+        """Begin to keep what is known of a stream that `peer` told of; None: there is no room."""
+        known, introduced = self.known, self._introduced
+        share = introduced.get(peer, 0)
+        if share >= SHARE or len(known) >= STREAMS_MAX:
+            self._forget_idle(now)
+            share = introduced.get(peer, 0)
+            if share >= SHARE or len(known) >= STREAMS_MAX:
+                return None
+        introduced[peer] = share + 1
+        ranges = known[stream] = KnownRanges(now, peer)
+        return ranges
+
+    def _forget_idle(self, now: float) -> None:
+        """Forget the streams that have been idle for long."""
+        if now < self._look_after:
+            return
+        self._look_after = now + _LOOK_SECONDS
+        introduced = self._introduced
+        idle = [s for s, ranges in self.known.items() if now - ranges.heard > IDLE_SECONDS]
+        for stream in idle:
+            peer = self.known.pop(stream).introduced_by
+            introduced[peer] -= 1
+            if not introduced[peer]:
+                del introduced[peer]
+
+
+assert JUMP < SEQUENCE_MAX
