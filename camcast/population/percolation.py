@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 from camcast.population.graphs import Graph, Overlay
 from camcast.population.outcome import Counts, Interval, mean_interval
 from camcast.population.xoshiro import State, next_bits, seeded
+from camcast.settings.base import PROBABILITY
 from camcast.vocabulary.streams import stream
 
 TTL_MAX: Final = 2**31 - 1  # chosen: longer than any path; section 4 leaves the TTL out
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 
 _RECEIVERS, _SUBSCRIBERS, _MESSAGES, _PARASITES, _HOPS = range(5)
 MEASURES: Final = ("receivers", "subscribers", "messages", "parasites", "hops")
@@ -57,9 +57,9 @@ _STEPS: Final = 2**53  # of 53 random bits, as many as a float between 0.5 and 1
 class Gossip:
     """What determines the spread on a given network; `ValueError` for what is out of range."""
 
-    sigma: float = field(validator=_PROBABILITY)
+    sigma: float = field(validator=PROBABILITY)
     """Probability that a node subscribes to the event (paper: sigma)."""
-    gamma: float = field(validator=_PROBABILITY)
+    gamma: float = field(validator=PROBABILITY)
     """Probability that an event is sent to a neighbour who does not (paper: gamma)."""
     ttl: int = field(default=TTL_MAX, validator=[validators.ge(0), validators.le(TTL_MAX)])
     """How many hops an event gets from its publisher at most."""

@@ -37,15 +37,13 @@ from attrs import field, frozen, validators
 
 from camcast.interests.interest import Interest
 from camcast.scenarios.base import BaseScenario, ScenarioError
+from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Matrix, Uniform
 from camcast.vocabulary.topics import Topic
 from camcast.workloads.churn import ChurnTrace, load_churn
 from camcast.workloads.latencies import load_latencies
 
 EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills the memory
-
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
-_NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 
 @frozen(kw_only=True)
@@ -55,20 +53,20 @@ class Links:
     latency: Literal["constant", "uniform", "lognormal", "matrix"] = field(
         default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))
     )
-    seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
+    seconds: float = field(default=0.05, validator=NOT_NEGATIVE)
     """Of a constant latency. chosen: across a continent."""
-    low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
-    high_seconds: float = field(default=0.15, validator=_NOT_NEGATIVE)
+    low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
+    high_seconds: float = field(default=0.15, validator=NOT_NEGATIVE)
     """Bounds of a uniform one. chosen: within a city, around the world."""
     median_seconds: float = field(default=LogNormal().median_seconds, validator=validators.gt(0))
     p95_seconds: float = field(default=LogNormal().p95_seconds, validator=validators.gt(0))
     """Of a lognormal one."""
     file: Path | None = None
     """A matrix of round-trip times in ms (`camcast.workloads.latencies`)."""
-    loss: float = field(default=0.0, validator=_PROBABILITY)
-    duplication: float = field(default=0.0, validator=_PROBABILITY)
-    reordering: float = field(default=0.0, validator=_PROBABILITY)
-    hold_seconds_max: float = field(default=Climate().hold_seconds_max, validator=_NOT_NEGATIVE)
+    loss: float = field(default=0.0, validator=PROBABILITY)
+    duplication: float = field(default=0.0, validator=PROBABILITY)
+    reordering: float = field(default=0.0, validator=PROBABILITY)
+    hold_seconds_max: float = field(default=Climate().hold_seconds_max, validator=NOT_NEGATIVE)
 
     def __attrs_post_init__(self) -> None:
         if (self.latency == "matrix") is (self.file is None):
@@ -106,8 +104,8 @@ class Links:
 class Crashes:
     """A table ``[[crashes]]``: processes die without a word, and may start again."""
 
-    at_seconds: float = field(validator=_NOT_NEGATIVE)
-    share: float = field(validator=_PROBABILITY)
+    at_seconds: float = field(validator=NOT_NEGATIVE)
+    share: float = field(validator=PROBABILITY)
     """Of the living, drawn at random."""
     community: Topic | None = None
     """Of this community only."""
@@ -125,8 +123,8 @@ class Crashes:
 class Partition:
     """A table ``[[cuts]]``: for a while copies between two sides are lost."""
 
-    from_seconds: float = field(validator=_NOT_NEGATIVE)
-    until_seconds: float = field(validator=_NOT_NEGATIVE)
+    from_seconds: float = field(validator=NOT_NEGATIVE)
+    until_seconds: float = field(validator=NOT_NEGATIVE)
     share: float | None = field(
         default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
     )
@@ -135,7 +133,7 @@ class Partition:
     """Or it is these communities."""
     one_way: bool = False
     """Only copies from that side to the others are lost."""
-    loss: float = field(default=1.0, validator=_PROBABILITY)
+    loss: float = field(default=1.0, validator=PROBABILITY)
 
     def __attrs_post_init__(self) -> None:
         if self.until_seconds <= self.from_seconds:
@@ -151,13 +149,13 @@ class Churn:
     """The table ``[churn]``: who joins and crashes when, from a trace of a real network."""
 
     file: Path
-    from_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    from_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     """Where in the trace the window begins."""
     identity: Literal["same", "new"] = field(
         default="new", validator=validators.in_(("same", "new"))
     )
     """As whom a node comes back."""
-    jitter_seconds: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    jitter_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     """Each change happens up to so much later, uniformly, where the trace is coarse."""
 
     def load(self) -> ChurnTrace:
@@ -184,9 +182,9 @@ class VirtualScenario(BaseScenario):
     """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
     everything (`camcast.interests.interest`). Protocols that go by attributes are told. Events that
     do not match may be received, but are not delivered."""
-    join_gap_seconds: float = field(default=0.02, validator=_NOT_NEGATIVE)
+    join_gap_seconds: float = field(default=0.02, validator=NOT_NEGATIVE)
     """Between two joins, the root community first. chosen: 50 a second."""
-    settle_seconds: float = field(default=10.0, validator=_NOT_NEGATIVE)
+    settle_seconds: float = field(default=10.0, validator=NOT_NEGATIVE)
     """From the last join until the clock of the scenario starts: its times count from there.
     chosen: ten heartbeats, and two checks of the super-topic tables."""
     duration_seconds: float = field(default=60.0, validator=validators.gt(0))
@@ -194,7 +192,7 @@ class VirtualScenario(BaseScenario):
     symmetry_seconds: float = field(default=15.0, validator=validators.gt(0))
     """How long an arc may be known at one end only, while nothing is lost and nobody dies.
     chosen: some heartbeats; give more with longer ones."""
-    stillborn: float = field(default=0.0, validator=_PROBABILITY)
+    stillborn: float = field(default=0.0, validator=PROBABILITY)
     """Share of the processes that die the moment they have announced themselves, so that
     others are sent to them."""
     links: Links = field(factory=Links)

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import field, frozen, validators
 
 PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 
 class SettingError(ValueError):

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from math import exp, log
 from random import Random
 from statistics import NormalDist
-from typing import Final, Protocol
+from typing import Protocol
 
 from attrs import field, frozen, validators
 
-_PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
-_NOT_NEGATIVE: Final = [validators.ge(0.0)]
+from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 
 
 class Latency(Protocol):
@@ -29,7 +28,7 @@ class Latency(Protocol):
 class Constant:
     """Every frame is under way for the same time: first sent, first received."""
 
-    delay_seconds: float = field(default=0.01, validator=_NOT_NEGATIVE)
+    delay_seconds: float = field(default=0.01, validator=NOT_NEGATIVE)
 
     def seconds(self, _source: int, _target: int, _rng: Random) -> float:
         """See `Latency`."""
@@ -40,8 +39,8 @@ class Constant:
 class Uniform:
     """Every frame is under way for a time drawn uniformly between two bounds."""
 
-    low_seconds: float = field(default=0.005, validator=_NOT_NEGATIVE)
-    high_seconds: float = field(default=0.05, validator=_NOT_NEGATIVE)
+    low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
+    high_seconds: float = field(default=0.05, validator=NOT_NEGATIVE)
 
     def __attrs_post_init__(self) -> None:
         if self.high_seconds < self.low_seconds:
@@ -95,11 +94,11 @@ class Climate:
     """What every link is like, apart from the cuts of `camcast.simulation.weather`."""
 
     latency: Latency = field(factory=Constant)
-    loss: float = field(default=0.0, validator=_PROBABILITY)
+    loss: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a frame does not arrive."""
-    duplication: float = field(default=0.0, validator=_PROBABILITY)
+    duplication: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a frame arrives twice, the second time with a latency of its own."""
-    reordering: float = field(default=0.0, validator=_PROBABILITY)
+    reordering: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a frame is held back, so that later ones overtake it."""
-    hold_seconds_max: float = field(default=0.1, validator=_NOT_NEGATIVE)
+    hold_seconds_max: float = field(default=0.1, validator=NOT_NEGATIVE)
     """A frame that is held back waits up to so long, uniformly. chosen: ten default latencies."""

@@ -145,23 +145,17 @@ class _Run:
     def _make_settings(self) -> Settings:
         scenario = self._scenario
         backend, options = self._membership
-        if scenario.discovery == "census":
-            return Settings(
-                backend=backend,
-                discovery=self._directory.discovery,
-                options=options,
-                parameters=scenario.parameters,
-                protocol=self._protocol,
-                topics=tuple(scenario.communities),
-            )
+        ideal = scenario.discovery == "census"
         settings = Settings(
             backend=backend,
-            discovery=find_discovery(scenario.discovery),
+            discovery=self._directory.discovery if ideal else find_discovery(scenario.discovery),
             options=options,
             parameters=scenario.parameters,
             protocol=self._protocol,
             topics=tuple(scenario.communities),
         )
+        if ideal:
+            return settings
         gateway = self._network.start(settings)
         return attrs.evolve(settings, gateways={ROOT: (gateway.me.address,)})
 

@@ -13,8 +13,9 @@ from collections.abc import Container, Sequence
 from random import Random
 from typing import Final, Protocol
 
-from attrs import field, frozen, validators
+from attrs import field, frozen
 
+from camcast.settings.base import PROBABILITY
 from camcast.settings.climate import Climate, Constant
 
 
@@ -39,7 +40,7 @@ class Cut:
     one_side: Container[int]
     other_side: Container[int]
     one_way: bool = False
-    loss: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(1.0)])
+    loss: float = field(default=1.0, validator=PROBABILITY)
 
     def severs(self, source: int, target: int) -> bool:
         """See `Obstacle`."""

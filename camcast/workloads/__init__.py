@@ -4,12 +4,11 @@ from camcast.workloads.earthquakes import load_earthquakes
 from camcast.workloads.flights import load_departures
 from camcast.workloads.publication import Publication, WorkloadError
 from camcast.workloads.synthetic import synthetic
-from camcast.workloads.usenet import communities_of, load_topics, load_usenet
+from camcast.workloads.usenet import load_topics, load_usenet
 
 __all__ = [
     "Publication",
     "WorkloadError",
-    "communities_of",
     "load_departures",
     "load_earthquakes",
     "load_topics",

@@ -7,11 +7,7 @@ from camcast.workloads.publication import Publication, opaque_payload
 
 
 def synthetic(
-    topic: Topic,
-    events: int,
-    rate: float | None,
-    payload_bytes: int,
-    publisher: str | None = None,
+    topic: Topic, events: int, rate: float | None, payload_bytes: int
 ) -> list[Publication]:
     """Make `events` publications of `payload_bytes` bytes, `rate` of them per second.
 
@@ -30,7 +26,6 @@ def synthetic(
             at_seconds=event / rate if rate else 0.0,
             topics=(topic,),
             payload=opaque_payload(str(event), payload_bytes),
-            publisher=publisher,
         )
         for event in range(events)
     ]

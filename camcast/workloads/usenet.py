@@ -7,7 +7,6 @@ Newsgroups collection (Ken Lang; UCI), the groups after usenet-hierarchies (Juli
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -72,22 +71,6 @@ def load_topics(path: Path) -> list[Topic]:
     Raises `WorkloadError` when the file, a row or a topic is not as TOPIC_COLUMNS say.
     """
     return [row.read("topic", Topic.parse) for row in read_rows(path, TOPIC_COLUMNS, "\t")]
-
-
-def communities_of(publications: Iterable[Publication]) -> dict[Topic, tuple[str, ...]]:
-    """Map every topic used to its publishers, both in order of first appearance.
-
-    An author who posts in a group counts as its subscriber (the README of the data). A
-    topic that only has publications by anybody (publisher None) has nobody here. Topics
-    need no declaration: those that no list of groups has are created by their first post.
-    """
-    communities: dict[Topic, dict[str, None]] = {}
-    for publication in publications:
-        for topic in publication.topics:
-            community = communities.setdefault(topic, {})
-            if publication.publisher is not None:
-                community[publication.publisher] = None
-    return {topic: tuple(community) for topic, community in communities.items()}
 
 
 def _topics(row: Row) -> tuple[Topic, ...]:

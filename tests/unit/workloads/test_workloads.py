@@ -12,14 +12,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import (
     Publication,
     WorkloadError,
-    communities_of,
     load_departures,
     load_earthquakes,
     load_topics,
@@ -146,38 +143,6 @@ def test_groups_are_listed_in_the_order_of_the_file_and_quotes_are_text(tmp_path
     assert [topic.name for topic in topics] == [".comp.lang.c", ".aus.tv.x-files"]
 
 
-def test_who_posts_in_a_group_belongs_to_its_community(tmp_path: Path) -> None:
-    communities = communities_of(load_usenet(written(tmp_path, POSTS)))
-    assert {topic.name: who for topic, who in communities.items()} == {
-        ".comp.lang.c": ("bob", "ann"),
-        ".misc.misc": ("ann",),
-        ".comp.lang.c++": ("ann",),
-    }
-
-
-TOPICS = st.sampled_from([Topic.parse(name) for name in (".", ".a", ".a.b", ".c")])
-PUBLICATIONS = st.builds(
-    Publication,
-    at_seconds=st.just(0.0),
-    topics=st.lists(TOPICS, min_size=1).map(tuple),
-    payload=st.just(b""),
-    publisher=st.none() | st.sampled_from("xyz"),
-)
-
-
-@given(st.lists(PUBLICATIONS))
-def test_communities_hold_every_topic_used_and_exactly_its_publishers(
-    publications: list[Publication],
-) -> None:
-    communities = communities_of(publications)
-    assert set(communities) == {topic for p in publications for topic in p.topics}
-    for topic, community in communities.items():
-        said = [p.publisher for p in publications if topic in p.topics and p.publisher]
-        assert sorted(community) == sorted(set(said))
-        first = [said.index(publisher) for publisher in community]
-        assert first == sorted(first)
-
-
 # --- earthquakes -----------------------------------------------------------------------
 
 
@@ -218,8 +183,8 @@ def test_a_synthetic_workload_is_steady_sized_and_always_the_same() -> None:
 
 
 def test_without_a_rate_everything_happens_at_once() -> None:
-    made = synthetic(Topic.parse(".a"), 3, None, 0, publisher="ann")
-    assert [(p.at_seconds, p.payload, p.publisher) for p in made] == [(0, b"", "ann")] * 3
+    made = synthetic(Topic.parse(".a"), 3, None, 0)
+    assert [(p.at_seconds, p.payload, p.publisher) for p in made] == [(0, b"", None)] * 3
 
 
 @pytest.mark.parametrize(
@@ -339,12 +304,12 @@ def test_the_real_files_load_completely() -> None:
     posts = load_usenet(SHARED / "events_usenet_1993.csv")
     quakes = load_earthquakes(SHARED / "events_usgs_2015-04.csv")
     groups = load_topics(SHARED / "topics_usenet.tsv")
-    communities = communities_of(posts)
+    topics = {topic for post in posts for topic in post.topics}
     # the counts are those of SHARED/README.md; 857 groups less two written with a slash
     assert (len(posts), len(quakes), len(groups)) == (19_463, 9_703, 4_573)
-    assert len({author for community in communities.values() for author in community}) == 8_584
-    assert len(communities) == 857 - 2
-    assert len(communities.keys() & set(groups)) == 326
+    assert len({post.publisher for post in posts}) == 8_584
+    assert len(topics) == 857 - 2
+    assert len(topics & set(groups)) == 326
     assert len({topic for quake in quakes for topic in quake.topics}) == 1_042
     for workload in (posts, quakes):
         assert all(a.at_seconds <= b.at_seconds for a, b in pairwise(workload))
