@@ -49,7 +49,9 @@ class PipeLimits:
     """The largest record; a larger one is dropped and counted."""
 
     frame_bytes_max: int = field(default=FRAME_BYTES_MAX, validator=_positive)
-    """Records are joined up to this size; a larger record is a frame of its own."""
+    """Records are joined up to this size; a larger record is a frame of its own, and a larger frame
+    of several records is refused: no transport makes one, and its records could cause any amount
+    of work in one turn."""
 
     # chosen: a burst of 16,384 events in one turn; 8 bytes each besides the shared record.
     queue_records_max: int = field(default=2**14, validator=_positive)
@@ -59,8 +61,20 @@ class PipeLimits:
     queue_bytes_max: int = field(default=2**22, validator=_positive)
     """The bytes that may wait in one output pipe."""
 
+    # [DESIGN 4, issue 13] no budget a process may be missing.
+    waiting_bytes_max: int = field(default=2**28, validator=_positive)
+    """The bytes that may wait in all output pipes of one event loop. A record counts once for each
+    pipe that it waits in."""
+
+    # chosen: 16 frames of the largest size at once, or 500 of 32 KiB: a flood of connections must
+    # not make the process grow by more than 32 MB.
+    held_bytes_max: int = field(default=2**24, validator=_positive)
+    """The bytes that all inputs of one event loop may hold of what was read but not handed over,
+    such as frames of which the rest has not come. libzmq cannot be told to keep to it."""
+
     control_reserve: float = field(default=0.25, validator=_not_negative)  # chosen: 4,096 records
-    """The share of both queue bounds that control records, and only they, may use on top."""
+    """The share of the queue's bounds and of `waiting_bytes_max` that control records, and only
+    they, may use on top."""
 
     pipes_max: int | None = field(default=None, validator=validators.optional(_positive))
     """The output pipes of one event loop; None for 70 % of what `descriptors_allow`."""
@@ -97,10 +111,11 @@ class PipeCounters:
     pipes_refused: int = 0  # attempts to open one: at `pipes_max`, bad address, no descriptor
     frames_received: int = 0
     bytes_received: int = 0
-    frames_refused: int = 0  # multipart; ZeroMQ itself cuts off who sends too large a frame
+    frames_refused: int = 0  # multipart, several records in a frame above `frame_bytes_max`
     frames_failed: int = 0  # the callback raised
     connections_refused: int = 0  # at `connections_max`
     records_misdirected: int = 0  # of the dropped: meant for another than listens there now
+    controls_unsent: int = 0  # answers beyond `camcast.live.runner.CONTROL_COPIES_A_TURN_MAX`
     versions_refused: int = 0  # connections whose peer speaks another version of the wire format
 
 

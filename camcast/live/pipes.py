@@ -12,7 +12,9 @@ frame.
 When a connection takes no more, the records stay here, in a queue with a bound, and join bigger
 frames later. The bound holds for what waits, per pipe: beyond it the newest record is dropped and
 counted. Control records may go over it by a reserve, so a flood of events never silences
-heartbeats.
+heartbeats. The bytes that wait in all pipes together have a bound too (`waiting_bytes_max`). What
+comes in is bounded by the turn: an input hands over so many frames and bytes of a connection, then
+the rest of the loop has its turn.
 
 A *transport* says how frames cross the network: `camcast.live.zmq_pipes` through libzmq,
 `camcast.live.zmtp` on sockets of our own. Both speak ZMTP 3.1, PUSH to PULL, one frame a message,
@@ -63,6 +65,9 @@ _DESCRIPTORS_SPARED_MIN: Final = 32
 _DESCRIPTORS_MAX: Final = 2**16
 
 
+_LENGTH_BYTES: Final = 4  # [wire format] before each record, of all that follows in the record
+
+
 def descriptors_allow() -> int:
     """Return the number of peers that this process's soft limit of descriptors has room for.
 
@@ -111,19 +116,27 @@ class CountingInput(InputPipe):
         self,
         on_frame: Callable[[bytes], None],
         peer: PeerId,
-        loop: asyncio.AbstractEventLoop,
-        connections_max: int,
+        pipes: QueuedPipes[Any],
     ) -> None:
         self.peer = peer
         self.counters = PipeCounters()
         self._on_frame = on_frame
-        self._loop = loop
-        self._connections_max = connections_max
+        self._loop = pipes._loop
+        self._limits = pipes.limits
+        self._header_bytes = len(pipes._header)
+        self._connections_max = pipes.connections_max
         self._log = MinuteLog()
 
     def _hand_over(self, frame: bytes) -> None:
+        size = len(frame)
+        if size > self._limits.frame_bytes_max:
+            start = self._header_bytes
+            end = start + _LENGTH_BYTES + int.from_bytes(frame[start : start + _LENGTH_BYTES])
+            if end != size:
+                self.counters.frames_refused += 1
+                return
         self.counters.frames_received += 1
-        self.counters.bytes_received += len(frame)
+        self.counters.bytes_received += size
         try:
             self._on_frame(frame)
         except Exception:
@@ -171,6 +184,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             int(limits.queue_records_max * (1 + limits.control_reserve)),
             int(limits.queue_bytes_max * (1 + limits.control_reserve)),
         )
+        self._waiting = 0  # the bytes that wait in all pipes, and the rest of frames under way
         self._sockets: set[Any] = set()  # open ones, of outputs and inputs
         self._forgotten = finalize(self, _shut_forgotten, self._sockets)
         self._forgotten.atexit = False  # then nothing hangs, and the sockets end by themselves
@@ -195,6 +209,9 @@ class QueuedPipes(OutputPipes, Generic[P]):
         size = len(record)
         records_bound, bytes_bound = self._control_bounds if control else self._event_bounds
         bytes_bound -= size
+        total_bound = self.limits.waiting_bytes_max - size
+        if control:
+            total_bound += int(self.limits.waiting_bytes_max * self.limits.control_reserve)
         if size > self.limits.record_bytes_max:
             bytes_bound = -1  # no queue is that empty
             self._warn_once("size", "dropped a record of %d bytes, above record_bytes_max", size)
@@ -205,8 +222,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 self.counters.records_dropped += 1
                 continue
             records = pipe.records
-            if pipe.waiting > bytes_bound or len(records) >= records_bound:
-                self.counters.records_dropped += 1
+            if (
+                pipe.waiting > bytes_bound
+                or len(records) >= records_bound
+                or self._waiting > total_bound
+            ):
+                self._overflows(pipe)
                 continue
             if contact.peer != pipe.named and not self._may_take(pipe, contact.peer):
                 self.counters.records_dropped += 1
@@ -216,6 +237,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 self._fresh.append(pipe)
             records.append(record)
             pipe.waiting += size
+            self._waiting += size
         if self._flush_handle is None and self._fresh:
             self._flush_handle = self._loop.call_soon(self._flush)
 
@@ -343,8 +365,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if records:
                 if not self._offer_joined(pipe, records, pipe.waiting):
                     return False
-                records.clear()
-                pipe.waiting = 0
+                self._emptied(pipe)
             return True
         # A frame takes about the mean number of records; twice that, for stretches of small ones.
         records_max = 2 * self._record_room * len(records) // pipe.waiting + 1
@@ -356,9 +377,27 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if not self._offer_joined(pipe, some[:count], ends[count - 1]):
                 break
             pipe.waiting -= ends[count - 1]
+            self._waiting -= ends[count - 1]
             start += count
         del records[:start]
         return not records
+
+    def _emptied(self, pipe: P) -> None:
+        """Take note that nothing waits in a pipe any more."""
+        self._waiting -= pipe.waiting
+        pipe.waiting = 0
+        pipe.records.clear()
+
+    def _overflows(self, pipe: P) -> None:
+        """Count a record for which there is no room."""
+        self.counters.records_dropped += 1
+        if self._log.due("full", self._loop.time()):
+            _log.warning(
+                "dropped a record for %s, since its queue or all room for what waits is full"
+                " (%d records dropped so far; said once a minute)",
+                pipe.address,
+                self.counters.records_dropped,
+            )
 
     def _offer_joined(self, pipe: P, records: list[bytes], size: int) -> bool:
         if not self._offer(pipe, self._header + b"".join(records)):
@@ -427,8 +466,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
     def _end(self, pipe: P, linger_milliseconds: int) -> None:
         pipe.closed = True
         self.counters.records_dropped += len(pipe.records)
-        pipe.records.clear()
-        pipe.waiting = 0
+        self._emptied(pipe)
         if pipe.watched:
             pipe.watched = False
             self._unwatch(pipe)

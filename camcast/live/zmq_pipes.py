@@ -137,10 +137,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             monitor,
             on_frame,
             peer,
-            self.limits,
-            self._connections,
-            self._loop,
-            self._input_closed,
+            self,
         )
         self._inputs.add(pipe)
         return pipe
@@ -232,27 +229,23 @@ class ZmqInput(CountingInput):
         monitor: zmq.SyncSocket,
         on_frame: Callable[[bytes], None],
         peer: PeerId,
-        limits: PipeLimits,
-        connections: Connections,
-        loop: asyncio.AbstractEventLoop,
-        on_close: Callable[[InputPipe, Iterable[zmq.SyncSocket]], None],
+        pipes: ZmqPipes,
     ) -> None:
         endpoint = socket.getsockopt(zmq.LAST_ENDPOINT)
         assert isinstance(endpoint, bytes)
-        super().__init__(on_frame, peer, loop, connections.most)
+        super().__init__(on_frame, peer, pipes)
         self.address = check_address(endpoint.rstrip(b"\0").decode())
         self._socket = socket
         self._monitor = monitor
-        self._limits = limits
-        self._connections = connections
-        self._on_close = on_close
+        self._connections = pipes.connections
+        self._on_close = pipes._input_closed
         self._closed = False
         self._in_multipart = False
         self._again: asyncio.Handle | None = None  # the rest of a burst, next turn
         self._descriptor = int(socket.getsockopt(zmq.FD))
-        loop.add_reader(self._descriptor, self._read)
+        self._loop.add_reader(self._descriptor, self._read)
         self._monitor_descriptor = int(monitor.getsockopt(zmq.FD))
-        loop.add_reader(self._monitor_descriptor, self._count_connections)
+        self._loop.add_reader(self._monitor_descriptor, self._count_connections)
         self._count_connections()  # a pipe that was never read from wakes nobody
 
     def close(self) -> None:

@@ -18,7 +18,8 @@ def at(address: str) -> Contact:
 
 
 def make_record(number: int, size: int = 20) -> bytes:
-    return size.to_bytes(4) + number.to_bytes(4) + bytes(size - 8)
+    """Return a record of so many bytes, its length prefix included."""
+    return (size - 4).to_bytes(4) + number.to_bytes(4) + bytes(size - 8)
 
 
 class Inbox:
@@ -35,7 +36,7 @@ class Inbox:
         at = len(HEADER)
         while at < len(frame):
             self.numbers.append(int.from_bytes(frame[at + 4 : at + 8]))
-            at += int.from_bytes(frame[at : at + 4])
+            at += 4 + int.from_bytes(frame[at : at + 4])
         self._news.set()
 
     async def has_numbers(self, count: int) -> list[int]:

@@ -4,10 +4,12 @@ Theory of operation
 -------------------
 A connection is refused where it is accepted, when there are `Accepted.most`. Each that is readable
 is read once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames
-are handed over at once. What is kept of a frame that has not come whole is what was really sent of
-it, and all of that together is bounded (`HELD_BYTES_MAX`): beyond it, whoever has been sending its
-frame for longest is cut off. So is who has not ended a frame after `FRAME_SECONDS_MAX` or the
-handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec does not allow.
+are handed over at once, `turn_frames_max` at most; the others of the same read wait for the next
+turn, and nothing more is read before. What is kept of a frame that has not come whole is what was
+really sent of it, and all that is kept together is bounded (`held_bytes_max`): beyond it, whoever
+has been sending its frame for longest is cut off. So is who has not ended a frame after
+`FRAME_SECONDS_MAX` or the handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec
+does not allow.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from attrs import define, field
 
-from camcast.doors.transport import InputPipe, PipeLimits
-from camcast.live.pipes import CountingInput
+from camcast.live.pipes import CountingInput, QueuedPipes
 from camcast.live.zmtp.codec import Decoder, ProtocolError, WireVersionError, handshake, pong
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import PeerId
@@ -30,7 +31,6 @@ _log = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
-HELD_BYTES_MAX: Final = 2**24  # chosen: 16 frames of the largest size at once, or 500 of 32 KiB
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
@@ -58,6 +58,8 @@ class Connection:
     decoder: Decoder
     held: int = 0
     """The bytes that it makes us keep."""
+    rest: Iterator[tuple[bytes, bytes]] | None = None
+    """What it sent, and what is for the next turn."""
 
 
 class Accepted:
@@ -88,9 +90,8 @@ class Accepted:
         """Return the connections to one input."""
         return [connection for connection in self._connections if connection.owner is owner]
 
-    def has_read(self, connection: Connection, now: float, *, frame_ended: bool) -> None:
+    def has_read(self, connection: Connection, held: int, now: float, *, frame_ended: bool) -> None:
         """Take note of what a connection holds after something of it was read."""
-        held = connection.decoder.held
         self.held += held - connection.held
         begins = held and (frame_ended or not connection.held)
         connection.held = held
@@ -111,32 +112,27 @@ class ZmtpInput(CountingInput):
         listening: socket.socket,
         on_frame: Callable[[bytes], None],
         peer: PeerId,
-        limits: PipeLimits,
-        frame_limit: int,
+        pipes: QueuedPipes[Any],
         accepted: Accepted,
         buffer: memoryview,
-        loop: asyncio.AbstractEventLoop,
-        sockets: set[socket.socket],
-        on_close: Callable[[InputPipe], None],
     ) -> None:
-        super().__init__(on_frame, peer, loop, accepted.most)
+        super().__init__(on_frame, peer, pipes)
         self._begins = handshake(b"PULL", peer)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         self.address = check_address(f"tcp://{shown}:{port}")
         self._socket = listening
-        self._limits = limits
-        self._frame_limit = frame_limit
+        self._frame_limit = pipes._frame_limit
         self._accepted = accepted
         self._buffer = buffer
-        self._sockets = sockets
-        sockets.add(listening)
-        self._on_close = on_close
+        self._sockets = pipes._sockets
+        self._sockets.add(listening)
+        self._on_close = pipes._inputs.discard
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._again: asyncio.TimerHandle | None = None
         self._warned = False
-        loop.add_reader(listening, self._accept)
+        self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
         """See `InputPipe`."""
@@ -186,6 +182,7 @@ class ZmtpInput(CountingInput):
             self._watch_time()
 
     def _lose(self, connection: Connection) -> None:
+        connection.rest = None
         self._loop.remove_reader(connection.socket)
         connection.socket.close()
         self._sockets.discard(connection.socket)
@@ -201,16 +198,34 @@ class ZmtpInput(CountingInput):
         if not size:
             self._lose(connection)
             return
-        frame_ended = False
+        self._take(connection, connection.decoder.feed(self._buffer[:size]), size)
+
+    def _go_on(self, connection: Connection) -> None:
+        """Take what the last turn has left, and read on when it is used up."""
+        frames, connection.rest = connection.rest, None
+        if frames is not None:  # not lost in the meantime
+            self._loop.add_reader(connection.socket, self._read, connection)
+            self._take(connection, frames, connection.held)
+
+    def _take(
+        self, connection: Connection, frames: Iterator[tuple[bytes, bytes]], size: int
+    ) -> None:
+        """Hand over what there is for one turn of `size` bytes that were read."""
+        count = 0
         try:
-            for name, body in connection.decoder.feed(self._buffer[:size]):
-                frame_ended = True
+            for name, body in frames:
+                count += 1
                 if not name:
                     self._hand_over(body)
                     if self._closed:
                         return
                 elif name == b"PING":
                     answer_ping(connection.socket, body)
+                if count == self._limits.turn_frames_max:
+                    connection.rest = frames
+                    self._loop.remove_reader(connection.socket)
+                    self._loop.call_soon(self._go_on, connection)
+                    break
         except WireVersionError as error:
             self.counters.versions_refused += 1
             self._say_version(connection, str(error))
@@ -221,9 +236,10 @@ class ZmtpInput(CountingInput):
             self._cut_off(connection, str(error))
             return
         accepted = self._accepted
-        if connection.decoder.held or connection.held or connection in accepted.unfinished:
-            accepted.has_read(connection, self._loop.time(), frame_ended=frame_ended)
-            if accepted.held > HELD_BYTES_MAX:
+        held = connection.decoder.held if connection.rest is None else size
+        if held or connection.held or connection in accepted.unfinished:
+            accepted.has_read(connection, held, self._loop.time(), frame_ended=count > 0)
+            if accepted.held > self._limits.held_bytes_max:
                 self._make_room()
             if accepted.unfinished:
                 self._watch_time()
@@ -238,7 +254,7 @@ class ZmtpInput(CountingInput):
 
     def _make_room(self) -> None:
         for connection in list(self._accepted.unfinished):
-            if self._accepted.held <= HELD_BYTES_MAX:
+            if self._accepted.held <= self._limits.held_bytes_max:
                 return
             if connection.held:
                 reason = "others need the room for frames that it does not end"

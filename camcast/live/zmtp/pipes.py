@@ -28,7 +28,7 @@ import logging
 import select
 import socket
 import time
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import Final
 
 from attrs import define, field
@@ -87,7 +87,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self._buffer = memoryview(bytearray(self.limits.turn_bytes_max + 9))
 
     @property
-    def connections(self) -> Sized:
+    def connections(self) -> Accepted:
         """See `OutputPipes`."""
         return self._accepted
 
@@ -102,18 +102,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             listening = _listen(address)
         except OSError as error:
             raise bind_error(address, error.errno or 0, error.strerror or str(error)) from error
-        pipe = ZmtpInput(
-            listening,
-            on_frame,
-            peer,
-            self.limits,
-            self._frame_limit,
-            self._accepted,
-            self._buffer,
-            self._loop,
-            self._sockets,
-            self._inputs.discard,
-        )
+        pipe = ZmtpInput(listening, on_frame, peer, self, self._accepted, self._buffer)
         self._inputs.add(pipe)
         return pipe
 
@@ -226,21 +215,29 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         fits = peer, UNKNOWN_PEER
         if pipe.frame_meant not in fits:
-            pipe.frame = None
+            self._end_frame(pipe)
         kept = [record for record, to in zip(pipe.records, meant, strict=True) if to in fits]
         dropped = len(pipe.records) - len(kept)
         if dropped:
             self.counters.records_dropped += dropped
             self.counters.records_misdirected += dropped
-            pipe.records[:] = kept
+            self._emptied(pipe)
+            pipe.records.extend(kept)
             pipe.waiting = sum(map(len, kept))
+            self._waiting += pipe.waiting
 
     def _drop_all(self, pipe: _ZmtpOutput) -> None:
         """Drop what waits, since nobody who listens at the address could read it."""
         self.counters.records_dropped += len(pipe.records)
-        pipe.records.clear()
+        self._emptied(pipe)
+        self._end_frame(pipe)
         pipe.meant.clear()
-        pipe.waiting, pipe.frame = 0, None
+
+    def _end_frame(self, pipe: _ZmtpOutput) -> None:
+        """Take note that the frame under way is gone, by the wire or for good."""
+        if pipe.frame is not None:
+            self._waiting -= len(pipe.frame)
+            pipe.frame, pipe.sent = None, 0
 
     def _broken(self, pipe: _ZmtpOutput) -> None:
         """Give the connection up; make another one if there is something to send."""
@@ -278,6 +275,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
                 self._dial_later(pipe)
             return False
         pipe.frame = memoryview(frame_head(len(frame)) + frame)
+        self._waiting += len(pipe.frame)
         self._write(pipe)
         return True
 
@@ -294,7 +292,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         pipe.moved = self._loop.time()
         if pipe.sent == len(pipe.frame):
-            pipe.frame, pipe.sent = None, 0
+            self._end_frame(pipe)
 
     def _is_settled(self, pipe: _ZmtpOutput) -> bool:
         return pipe.frame is None
@@ -330,7 +328,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._end(pipe, 0)
 
     def _release(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> None:
-        pipe.frame = None
+        self._end_frame(pipe)
         self._hang_up(pipe)
 
     def _close_transport(self, linger_milliseconds: int) -> None:
