@@ -9,12 +9,14 @@ from camcast.community import (
     NotReady,
     open_pipes,
 )
+from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
-from camcast.subscription import Lagged, Overflow, Received, Subscription
+from camcast.received import Lagged, Received, ReceivedBatch
+from camcast.subscription import Subscription
 from camcast.typed import TypedEventError, topic_of
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.events import EventId, Receipt
@@ -50,6 +52,7 @@ __all__ = [
     "PayloadTooLargeError",
     "Receipt",
     "Received",
+    "ReceivedBatch",
     "Subscription",
     "Topic",
     "TopicError",

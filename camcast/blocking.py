@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -34,7 +34,7 @@ from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.community import CommunityError, State, TopicLike, check_not_forked
 from camcast.engine.recorder import NodeCounters
-from camcast.subscription import Lagged, Received
+from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -114,7 +114,6 @@ class Subscription(_Face[queues.Subscription]):
     def __init__(self, manager: CommunityManager, subscription: queues.Subscription) -> None:
         self._manager = manager
         self._inner = subscription
-        self._turn = threading.Lock()  # the queue knows one reader at a time
 
     @property
     def missed(self) -> int:
@@ -133,18 +132,17 @@ class Subscription(_Face[queues.Subscription]):
 
     close = _calls(queues.Subscription.close)
 
+    def batches(self) -> Iterator[ReceivedBatch | Lagged]:
+        """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
+        batches = self._inner.batches()
+        while (item := self._next(batches)) is not None:
+            yield item
+
     def __iter__(self) -> Iterator[Received | Lagged]:
         return self
 
     def __next__(self) -> Received | Lagged:
-        with self._turn:
-            try:
-                item = self._manager._run(self._next)
-            except CommunityError:
-                if self._inner.closed:  # with its manager
-                    raise StopIteration from None
-                raise
-        if item is None:
+        if (item := self._next(self._inner)) is None:
             raise StopIteration
         return item
 
@@ -154,8 +152,18 @@ class Subscription(_Face[queues.Subscription]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _next(self) -> Received | Lagged | None:
-        return await anext(self._inner, None)
+    def _next(self, items: AsyncIterator[_T]) -> _T | None:
+        """Wait for what comes next; None at the end, also if the manager has closed it."""
+
+        async def take() -> _T | None:
+            return await anext(items, None)
+
+        try:
+            return self._manager._run(take)
+        except CommunityError:
+            if self._inner.closed:  # with its manager
+                return None
+            raise
 
 
 class Community(_Face[asynchronous.Community]):

@@ -16,28 +16,31 @@ from typing import Final, Literal
 import attrs
 
 from camcast import typed
+from camcast.delivery_queue import Overflow
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import NodeCounters
+from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest, attributes_of
 from camcast.live import transports
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
+from camcast.received import Received, ReceivedBatch, received_of
 from camcast.subscription import (
+    QUEUE_BYTES,
     QUEUE_LENGTH,
+    BatchCallback,
     EventCallback,
     LaggedCallback,
-    Overflow,
-    Received,
     Subscription,
 )
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import Event, Receipt
+from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
@@ -343,8 +346,7 @@ class CommunityManager:
     def _deliver(self, group: GroupId, batch: Batch) -> None:
         community = self._communities.get(group)
         if community is not None:
-            for event in batch.events():
-                community._deliver(event)
+            community._deliver(batch)
 
     def _changed(self) -> None:
         for holds, future in self._waiters:
@@ -481,16 +483,23 @@ class Community:
         self,
         callback: EventCallback | None = None,
         *,
+        on_batch: BatchCallback | None = None,
         on_lagged: LaggedCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
+        queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: str | Interest | None = None,
     ) -> Subscription:
         """Receive the events of this topic and its subtopics, this process's own included.
 
-        Without a callback, iterate the subscription. A coroutine function runs as a task, a
-        plain function in a thread of its own, so that it may block. The process starts to join if
-        it is no member yet; await `join` or `ready` to know when it is.
+        `callback` takes each event, a `Received`. Instead of it, `on_batch` takes the events that
+        travelled together, a `ReceivedBatch`, which costs less where there are many. Either runs as
+        a task if it is a coroutine function, else in a thread of its own, so that it may block.
+        Without a callback, iterate the subscription. The process starts to join if it is no member
+        yet; await `join` or `ready` to know when it is.
+
+        The subscription holds `queue_length` events and `queue_bytes` bytes of their payloads at
+        most; of more, `overflow` drops the oldest or the newest.
 
         `where`, such as "mag >= 5", is a filter on the fields of an attrs instance, or on a payload
         that is a JSON object. hpmcast and pmcast also tell it to other processes, which then send
@@ -500,7 +509,14 @@ class Community:
         interest = Interest.parse(where) if isinstance(where, str) else where
         self._take_part(interest)
         subscription = Subscription(
-            callback, on_lagged, queue_length, overflow, self._ended, where=interest
+            self._ended,
+            callback,
+            on_batch=on_batch,
+            on_lagged=on_lagged,
+            queue_length=queue_length,
+            queue_bytes=queue_bytes,
+            overflow=overflow,
+            where=interest,
         )
         if subscription.running is not None:
             self._callbacks.add(subscription.running)
@@ -612,6 +628,7 @@ class Community:
         self._manager._running().node.want(self.topic, None if whole else union_of(precise))
 
     def _leave(self) -> None:
+        self._flush()
         subscriptions, self._subscriptions = self._subscriptions, []
         for subscription in subscriptions:
             subscription.close()
@@ -623,11 +640,17 @@ class Community:
 
     def _ended(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:
+            self._flush()
             self._subscriptions.remove(subscription)
             if self._subscriptions or self._publishing:
                 self._tell_interest()
             else:
                 self._leave()
+
+    def _flush(self) -> None:
+        """Let what was published leave, so that a subscription gets it before it is closed."""
+        if self._participation is not None:
+            self._manager._running().flush()
 
     def _check_not_left(self, participation: Participation) -> None:
         if participation.leaving:
@@ -647,25 +670,36 @@ class Community:
             )
         return typed.encode_event(event)
 
-    def _deliver(self, event: Event) -> None:
+    def _deliver(self, batch: Batch) -> None:
         if not self._subscriptions:
             return
-        value: object = event.payload
-        if event.typed and self._decoder is not None:
-            value = self._decoder.decode(event.payload)
-        received = Received(event.id, event.topic, event.payload, value, event.hops)
-        attributes: Mapping[str, object] | None = None
+        decoder = self._decoder if batch.typed else None
+        received = received_of(batch, None if decoder is None else decoder.decode)
+        attributes: Sequence[Mapping[str, object]] | None = None
         for subscription in self._subscriptions:
-            if (where := subscription.where) is not None:
-                if attributes is None:  # decoded once an event, for all filters of this process
-                    attributes = (
-                        attributes_of(value)
-                        if event.typed
-                        else self._manager._running().node.attributes.of(event)
-                    )
-                if not where.matches(event.topic, attributes):
-                    continue
-            subscription.put(received)
+            where = subscription.where
+            wanted = True if where is None else matches_by_topic(where, batch.topic)
+            if wanted is None:
+                assert where is not None
+                if attributes is None:  # read once, for all subscriptions of this community
+                    attributes = self._attributes(batch, received)
+                matches = [where.matches(batch.topic, of) for of in attributes]
+                wanted = all(matches)
+                if any(matches) and isinstance(received, ReceivedBatch) and not wanted:
+                    places = [place for place, one in enumerate(matches) if one]
+                    subscription.put(received.part(places))
+            if wanted:
+                subscription.put(received)
+
+    def _attributes(
+        self, batch: Batch, received: Received | ReceivedBatch
+    ) -> list[Mapping[str, object]]:
+        """Return the attributes of each event: those of the value that subscribers get."""
+        if batch.typed:
+            values = (received.value,) if isinstance(received, Received) else received.values
+            return [attributes_of(value) for value in values]
+        of = self._manager._running().node.attributes.of
+        return [of(event) for event in batch.events()]
 
 
 def open_pipes(transport: str = transports.DEFAULT) -> OutputPipes:

@@ -1,11 +1,16 @@
 """Subscriptions: how events reach the application without ever holding up the forwarding.
 
-Each subscription has a bounded queue of its own. The node puts events in and goes on; the
-subscriber takes them out at its own speed, in an ``async for``, in a coroutine callback (a
-task) or in a plain callback (a thread of its own, so that it may block). An event that the
-subscription's interest does not match never enters the queue. When the queue is full, the chosen
-policy drops events, and the subscriber is told how many it missed. What a callback raises is logged
-and does not end the subscription.
+Each subscription has a bounded queue of its own (`camcast.delivery_queue`). The community puts
+batches in and goes on. The subscriber takes them out at its own speed, whole or event by event, in
+an ``async for``, in a coroutine callback (a task) or in a plain callback (a thread of its own, so
+that it may block). An event that the subscription's interest does not match never enters the queue.
+When the queue is full, the chosen policy drops events, and the subscriber is told how many it
+missed. What a callback raises is logged and does not end the subscription.
+
+Several tasks may iterate one subscription, and then each event goes to one of them. A task that
+finds the queue empty waits in line. As long as a task waits, a task that asks for the next event
+joins the line at its end, even if there are events. So the tasks take turns, however short their
+work on an event is.
 """
 
 from __future__ import annotations
@@ -16,104 +21,79 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from enum import Enum
-from typing import Final
+from typing import Any, Final, TypeVar
 
-import msgspec
-from attrs import frozen
-
+from camcast.delivery_queue import DeliveryQueue, Overflow
 from camcast.interests.interest import Interest
-from camcast.vocabulary.events import EventId
-from camcast.vocabulary.topics import Topic
+from camcast.received import Lagged, Received, ReceivedBatch
 
 _log = logging.getLogger(__name__)
 
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
+QUEUE_BYTES: Final = 1 << 26  # [issue 13, 4] 64 MiB: so many events of 16 KiB
 _LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
 
-
-class Received(msgspec.Struct, frozen=True):
-    """An event as a subscriber gets it.
-
-    `value` is the payload, or, in the community of a class, the instance that it holds.
-    `topic` is the event's own, at or below the one subscribed to. `hops` is the number of
-    messages that brought it here, 0 for an event of this very process.
-    """
-
-    id: EventId
-    topic: Topic
-    payload: bytes
-    value: object
-    hops: int
-
-
-@frozen
-class Lagged:
-    """A gap in a subscription: here `missed` events were dropped because the queue was full."""
-
-    missed: int
-
-
-class Overflow(Enum):
-    """What a full queue drops."""
-
-    DROP_OLDEST = "drop-oldest"
-    DROP_NEWEST = "drop-newest"
-
-
 EventCallback = Callable[[Received], Awaitable[None] | None]
+BatchCallback = Callable[[ReceivedBatch], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
+
+_Item = TypeVar("_Item")
 
 
 class Subscription:
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
-    Iterate it with ``async for``, which yields `Received`, and `Lagged` where events were
-    missed, and ends when the subscription is closed and empty. With a callback there is
+    Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
+    `ReceivedBatch`. Both yield `Lagged` where events were missed, and end when the subscription is
+    closed and empty. Several tasks may do so, and share the events. With a callback there is
     nothing to iterate; `on_lagged` then tells what was missed (without it, a warning).
     """
 
     def __init__(
         self,
-        callback: EventCallback | None,
-        on_lagged: LaggedCallback | None,
-        queue_length: int,
-        overflow: Overflow,
         on_close: Callable[[Subscription], None],
+        callback: EventCallback | None = None,
+        *,
+        on_batch: BatchCallback | None = None,
+        on_lagged: LaggedCallback | None = None,
+        queue_length: int = QUEUE_LENGTH,
+        queue_bytes: int = QUEUE_BYTES,
+        overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
     ) -> None:
-        if queue_length < 1:
-            raise ValueError(f"a subscription's queue holds at least 1 event, not {queue_length}")
-        self.missed = 0
-        """How many events this subscription has dropped so far."""
+        if callback is not None and on_batch is not None:
+            raise ValueError("give a callback that takes events or one that takes batches")
         self.errors = 0
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
         """With a callback: done when the callback's task or thread has ended."""
-        self._callback = callback
-        self._on_close = on_close
-        self._on_lagged = on_lagged
-        self._overflow = overflow
         self.where = where
         """The interest that events have to match; None: all match."""
-        self._queue: deque[Received] = deque()
-        self._length = queue_length
-        self._unreported = 0
+        self._queue = DeliveryQueue(queue_length, queue_bytes, overflow)
+        self._on_close = on_close
+        self._on_lagged = on_lagged
         self._closed = False
         self._log_after = 0.0
         self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
-        self._lock = threading.Condition()
-        self._threaded = callback is not None and not _is_coroutine_function(callback)
+        self._line: deque[asyncio.Future[None]] = deque()
+        """A future for each task that waits, in the order in which they came."""
+        self._callback: Callable[[Any], Awaitable[None] | None] | None = callback or on_batch
+        self._take: Callable[[], Received | ReceivedBatch | Lagged | None] = (
+            self._queue.take_event if on_batch is None else self._queue.take_batch
+        )
+        """How the callback's task or thread takes what it hands to the callback."""
+        self._lock = threading.Lock()  # for a thread, which takes what the loop puts in
+        self._filled = threading.Condition(self._lock)
+        self._threaded = self._callback is not None and not _is_coroutine_function(self._callback)
         if self._threaded:
             self.running = self._loop.create_future()
             # A daemon, because a callback that hangs must not keep the process from ending.
             threading.Thread(
                 target=self._run_thread, name="camcast-subscriber", daemon=True
             ).start()
-        elif callback is not None:
+        elif self._callback is not None:
             self.running = self._loop.create_task(self._run_task())
 
     @property
@@ -121,8 +101,13 @@ class Subscription:
         """Whether the subscription has ended; what is queued can still be read."""
         return self._closed
 
-    def put(self, received: Received) -> None:
-        """Queue an event, dropping by the policy; never waits.
+    @property
+    def missed(self) -> int:
+        """How many events this subscription has dropped so far."""
+        return self._queue.missed
+
+    def put(self, delivery: Received | ReceivedBatch) -> None:
+        """Queue an event that came alone, or a batch, dropping by the policy; never waits.
 
         Called by the community, with the events that match `where`.
         """
@@ -130,12 +115,11 @@ class Subscription:
             return
         if self._threaded:
             with self._lock:
-                self._append(received)
-                self._lock.notify()
+                self._queue.put(delivery)
+                self._filled.notify()
         else:
-            self._append(received)
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_result(None)
+            self._queue.put(delivery)
+            self._wake()
 
     def close(self) -> None:
         """End the subscription: what is queued is still handed out, then iteration ends.
@@ -144,20 +128,29 @@ class Subscription:
         """
         if self._closed:
             return
+        self._on_close(self)  # which may still put in what this process has published
         with self._lock:
             self._closed = True
-            self._lock.notify()
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-        self._on_close(self)
+            self._filled.notify()
+        self._wake()
+
+    def batches(self) -> AsyncIterator[ReceivedBatch | Lagged]:
+        """Iterate by the batch, as events travel: where there are many, cheaper than one by one."""
+        self._check_iterable()
+        return _Batches(self)
 
     def __aiter__(self) -> Subscription:
         return self
 
     async def __anext__(self) -> Received | Lagged:
-        if self._callback is not None:
-            raise RuntimeError("a subscription with a callback has nothing to iterate")
-        return await self._next()
+        self._check_iterable()
+        queue = self._queue
+        if queue.opened and not queue.gap and not self._line:  # as `_next` does, without its calls
+            return queue.opened.popleft()
+        item: Received | Lagged | None = await self._next(queue.take_event)
+        if item is None:
+            raise StopAsyncIteration
+        return item
 
     async def __aenter__(self) -> Subscription:
         return self
@@ -165,51 +158,49 @@ class Subscription:
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
-    def _append(self, received: Received) -> None:
-        if len(self._queue) >= self._length:
-            self.missed += 1
-            self._unreported += 1
-            if self._overflow is Overflow.DROP_NEWEST:
-                return
-            self._queue.popleft()
-        self._queue.append(received)
+    def _check_iterable(self) -> None:
+        if self._callback is not None:
+            raise RuntimeError("a subscription with a callback has nothing to iterate")
 
-    async def _next(self) -> Received | Lagged:
-        while True:
-            item = self._take()
-            if item is not None:
-                return item
-            if self._closed:
-                raise StopAsyncIteration
-            self._waiter = self._loop.create_future()
+    # -- waiting -----------------------------------------------------------------------------
+
+    async def _next(self, take: Callable[[], _Item | None]) -> _Item | None:
+        """Take the next item when it is this task's turn; None at the end of the subscription."""
+        item = None
+        if not self._line and ((item := take()) is not None or self._closed):
+            return item
+        while item is None:
+            turn = self._loop.create_future()
+            self._line.append(turn)
             try:
-                await self._waiter
+                await turn
+                item = take()
             finally:
-                self._waiter = None
+                self._line.remove(turn)
+                self._wake()
+            if self._closed:
+                break
+        return item
 
-    def _take(self) -> Received | Lagged | None:
-        """Take the next item; a gap is handed out at the place of the missing events."""
-        if self._unreported and (self._overflow is Overflow.DROP_OLDEST or not self._queue):
-            missed, self._unreported = self._unreported, 0
-            return Lagged(missed)
-        return self._queue.popleft() if self._queue else None
+    def _wake(self) -> None:
+        """Tell the task that has waited for longest, if there is something for it."""
+        if self._line and (self._queue or self._closed) and not self._line[0].done():
+            self._line[0].set_result(None)
 
     # -- callbacks ---------------------------------------------------------------------------
 
     async def _run_task(self) -> None:
         assert self._callback is not None
+        callback, take = self._callback, self._take
         while True:
-            item = self._take()
-            if item is None:  # nothing queued, or closed
-                try:
-                    item = await self._next()
-                except StopAsyncIteration:
-                    return
+            item = take()
+            if item is None and (item := await self._next(take)) is None:
+                return
             try:
                 if isinstance(item, Lagged):
                     self._report(item)
                 else:
-                    result = self._callback(item)
+                    result = callback(item)
                     if result is not None:
                         await result
             except Exception:
@@ -227,17 +218,18 @@ class Subscription:
 
     def _hand_out(self) -> None:
         assert self._callback is not None
+        callback, take = self._callback, self._take
         while True:
             with self._lock:
-                while (item := self._take()) is None:
+                while (item := take()) is None:
                     if self._closed:
                         return
-                    self._lock.wait()
+                    self._filled.wait()
             try:
                 if isinstance(item, Lagged):
                     self._report(item)
                 else:
-                    self._callback(item)
+                    callback(item)
             except Exception:
                 self._failed()
 
@@ -255,6 +247,23 @@ class Subscription:
             _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
 
 
-def _is_coroutine_function(callback: EventCallback) -> bool:
+class _Batches:
+    """Iterates a subscription by the batch."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._next = subscription._next
+        self._take = subscription._queue.take_batch
+
+    def __aiter__(self) -> _Batches:
+        return self
+
+    async def __anext__(self) -> ReceivedBatch | Lagged:
+        item: ReceivedBatch | Lagged | None = await self._next(self._take)
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+
+def _is_coroutine_function(callback: Callable[..., object]) -> bool:
     call = getattr(callback, "__call__", None)  # noqa: B004  # an object with `async def __call__`
     return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call)

@@ -15,7 +15,7 @@ from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
-from camcast.subscription import Lagged, Received
+from camcast.received import Lagged, Received
 from camcast.vocabulary.topics import Topic
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.

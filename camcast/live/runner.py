@@ -92,10 +92,18 @@ class Runner:
     ) -> Receipt:
         """See `Node.publish`; the event leaves when the loop has done what it can do now."""
         if self._flush_handle is None:
-            self._flush_handle = self._loop.call_soon(self._flush)
+            self._flush_handle = self._loop.call_soon(self.flush)
         return self.node.publish(
             topic, payload, self._loop.time(), upward_probability=upward_probability, typed=typed
         )
+
+    def flush(self) -> None:
+        """Let what was published leave now, if anything was."""
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+            self._flush_handle = None
+            self.node.flush(self._loop.time())
+            self._drain()
 
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
@@ -125,11 +133,6 @@ class Runner:
         if not self._closed:
             self.node.wake(token, self._loop.time())
             self._drain()
-
-    def _flush(self) -> None:
-        self._flush_handle = None
-        self.node.flush(self._loop.time())
-        self._drain()
 
     def _drain(self) -> None:
         outbox = self.node.outbox

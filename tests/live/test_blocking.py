@@ -22,6 +22,7 @@ from camcast import (
     NotReady,
     Parameters,
     Received,
+    ReceivedBatch,
     TopicError,
     blocking,
 )
@@ -46,7 +47,7 @@ def manager(*gateways: str) -> blocking.CommunityManager:
 @pytest.mark.parametrize("name", ["CommunityManager", "Community", "Subscription"])
 def test_names_and_arguments_are_the_same(name: str) -> None:
     there, here = getattr(camcast, name), getattr(blocking, name)
-    # `put` is the community's; attributes are properties here.
+    # `put` is for the community; attributes are properties here.
     public = {n for n in vars(there) if not n.startswith("_")} - {"pipes", "put"}
     assert public <= {n for n in vars(here) if not n.startswith("_")}
     methods = {n for n in public if inspect.isfunction(vars(there)[n])}
@@ -137,10 +138,31 @@ def test_several_threads_publish_and_iterate_at_once() -> None:
             for event in part:
                 community.publish(event)
 
-        for number in range(4):
-            pool.submit(publish, sent[number::4])
-        wait_until(lambda: community.publish(b"last").id.sequence > 400)
+        publishers = [pool.submit(publish, sent[number::4]) for number in range(4)]
+        for publisher in publishers:
+            publisher.result(PATIENCE_SECONDS)
         community.unsubscribe(events)
+        got = [payload for reader in readers for payload in reader.result(PATIENCE_SECONDS)]
+        assert sorted(got) == sorted(sent)
+
+
+def test_several_threads_iterate_by_the_batch() -> None:
+    def payloads_of(subscription: blocking.Subscription) -> list[bytes]:
+        taken: list[bytes] = []
+        for batch in subscription.batches():
+            assert isinstance(batch, ReceivedBatch)
+            taken += batch.payloads
+        return taken
+
+    with manager() as only, ThreadPoolExecutor(3) as pool:
+        community = only.join(".a")
+        events, last = community.subscribe(), community.subscribe()
+        readers = [pool.submit(payloads_of, events) for _ in range(3)]
+        sent = [b"%d" % number for number in range(100)]
+        for event in sent:
+            community.publish(event)
+        assert [payloads([next(last)])[0] for _ in sent] == sent
+        events.close()
         got = [payload for reader in readers for payload in reader.result(PATIENCE_SECONDS)]
         assert sorted(got) == sorted(sent)
 

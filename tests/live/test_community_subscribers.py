@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import threading
+import time
 
 import pytest
 
-from camcast import Lagged, Overflow, Received
+from camcast import Lagged, Overflow, Received, ReceivedBatch
 from tests.live.communities import Inbox, join_all, managers
 from tests.patience import eventually, live
 
@@ -35,6 +36,82 @@ async def test_a_slow_subscriber_is_told_what_it_missed_and_nobody_else_misses_a
             assert got == [*events[:4], Lagged(6)]
         assert slow.missed == 6
         assert [item.payload async for item in quick if isinstance(item, Received)] == events
+
+
+@live
+async def test_events_can_be_taken_by_the_batch() -> None:
+    """In the order of publication, with the ids of the receipts, here and at the other end."""
+    async with managers(2) as (first, second):
+        near, far = await join_all(".a", [first, second])
+        subscriptions = [near.subscribe(), far.subscribe()]
+        called: list[ReceivedBatch] = []
+        far.subscribe(on_batch=called.append)
+        payloads = [b"%d" % number for number in range(20)]
+        ids = [(await near.publish(payload)).id for payload in payloads]
+        for hops, subscription in enumerate(subscriptions):
+            batches: list[ReceivedBatch] = []
+            async for batch in subscription.batches():
+                assert isinstance(batch, ReceivedBatch)
+                batches.append(batch)
+                if sum(map(len, batches)) == len(payloads):
+                    break
+            assert [payload for batch in batches for payload in batch.payloads] == payloads
+            assert [event_id for batch in batches for event_id in batch.ids] == ids
+            assert {batch.hops for batch in batches} == {hops}
+        await eventually(lambda: sum(map(len, called)) == len(payloads))
+        assert [payload for batch in called for payload in batch.payloads] == payloads
+
+
+@live
+async def test_an_event_tells_when_it_was_published() -> None:
+    async with managers(2) as (first, second):
+        near, far = await join_all(".a", [first, second])
+        subscription = far.subscribe()
+        before = time.time()
+        await near.publish(b"x")
+        received = await anext(subscription)
+        assert isinstance(received, Received)
+        millisecond = 0.001  # to which the publisher's clock is told
+        assert before - millisecond <= received.published <= time.time() + millisecond
+
+
+@live
+async def test_tasks_that_iterate_one_subscription_share_its_events() -> None:
+    async with managers(1) as (manager,):
+        community = await manager.join(".a")
+        subscription = community.subscribe()
+        shares: list[list[bytes]] = [[], []]
+
+        async def take(share: list[bytes]) -> None:
+            async for received in subscription:
+                assert isinstance(received, Received)
+                share.append(received.payload)
+
+        async with asyncio.TaskGroup() as tasks:
+            for share in shares:
+                tasks.create_task(take(share))
+            events = [b"%d" % number for number in range(10)]
+            for event in events:
+                await community.publish(event)
+            await eventually(lambda: sum(map(len, shares)) == len(events))
+            subscription.close()
+        assert sorted(shares[0] + shares[1]) == events
+        assert len(shares[0]) == len(shares[1])
+
+
+@live
+async def test_a_queue_is_bounded_in_bytes_too() -> None:
+    async with managers(1) as (manager,):
+        community = await manager.join(".a")
+        slow, quick = community.subscribe(queue_bytes=250), Inbox()
+        community.subscribe(quick)
+        for _ in range(5):
+            await community.publish(bytes(100))
+        await eventually(lambda: len(quick.payloads) == 5)
+        slow.close()
+        missed, *rest = [item async for item in slow]
+        assert missed == Lagged(3)
+        assert [len(item.payload) for item in rest if isinstance(item, Received)] == [100, 100]
 
 
 @live
@@ -178,5 +255,11 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
         community = await manager.join(".a")
         with pytest.raises(ValueError, match="holds at least 1 event, not 0"):
             community.subscribe(queue_length=0)
+        with pytest.raises(ValueError, match="holds at least 1 byte, not 0"):
+            community.subscribe(queue_bytes=0)
+        with pytest.raises(ValueError, match="takes events or one that takes batches"):
+            community.subscribe(Inbox(), on_batch=lambda batch: None)
         with pytest.raises(RuntimeError, match="nothing to iterate"):
             await anext(community.subscribe(Inbox()))
+        with pytest.raises(RuntimeError, match="nothing to iterate"):
+            community.subscribe(Inbox()).batches()

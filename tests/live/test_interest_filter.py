@@ -101,6 +101,23 @@ async def test_a_payload_is_decoded_once_a_process(monkeypatch: pytest.MonkeyPat
 
 
 @live
+async def test_a_filter_by_topic_decodes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where all events of a topic match, nor where none does."""
+
+    def decode(payload: bytes) -> object:
+        raise AssertionError(f"{payload!r} was decoded")
+
+    monkeypatch.setattr(msgspec.json, "decode", decode)
+    async with CommunityManager() as manager:
+        quakes = await manager.join(".quakes")
+        matching = quakes.subscribe(where=".quakes or .floods and mag > 5")
+        others = quakes.subscribe(where=".floods and mag > 5")
+        await quakes.publish(b'{"mag": 7.8}')
+        assert isinstance(await anext(matching), Received)
+        assert await rest(others) == []
+
+
+@live
 async def test_a_filter_may_name_a_subtopic_and_works_at_the_other_end() -> None:
     async with CommunityManager() as near, CommunityManager(gateways=[near.address]) as far:
         nepal = await near.join(".earthquake.nepal")

@@ -1,98 +1,209 @@
-"""A subscription's queue, policy by policy, against a dumb twin."""
+"""How a subscription hands out what is queued: to tasks in their turn, and to callbacks."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from camcast.subscription import Lagged, Overflow, Received, Subscription
-from camcast.vocabulary.events import EventId, StreamId
-from camcast.vocabulary.topics import ROOT
+from camcast import Lagged, Overflow, Received, ReceivedBatch
+from camcast.subscription import Subscription
+from tests.patience import live
+from tests.received_batches import received
 
-TAKE = -1  # among the numbers of events that are put
+Item = Received | ReceivedBatch | Lagged
+Read = Callable[[Subscription], AsyncIterator[Item]]
 
-
-def received(number: int) -> Received:
-    return Received(EventId(StreamId(bytes(24)), number), ROOT, b"", number, 0)
+iterators = pytest.mark.parametrize("read", [aiter, Subscription.batches])
 
 
-def subscription(length: int, overflow: Overflow) -> Subscription:
-    return Subscription(None, None, length, overflow, lambda _: None)
+def subscription(**settings: Any) -> Subscription:
+    return Subscription(lambda _: None, **settings)
 
 
-def run(steps: list[int], length: int, overflow: Overflow) -> list[int | Lagged]:
-    """Put and take as the steps say, then close and take the rest."""
-
-    async def main() -> list[int | Lagged]:
-        queue = subscription(length, overflow)
-        got: list[int | Lagged] = []
-        for step in steps:
-            if step != TAKE:
-                queue.put(received(step))
-            elif (item := queue._take()) is not None:
-                got.append(item if isinstance(item, Lagged) else item.id.sequence)
-        queue.close()
-        rest = [item async for item in queue]
-        return got + [item if isinstance(item, Lagged) else item.id.sequence for item in rest]
-
-    return asyncio.run(main())
+def one(number: int) -> Received | ReceivedBatch:
+    return received(number, [b"x"])
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    steps=st.lists(st.sampled_from([0, 0, 0, TAKE]), max_size=40),
-    length=st.integers(1, 5),
-    overflow=st.sampled_from(Overflow),
-)
-def test_events_keep_their_order_and_gaps_add_up(
-    steps: list[int], length: int, overflow: Overflow
-) -> None:
-    numbered, put = [], 0
-    for step in steps:
-        numbered.append(step if step == TAKE else put)
-        put += step != TAKE
-    got = run(numbered, length, overflow)
-    events = [item for item in got if not isinstance(item, Lagged)]
-    assert events == sorted(set(events))
-    missed = sum(item.missed for item in got if isinstance(item, Lagged))
-    assert len(events) + missed == put
-    if overflow is Overflow.DROP_OLDEST and put:
-        assert events[-1] == put - 1  # the newest is never dropped, and each gap is in its place
-        at = 0
-        for item in got:
-            if isinstance(item, Lagged):
-                at += item.missed
-            else:
-                assert item == at
-                at += 1
-
-
-@pytest.mark.parametrize(
-    ("overflow", "expected"),
-    [
-        (Overflow.DROP_OLDEST, [Lagged(3), 3, 4]),
-        (Overflow.DROP_NEWEST, [0, 1, Lagged(3)]),
-    ],
-)
-def test_the_gap_stands_where_the_events_are_missing(
-    overflow: Overflow, expected: list[int | Lagged]
-) -> None:
-    assert run([0, 1, 2, 3, 4], 2, overflow) == expected
-
-
-def test_a_queue_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1 event, not -1"):
-        subscription(-1, Overflow.DROP_OLDEST)
+def numbers(item: Item) -> list[int]:
+    assert not isinstance(item, Lagged)
+    return [item.sequence] if isinstance(item, Received) else list(item.sequences)
 
 
 def test_closing_is_told_once() -> None:
     async def main() -> None:
         closed: list[Subscription] = []
-        queue = Subscription(None, None, 1, Overflow.DROP_OLDEST, closed.append)
+        queue = Subscription(closed.append)
         queue.close()
         queue.close()
         assert closed == [queue]
         assert queue.closed
 
     asyncio.run(main())
+
+
+@live
+async def test_what_is_queued_can_be_read_after_closing_one_by_one_or_by_the_batch() -> None:
+    queue = subscription(queue_length=6)
+    queue.put(received(1, [b"x"] * 4))
+    queue.put(received(5, [b"x"] * 3))
+    queue.put(received(8, [b"x"]))
+    queue.close()
+    queue.put(one(9))
+    assert await anext(queue) == Lagged(2)
+    assert numbers(await anext(queue)) == [3]
+    assert [numbers(item) async for item in queue.batches()] == [[4], [5, 6, 7], [8]]
+    assert [item async for item in queue] == []
+
+
+@live
+async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
+    with pytest.raises(ValueError, match="at least 1 event, not 0"):
+        subscription(queue_length=0)
+    with pytest.raises(ValueError, match="at least 1 byte, not 0"):
+        subscription(queue_bytes=0)
+    with pytest.raises(ValueError, match="takes events or one that takes batches"):
+        subscription(callback=lambda _: None, on_batch=lambda _: None)
+
+
+# -- several tasks ---------------------------------------------------------------------------
+
+
+@iterators
+@live
+async def test_tasks_that_iterate_one_subscription_take_turns(read: Read) -> None:
+    """Even if all events are there and no task waits for anything else meanwhile."""
+    queue = subscription()
+    shares: list[list[int]] = [[], [], []]
+
+    async def take(share: list[int]) -> None:
+        async for item in read(queue):
+            share.extend(numbers(item))
+
+    async with asyncio.TaskGroup() as tasks:
+        for share in shares:
+            tasks.create_task(take(share))
+        await asyncio.sleep(0)  # all three wait
+        for number in range(9):
+            queue.put(one(number + 1))
+        queue.close()
+    assert shares == [[1, 4, 7], [2, 5, 8], [3, 6, 9]]
+
+
+@live
+async def test_tasks_take_turns_within_a_batch_too() -> None:
+    queue = subscription()
+    first, second = [asyncio.ensure_future(anext(queue)) for _ in range(2)]
+    await asyncio.sleep(0)
+    queue.put(received(1, [b"x"] * 3))
+    third = asyncio.ensure_future(anext(queue))
+    items = await asyncio.gather(first, second, third)
+    assert [numbers(item) for item in items] == [[1], [2], [3]]
+
+
+@live
+async def test_closing_ends_every_task_that_waits() -> None:
+    queue = subscription()
+    waiting = [asyncio.ensure_future(anext(queue, None)) for _ in range(3)]
+    await asyncio.sleep(0)
+    queue.close()
+    assert await asyncio.gather(*waiting) == [None] * 3
+
+
+@pytest.mark.parametrize("woken", [False, True])
+@live
+async def test_a_task_that_is_cancelled_leaves_its_event_to_the_next(woken: bool) -> None:
+    queue = subscription()
+    first, second = [asyncio.ensure_future(anext(queue)) for _ in range(2)]
+    await asyncio.sleep(0)
+    if woken:
+        queue.put(one(1))  # `first` would get it in the next turn of the loop
+    first.cancel()
+    if not woken:
+        queue.put(one(1))
+    assert numbers(await second) == [1]
+    assert first.cancelled()
+
+
+# -- no turn of the loop is wasted -----------------------------------------------------------
+
+
+def callback(name: str) -> Callable[[list[Item]], Coroutine[Any, Any, None]]:
+    async def run(got: list[Item]) -> None:
+        async def take(item: Item) -> None:
+            got.append(item)
+
+        queue = subscription(**{name: take})
+        await in_one_turn(queue, got)
+        queue.close()
+        assert queue.running is not None
+        await queue.running
+
+    return run
+
+
+def iterator(read: Read) -> Callable[[list[Item]], Coroutine[Any, Any, None]]:
+    async def run(got: list[Item]) -> None:
+        queue = subscription()
+
+        async def take() -> None:
+            async for item in read(queue):
+                got.append(item)  # noqa: PERF401  # looked at while it grows
+
+        task = asyncio.ensure_future(take())
+        await in_one_turn(queue, got)
+        queue.close()
+        await task
+
+    return run
+
+
+async def in_one_turn(queue: Subscription, got: list[Item]) -> None:
+    """Put two batches in; what the loop is given to do afterwards finds both handed out."""
+    await asyncio.sleep(0)  # the subscriber waits
+    found: list[int] = []
+    queue.put(received(1, [b"x"] * 3))
+    queue.put(received(4, [b"x"]))
+    asyncio.get_running_loop().call_soon(lambda: found.append(len(got)))
+    await asyncio.sleep(0)
+    assert found == [len(got)]
+    assert [number for item in got for number in numbers(item)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "subscriber",
+    [
+        callback("callback"),
+        callback("on_batch"),
+        iterator(aiter),
+        iterator(Subscription.batches),
+    ],
+    ids=["callback", "on_batch", "async for", "batches"],
+)
+@live
+async def test_a_waiting_subscriber_has_everything_in_the_turn_after_it_came(
+    subscriber: Callable[[list[Item]], Coroutine[Any, Any, None]],
+) -> None:
+    await subscriber([])
+
+
+@pytest.mark.parametrize("overflow", Overflow)
+@live
+async def test_a_batch_callback_is_told_what_it_missed(overflow: Overflow) -> None:
+    got: list[Item] = []
+
+    async def take(batch: ReceivedBatch) -> None:
+        got.append(batch)
+
+    queue = subscription(on_batch=take, on_lagged=got.append, queue_length=2, overflow=overflow)
+    queue.put(received(1, [b"x"] * 3))
+    queue.close()
+    assert queue.running is not None
+    await queue.running
+    assert queue.missed == 1
+    if overflow is Overflow.DROP_OLDEST:
+        assert got[0] == Lagged(1)
+        assert numbers(got[1]) == [2, 3]
+    else:
+        assert numbers(got[0]) == [1, 2]
+        assert got[1] == Lagged(1)

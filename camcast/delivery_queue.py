@@ -1,0 +1,164 @@
+"""The queue of a subscription: batches go in; events or batches come out, with gaps among them.
+
+Theory of operation
+-------------------
+The queue is bounded in events and in bytes of payload. When it is full, its policy drops events:
+whole batches first, then as many events of one batch as need be, so that the bounds hold to the
+event. Where events were dropped, a `Lagged` stands in the queue and says how many.
+
+A batch is taken apart when its first event is taken. Its other events are then *opened*: they
+still count as queued, and may be dropped one by one. An event that came alone is queued as it is,
+and a batch is made of it for who takes batches. Nothing here waits or locks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+from itertools import accumulate
+
+from camcast.received import Lagged, Received, ReceivedBatch, batch_of
+
+
+class Overflow(Enum):
+    """What a full queue drops."""
+
+    DROP_OLDEST = "drop-oldest"
+    DROP_NEWEST = "drop-newest"
+
+
+class DeliveryQueue:
+    """Events and batches in the order of their arrival, within the two bounds."""
+
+    def __init__(self, events_max: int, bytes_max: int, overflow: Overflow) -> None:
+        if events_max < 1:
+            raise ValueError(f"a subscription's queue holds at least 1 event, not {events_max}")
+        if bytes_max < 1:
+            raise ValueError(f"a subscription's queue holds at least 1 byte, not {bytes_max}")
+        self.opened: deque[Received] = deque()
+        """Of the batch that was opened last, the events that are still queued."""
+        self.gap = 0
+        """How many events were dropped before everything that is queued, and not reported yet."""
+        self.missed = 0
+        """How many events were dropped so far."""
+        self._events_max = events_max
+        self._bytes_max = bytes_max
+        self._overflow = overflow
+        self._unopened: deque[Received | ReceivedBatch | Lagged] = deque()
+        """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
+        self._events = 0  # in `_unopened`
+        self._bytes = 0  # in `_unopened`
+        self._opened_batch: ReceivedBatch | None = None
+        self._opened_bytes = 0  # in `opened`, or more: who takes an event from there leaves it
+
+    def __bool__(self) -> bool:
+        return bool(self.opened or self._unopened or self.gap)
+
+    def put(self, delivery: Received | ReceivedBatch) -> None:
+        """Add an event or a batch; if that is too much, drop events by the policy."""
+        self._append(delivery)
+        if self._over():
+            self._opened_bytes = sum(len(event.payload) for event in self.opened)
+            if self._overflow is Overflow.DROP_OLDEST:
+                self._drop_oldest()
+            elif self._over():
+                self._drop_newest(delivery)
+
+    def take_event(self) -> Received | Lagged | None:
+        """Remove and return the next event or gap; None if there is nothing."""
+        if self.gap:
+            return self._take_gap()
+        if not self.opened:
+            taken = self._take_unopened()
+            if not isinstance(taken, ReceivedBatch):
+                self._opened_batch = None  # a waiting subscriber keeps no payload in memory
+                return taken
+            self._open(taken)
+        return self.opened.popleft()
+
+    def take_batch(self) -> ReceivedBatch | Lagged | None:
+        """Remove and return the next batch, the rest of an opened one, or a gap; None if empty."""
+        if self.gap:
+            return self._take_gap()
+        if not self.opened:
+            taken = self._take_unopened()
+            return batch_of(taken) if isinstance(taken, Received) else taken
+        assert self._opened_batch is not None
+        count, left = len(self._opened_batch), len(self.opened)
+        self.opened.clear()
+        return self._opened_batch.part(range(count - left, count))
+
+    def _over(self) -> bool:
+        """Whether there is more than the bounds allow, as far as `_opened_bytes` tells."""
+        return (
+            self._events + len(self.opened) > self._events_max
+            or self._bytes + self._opened_bytes > self._bytes_max
+        )
+
+    def _append(self, delivery: Received | ReceivedBatch) -> None:
+        self._unopened.append(delivery)
+        self._count(delivery, 1)
+
+    def _count(self, delivery: Received | ReceivedBatch, sign: int) -> None:
+        """Note that a delivery is among the unopened (1), or is no more (-1)."""
+        if isinstance(delivery, Received):
+            self._events += sign
+            self._bytes += sign * len(delivery.payload)
+        else:
+            self._events += sign * len(delivery.sequences)
+            self._bytes += sign * delivery.size
+
+    def _take_gap(self) -> Lagged:
+        lagged, self.gap = Lagged(self.gap), 0
+        return lagged
+
+    def _take_unopened(self) -> Received | ReceivedBatch | Lagged | None:
+        """Remove and return what comes after the opened events."""
+        if not self._unopened:
+            return None
+        taken = self._unopened.popleft()
+        if not isinstance(taken, Lagged):
+            self._count(taken, -1)
+        return taken
+
+    def _open(self, batch: ReceivedBatch) -> None:
+        self._opened_batch = batch
+        self.opened.extend(batch)
+        self._opened_bytes = batch.size
+
+    def _drop_oldest(self) -> None:
+        missed = 0
+        while self._over():
+            if self.opened:
+                self._opened_bytes -= len(self.opened.popleft().payload)
+                missed += 1
+                continue
+            oldest = self._take_unopened()
+            if isinstance(oldest, Received):
+                missed += 1
+                continue
+            assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
+            if self._over():
+                missed += len(oldest)
+            else:  # a part of it fits
+                self._open(oldest)
+        self.gap += missed
+        self.missed += missed
+
+    def _drop_newest(self, newest: Received | ReceivedBatch) -> None:
+        self._unopened.pop()
+        self._count(newest, -1)
+        gap = 1
+        if isinstance(newest, ReceivedBatch):
+            room = self._events_max - self._events - len(self.opened)
+            bytes_left = self._bytes_max - self._bytes - self._opened_bytes
+            sizes = accumulate(len(payload) for payload in newest.payloads[:room])
+            fitting = sum(size <= bytes_left for size in sizes)
+            gap = len(newest) - fitting
+            if fitting:
+                self._append(newest.part(range(fitting)))
+        self.missed += gap
+        if self._unopened and isinstance(last := self._unopened[-1], Lagged):
+            gap += last.missed
+            self._unopened.pop()
+        self._unopened.append(Lagged(gap))

@@ -1,0 +1,185 @@
+"""A subscription's queue, policy by policy, against a twin that knows single events only."""
+
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from camcast import Lagged, Overflow, Received, ReceivedBatch
+from camcast.delivery_queue import DeliveryQueue
+from tests.received_batches import received
+
+MANY: Final = 1_000_000
+EVENT, BATCH = "event", "batch"
+Step = str | list[int]
+"""What to take, or the sizes of the events of a batch to put in."""
+Taken = list[int] | Lagged | None
+"""The numbers of events, a gap, or nothing."""
+
+
+class Item(NamedTuple):
+    number: int
+    size: int
+    batch: int
+
+
+class Twin:
+    """A list of events and gaps."""
+
+    def __init__(self, events_max: int, bytes_max: int, overflow: Overflow) -> None:
+        self.events_max, self.bytes_max, self.overflow = events_max, bytes_max, overflow
+        self.items: list[Item | Lagged] = []
+
+    def fits(self) -> bool:
+        events = [item for item in self.items if isinstance(item, Item)]
+        return len(events) <= self.events_max and sum(e.size for e in events) <= self.bytes_max
+
+    def put(self, arrived: list[Item]) -> None:
+        if self.overflow is Overflow.DROP_OLDEST:
+            before = self.gap(0)
+            self.items += arrived
+            missed = 0
+            while not self.fits():
+                del self.items[0]
+                missed += 1
+            if before + missed:
+                self.items.insert(0, Lagged(before + missed))
+            return
+        for place, event in enumerate(arrived):
+            self.items.append(event)
+            if not self.fits():  # nothing that comes after it in its batch is taken either
+                self.items.pop()
+                missed = len(arrived) - place + self.gap(-1)
+                self.items.append(Lagged(missed))
+                return
+
+    def gap(self, place: int) -> int:
+        """Remove the gap at this end, if there is one; return how many are missing there."""
+        if self.items and isinstance(gap := self.items[place], Lagged):
+            del self.items[place]
+            return gap.missed
+        return 0
+
+    def take(self, what: str) -> Taken:
+        if not self.items:
+            return None
+        first = self.items.pop(0)
+        if isinstance(first, Lagged):
+            return first
+        numbers = [first.number]
+        while what == BATCH and self.items:
+            item = self.items[0]
+            if isinstance(item, Lagged) or item.batch != first.batch:
+                break
+            numbers.append(item.number)
+            del self.items[0]
+        return numbers
+
+
+def numbers(taken: Received | ReceivedBatch | Lagged | None) -> Taken:
+    if isinstance(taken, Received):
+        return [taken.sequence]
+    return list(taken.sequences) if isinstance(taken, ReceivedBatch) else taken
+
+
+def queue_and_twin(
+    steps: Sequence[Step], events_max: int, bytes_max: int, overflow: Overflow
+) -> tuple[list[Taken], list[Taken], int]:
+    """Do the same to a queue and to its twin, then take all that is left.
+
+    Return what each gave, and how many events the queue says that it dropped.
+    """
+    queue = DeliveryQueue(events_max, bytes_max, overflow)
+    twin = Twin(events_max, bytes_max, overflow)
+    gave: list[Taken] = []
+    twin_gave: list[Taken] = []
+
+    def take(what: str) -> None:
+        taken = queue.take_event() if what == EVENT else queue.take_batch()
+        gave.append(numbers(taken))
+        twin_gave.append(twin.take(what))
+
+    put = 0
+    for step in steps:
+        if isinstance(step, str):
+            take(step)
+        else:
+            queue.put(received(put + 1, [bytes(size) for size in step]))
+            twin.put([Item(put + 1 + place, size, put) for place, size in enumerate(step)])
+            put += len(step)
+    while queue or twin.items:
+        take(EVENT)
+    return gave, twin_gave, queue.missed
+
+
+@given(
+    steps=st.lists(
+        st.sampled_from([EVENT, BATCH]) | st.lists(st.integers(0, 4), min_size=1, max_size=6),
+        max_size=30,
+    ),
+    events_max=st.integers(1, 8),
+    bytes_max=st.integers(1, 12),
+    overflow=st.sampled_from(Overflow),
+)
+def test_the_bounds_hold_to_the_event_and_every_gap_stands_in_its_place(
+    steps: list[Step], events_max: int, bytes_max: int, overflow: Overflow
+) -> None:
+    gave, expected, missed = queue_and_twin(steps, events_max, bytes_max, overflow)
+    assert gave == expected
+    events = [number for one in gave if isinstance(one, list) for number in one]
+    gaps = sum(one.missed for one in gave if isinstance(one, Lagged))
+    assert events == sorted(set(events))
+    assert gaps == missed
+    assert len(events) + gaps == sum(len(step) for step in steps if isinstance(step, list))
+
+
+@pytest.mark.parametrize(
+    ("overflow", "expected"),
+    [
+        (Overflow.DROP_OLDEST, [Lagged(5), [6], [7], [8]]),
+        (Overflow.DROP_NEWEST, [[1], [2], [3], Lagged(5)]),
+    ],
+)
+@pytest.mark.parametrize("sizes", [[[1, 1], [1, 1, 1, 1], [1, 1]], [[1] * 8], [[1]] * 8])
+@pytest.mark.parametrize("bounds", [(3, MANY), (MANY, 3)], ids=["events", "bytes"])
+def test_how_events_are_batched_does_not_change_what_is_dropped(
+    overflow: Overflow, expected: list[Taken], sizes: list[Step], bounds: tuple[int, int]
+) -> None:
+    """The publisher's batches are of no concern to who counts events."""
+    gave, _, missed = queue_and_twin(sizes, *bounds, overflow)
+    assert gave == expected
+    assert missed == 5
+
+
+def test_events_that_were_taken_count_no_more() -> None:
+    queue = DeliveryQueue(MANY, 10, Overflow.DROP_OLDEST)
+    queue.put(received(1, [bytes(5), bytes(5)]))
+    assert numbers(queue.take_event()) == [1]
+    queue.put(received(3, [bytes(5)]))
+    assert (queue.missed, numbers(queue.take_batch())) == (0, [2])
+
+
+def test_an_empty_queue_keeps_no_payload_in_memory() -> None:
+    queue = DeliveryQueue(MANY, MANY, Overflow.DROP_OLDEST)
+    queue.put(received(1, [bytes(5), bytes(6)]))
+    events = [queue.take_event() for _ in range(2)]
+    payloads = [event.payload for event in events if isinstance(event, Received)]
+    held = [sys.getrefcount(payload) for payload in payloads]
+    assert queue.take_event() is None
+    assert [sys.getrefcount(payload) for payload in payloads] == [count - 1 for count in held]
+
+
+def test_an_event_larger_than_the_queue_is_missed() -> None:
+    queue = DeliveryQueue(MANY, 10, Overflow.DROP_NEWEST)
+    queue.put(received(1, [bytes(5)]))
+    queue.put(received(2, [bytes(11)]))
+    assert [numbers(queue.take_event()) for _ in range(3)] == [[1], Lagged(1), None]
+
+
+@pytest.mark.parametrize(("bounds", "unit"), [((0, 1), "event"), ((1, 0), "byte")])
+def test_a_queue_without_room_is_refused(bounds: tuple[int, int], unit: str) -> None:
+    with pytest.raises(ValueError, match=f"at least 1 {unit}, not 0"):
+        DeliveryQueue(*bounds, Overflow.DROP_OLDEST)
