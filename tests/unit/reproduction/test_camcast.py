@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -25,35 +22,28 @@ from camcast.reproduction.camcast.tables import ROUNDS
 from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
+from tests.unit.reproduction.folder_contract import (
+    FIGURE_ENDS,
+    TIMEOUT_SECONDS,
+    FolderContract,
+    reproduce,
+    rows,
+)
 from tests.unit.reproduction.page import Page
 
 RUNS_HERE = 2
+PLAN = Plan(runs=RUNS_HERE, seed=3)
 TABLES = ["table1", "table2"]
 FIGURES = [f"figure{number}" for number in range(13, 19)]
 COLUMNS = ["community", "crashed", "measure", "mean", "low", "high", "model", "simulator", "runs"]
-TIMEOUT_SECONDS = 900.0  # as test_hpmcast: until what must come counts as never
-
-
-def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce"]
-    done = subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
-    assert not check or done.returncode == 0, done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished reproduction of few runs, made by the command."""
     path = tmp_path_factory.mktemp("reproduction") / "out"
-    run("camcast", "--output", path, "--runs", RUNS_HERE, "--seed", 3)
+    reproduce("camcast", "--output", path, "--runs", RUNS_HERE, "--seed", 3)
     return path
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def number(text: str) -> float:
@@ -63,12 +53,8 @@ def number(text: str) -> float:
 # -- the folder ------------------------------------------------------------------------------------
 
 
-def test_the_folder_has_every_table_and_figure(folder: Path) -> None:
-    expected = {"plan.json", "cells.jsonl", "index.html"}
-    expected |= {f"{name}{end}" for name in (*TABLES, "claims") for end in (".csv", ".json")}
-    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
-    expected |= {f"{name}{end}" for name in FIGURES for end in ends}
-    assert {path.name for path in folder.iterdir()} == expected
+class TestFolder(FolderContract):
+    PAPER, PLAN, FIGURES, TABLES = CAMCAST, PLAN, FIGURES, TABLES
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -125,28 +111,6 @@ def test_the_published_values_stand_beside_ours(folder: Path) -> None:
         assert any(row["low"] for row in pmcast)
 
 
-@pytest.mark.parametrize("name", [*TABLES, *FIGURES])
-def test_json_has_what_csv_has(folder: Path, name: str) -> None:
-    as_json = json.loads((folder / f"{name}.json").read_text())
-    as_csv = rows(folder / f"{name}.csv")
-    assert as_json["title"]
-    assert as_json["notes"]
-    assert len(as_json["rows"]) == len(as_csv)
-    for one, other in zip(as_json["rows"], as_csv, strict=True):
-        plain = {key: "" if value is None else str(value) for key, value in one.items()}
-        assert plain == other
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_pictures_are_pictures(folder: Path, name: str) -> None:
-    svg = ElementTree.parse(folder / f"{name}.svg").getroot()
-    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
-    assert len(list(svg.iter("{http://www.w3.org/2000/svg}path"))) > 10
-    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    spec = json.loads((folder / f"{name}.vl.json").read_text())
-    assert "vega-lite" in spec["$schema"]
-
-
 # -- some protocols --------------------------------------------------------------------------------
 
 
@@ -178,7 +142,7 @@ def test_what_is_chosen_is_as_in_the_whole(
     made = {path.name for path in tmp_path.iterdir()}
     drawn = FIGURES if "camcast" in protocols else []
     assert {name for name in made if name.startswith("figure")} == {
-        f"{name}{end}" for name in drawn for end in (".csv", ".json", ".svg", ".png", ".vl.json")
+        f"{name}{end}" for name in drawn for end in FIGURE_ENDS
     }
     for name in made - {"cells.jsonl", "index.html"}:
         if not name.startswith(("table", "claims")):
@@ -197,7 +161,7 @@ def test_what_is_chosen_is_as_in_the_whole(
 def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Path) -> None:
     """By itself the choice comes to the same, row by row, and cell by cell."""
     options = ["--protocol", "hierarchical,multicast", "--runs", RUNS_HERE, "--seed", 3]
-    printed = run(*options, "--output", tmp_path / "out", "--workers", 1).stdout
+    printed = reproduce(*options, "--output", tmp_path / "out", "--workers", 1).stdout
     assert "hierarchical gossip broadcast" in printed
     assert "CAMCAST" not in printed
     found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
@@ -229,40 +193,12 @@ def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
 # -- the page --------------------------------------------------------------------------------------
 
 
-def test_the_page_needs_no_network(folder: Path) -> None:
+def test_the_page_has_the_published_numbers_and_how_it_was_made(folder: Path) -> None:
     text = (folder / "index.html").read_text()
-    parsed = Page(text)
-    assert parsed.loads == []
-    assert parsed.tags.count("script") == 2  # the data, and the libraries once with what uses them
-    assert text.count("window.vegaEmbed=") == 1
-    style = text[text.index("<style>") : text.index("</style>")]
-    assert "url(" not in style
-    assert "@import" not in style
-
-
-def test_the_page_has_everything(folder: Path) -> None:
-    text = (folder / "index.html").read_text()
-    parsed = Page(text)
-    assert [name for name in parsed.ids if name in FIGURES] == FIGURES
-    assert parsed.tags.count("svg") == len(FIGURES)  # there without JavaScript
-    specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
-    assert specs is not None
-    assert list(json.loads(specs[1])) == FIGURES
-    for part in (
-        "8.91",
-        "11,216",
-        "hpmcast R = 3, l = 3, F = 4",
-        "Table 1",
-        "Table 2",
-        "seed 3".capitalize(),
-        "altair",
-        "numba",
-    ):
-        assert part in text, part
     command = f"camcast reproduce camcast --runs {RUNS_HERE} --seed 3 --engine population"
-    assert command in text
-    assert 'name="viewport"' in text
-    assert "prefers-color-scheme: dark" in text
+    numbers = ("8.91", "11,216", "hpmcast R = 3, l = 3, F = 4", "Table 1", "Table 2")
+    for part in (*numbers, "Seed 3", "altair", "numba", command):
+        assert part in text, part
 
 
 def test_what_is_in_a_script_does_not_end_it() -> None:
@@ -277,7 +213,9 @@ def test_what_is_in_a_script_does_not_end_it() -> None:
 def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "figure15.svg").unlink()
-    printed = run("camcast", "--output", folder, "--runs", RUNS_HERE, "--seed", 3, "--json").stdout
+    printed = reproduce(
+        "camcast", "--output", folder, "--runs", RUNS_HERE, "--seed", 3, "--json"
+    ).stdout
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     found = json.loads(printed)
     assert [table["number"] for table in found["tables"]] == [1, 2]
@@ -287,21 +225,7 @@ def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> No
 
 def test_each_different_cell_is_there_once(folder: Path) -> None:
     lines = (folder / "cells.jsonl").read_text().splitlines()
-    assert len(lines) == len(camcast_paper.reproduce.cells(Plan(runs=RUNS_HERE, seed=3)))
-
-
-def test_a_torn_run_continues(folder: Path, tmp_path: Path) -> None:
-    """As after a kill -9: a plan, and some whole lines and a half of the cells."""
-    (tmp_path / "plan.json").write_bytes((folder / "plan.json").read_bytes())
-    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-2]) + lines[-2][:40])
-    calls: list[tuple[int, int]] = []
-    plan = Plan(runs=RUNS_HERE, seed=3)
-    PlanFolder(tmp_path, CAMCAST, plan)  # takes it as it is
-    camcast_paper.reproduce(plan, tmp_path / "cells.jsonl", 1, lambda *call: calls.append(call))
-    assert calls == [(done, len(lines)) for done in range(len(lines) - 2, len(lines) + 1)]
-    continued = (tmp_path / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    assert sorted(continued) == sorted(lines)
+    assert len(lines) == len(camcast_paper.reproduce.cells(PLAN))
 
 
 def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
@@ -332,7 +256,7 @@ def test_other_parameters_are_refused(folder: Path, other: list[Any]) -> None:
     given = {"--runs": RUNS_HERE, "--seed": 3, **dict([other])}
     options = [part for pair in given.items() for part in pair]
     before = (folder / "cells.jsonl").read_bytes()
-    done = run("camcast", "--output", folder, *options, check=False)
+    done = reproduce("camcast", "--output", folder, *options, check=False)
     assert done.returncode == 2
     assert "has a reproduction of" in done.stderr
     assert "Traceback" not in done.stderr
@@ -347,22 +271,6 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="nobody knows what"):
         PlanFolder(tmp_path, CAMCAST, Plan())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["sonnets"], "unknown paper 'sonnets'; known: camcast, memberships"),
-        (["camcast", "--runs", "1"], "runs is 1; give 2 or more"),
-        (["camcast", "--engine", "steam"], "unknown engine 'steam'; known: population, chain"),
-    ],
-)
-def test_a_wrong_command_is_told_so(arguments: list[str], text: str, tmp_path: Path) -> None:
-    done = run(*arguments, "--output", tmp_path / "out", check=False)
-    assert done.returncode == 2
-    assert text in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("package", ["numpy", "numba", "altair", "vl_convert"])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -21,22 +17,15 @@ from camcast.reproduction.hpmcast.charts import draw
 from camcast.reproduction.hpmcast.figures import Figure, Point
 from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
 from camcast.reproduction.hpmcast.results import Results
+from camcast.reproduction.papers import HPMCAST
 from camcast.settings.tree import HpmcastSetting
-from tests.unit.reproduction.page import Page
+from tests.unit.reproduction.folder_contract import FolderContract, reproduce, rows
 
 FIGURES = [
     *("figure7", "figure8", "figure9", "figure10", "figure10_rounds", "figure11", "figure12"),
     *("figure13", "parasites", "depth", "rfpbcast", "pmcast"),
 ]
 COLUMNS = ["series", "x", "mean", "low", "high", "model", "runs"]
-TIMEOUT_SECONDS = 900.0
-
-
-def reproduce(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", "hpmcast"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
 
 
 def computed(asked: Results) -> Any:
@@ -131,40 +120,25 @@ def test_axes_have_whole_numbers_as_they_are_written() -> None:
     assert not any("e+" in word for word in words)
 
 
-@pytest.mark.parametrize("option", [["--engine", "chain"], ["--events", "5"], ["--runs", "1"]])
-def test_options_that_are_not_for_it(option: list[str], tmp_path: Path) -> None:
-    done = reproduce("--output", tmp_path / "out", *option)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "out").exists()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished reproduction of few runs, made by the command."""
+    path = tmp_path_factory.mktemp("hpmcast") / "out"
+    printed = json.loads(reproduce("hpmcast", "--output", path, "--runs", 5, "--json").stdout)
+    assert [figure["name"] for figure in printed["figures"]] == FIGURES
+    assert len(printed["claims"]) == 11
+    return path
 
 
 @pytest.mark.slow
-def test_the_folder_has_everything_and_is_made_again_from_its_cells(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = reproduce("--output", out, "--runs", 5, "--json")
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
-    assert [figure["name"] for figure in printed["figures"]] == FIGURES
-    assert len(printed["claims"]) == 11
-    expected = {"plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"}
-    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
-    expected |= {f"{name}{end}" for name in FIGURES for end in ends}
-    assert {path.name for path in out.iterdir()} == expected
-    for name in FIGURES:
-        with (out / f"{name}.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        assert list(rows[0]) == COLUMNS
-        measured = [row for row in rows if row["runs"]]
-        assert measured
-        for row in measured:
-            assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
-        assert ElementTree.parse(out / f"{name}.svg").getroot().tag.endswith("svg")
-    page = Page((out / "index.html").read_text())
-    assert page.loads == []
-    assert [name for name in page.ids if name in FIGURES] == FIGURES
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
-    lines = before["cells.jsonl"].splitlines(keepends=True)
-    (out / "cells.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:30])  # as after a kill
-    assert reproduce("--output", out, "--runs", 5).returncode == 0
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+class TestFolder(FolderContract):
+    PAPER, PLAN, FIGURES = HPMCAST, Plan(runs=5), FIGURES
+
+    def test_a_figure_s_rows_are_tidy(self, folder: Path) -> None:
+        for name in FIGURES:
+            found = rows(folder / f"{name}.csv")
+            assert list(found[0]) == COLUMNS
+            measured = [row for row in found if row["runs"]]
+            assert measured
+            for row in measured:
+                assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,7 @@ from camcast.reproduction.memberships.virtual import virtual_cells
 from camcast.reproduction.papers import MEMBERSHIPS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell
-from tests.patience import PATIENCE_SECONDS
-from tests.unit.reproduction.page import Page
+from tests.unit.reproduction.folder_contract import FolderContract, rows
 
 PLAN = Plan(
     runs=1,
@@ -45,25 +41,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Memberships]:
     return path, PlanFolder(path, MEMBERSHIPS, PLAN).reproduce(1)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+@pytest.fixture
+def folder(made: tuple[Path, Memberships]) -> Path:
+    return made[0]
 
 
-def test_the_folder_has_everything(made: tuple[Path, Memberships]) -> None:
-    folder, _ = made
-    expected = {"plan.json", "cells.jsonl", "index.html"}
-    expected |= {
-        f"{name}{end}" for name in ("comparison", "upkeep", "claims") for end in (".csv", ".json")
-    }
-    ends = (".csv", ".json", ".svg", ".png", ".vl.json")
-    expected |= {f"{name}{end}" for name in (*LIVE, *VIRTUAL) for end in ends}
-    assert {path.name for path in folder.iterdir()} == expected
+class TestFolder(FolderContract):
+    PAPER, PLAN, FIGURES, TABLES = MEMBERSHIPS, PLAN, [*LIVE, *VIRTUAL], ("comparison", "upkeep")
 
 
 @pytest.mark.parametrize("name", [*LIVE, *VIRTUAL])
-def test_a_figure_s_rows_are_tidy(made: tuple[Path, Memberships], name: str) -> None:
-    folder, _ = made
+def test_a_figure_s_rows_are_tidy(folder: Path, name: str) -> None:
     found = rows(folder / f"{name}.csv")
     assert list(found[0]) == POINT
     live = name in LIVE
@@ -73,11 +61,9 @@ def test_a_figure_s_rows_are_tidy(made: tuple[Path, Memberships], name: str) -> 
     ]
     about = json.loads((folder / f"{name}.json").read_text())
     assert about["world"] == ("live" if live else "virtual")
-    assert len(about["rows"]) == len(found)
 
 
-def test_small_live_communities_get_everything_at_p_sel_1(made: tuple[Path, Memberships]) -> None:
-    folder, _ = made
+def test_small_live_communities_get_everything_at_p_sel_1(folder: Path) -> None:
     for number, community in ((19, "d"), (20, "a")):
         for row in rows(folder / f"figure{number}.csv"):
             assert row["community"] == community
@@ -137,13 +123,8 @@ def test_what_they_cost_is_repeatable() -> None:
     assert run_upkeep(given) == run_upkeep(given)
 
 
-def test_the_page_needs_no_network_and_has_everything(made: tuple[Path, Memberships]) -> None:
-    folder, _ = made
+def test_the_page_names_variants_sizes_and_command(folder: Path) -> None:
     text = (folder / "index.html").read_text()
-    parsed = Page(text)
-    assert parsed.loads == []
-    assert "url(" not in text[text.index("<style>") : text.index("</style>")]
-    assert [name for name in parsed.ids if name in (*LIVE, *VIRTUAL)] == [*LIVE, *VIRTUAL]
     for part in ("V1 scamp", "V2 hybrid", "V3 dht", "8/4/3", "Figure 28", "camcast reproduce"):
         assert part in text, part
 
@@ -163,27 +144,6 @@ def test_a_finished_run_is_not_repeated(
     PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
     assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
     assert (folder / "cells.jsonl").read_bytes() == before
-
-
-def test_a_torn_run_continues_with_what_is_missing(
-    made: tuple[Path, Memberships], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, found = made
-    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    torn = tmp_path / "cells.jsonl"
-    torn.write_bytes(b"".join(lines[:2]) + lines[2][:40])
-    finished = {json.dumps(json.loads(line)["cell"]): json.loads(line)["result"] for line in lines}
-    again: list[Any] = []
-
-    def run(given: Any) -> JSON:
-        again.append(given)
-        result: JSON = finished[json.dumps(given)]
-        return result
-
-    monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, run))
-    assert memberships.reproduce(PLAN, torn, 1) == found
-    assert len(again) == len(lines) - 2
-    assert torn.read_bytes() == (folder / "cells.jsonl").read_bytes()
 
 
 # -- the conclusions, from made-up results ---------------------------------------------------------
@@ -231,25 +191,3 @@ def test_the_opposite_ranking_is_recognised() -> None:
     assert holds(found, "perform differently") == "not told apart"
     assert holds(found, "unstructured approach. [efficiency]") == "no"
     assert holds(found, "converges the fastest") == "no"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["memberships", "--runs", "0"], "runs is 0; give 1 or more"),
-        (["memberships", "--engine", "chain"], "--engine is for camcast"),
-        (["camcast", "--events", "3"], "--events is for memberships"),
-    ],
-)
-def test_a_wrong_command_is_told_so(arguments: list[str], text: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", *arguments]
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    assert done.returncode == 2
-    assert text in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()

@@ -1,6 +1,6 @@
 """`camcast reproduce --protocol`: which paper, which cells, which rows; what is refused.
 
-That CAMCAST's tables keep their numbers is in test_reproduction.py, which has the whole at hand.
+That CAMCAST's tables keep their numbers is in test_camcast.py, which has the whole at hand.
 """
 
 from __future__ import annotations
@@ -115,10 +115,21 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
         (["percolation", "--protocol", "pmcast"], ["about pmcast, but of camcast and hpmcast"]),
         (["sonnets", "--protocol", "camcast"], ["unknown paper 'sonnets'; known: camcast"]),
         (["--protocol", "hpmcast", "--engine", "chain"], ["--engine and --events are not for hpm"]),
+        (["sonnets"], ["unknown paper 'sonnets'; known: camcast, memberships"]),
+        (["camcast", "--runs", 1], ["runs is 1; give 2 or more"]),
+        (["camcast", "--engine", "steam"], ["unknown engine 'steam'; known: population, chain"]),
+        (["camcast", "--events", 3], ["--events is for memberships"]),
+        (["memberships", "--runs", 0], ["runs is 0; give 1 or more"]),
+        (["memberships", "--engine", "chain"], ["--engine is for camcast"]),
+        (["percolation", "--runs", 1], ["runs is 1; give 2 or more"]),
+        (["percolation", "--events", 0], ["events is 0; give 1 or more"]),
+        (["percolation", "--engine", "chain"], ["--engine is for camcast"]),
+        (["hpmcast", "--runs", 1], ["runs is 1; give 2 or more"]),
+        (["hpmcast", "--events", 5], ["--engine and --events are not for hpmcast"]),
     ],
 )
-def test_a_choice_that_does_not_fit_is_told_so(
-    arguments: list[str], parts: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_what_does_not_fit_is_told_so(
+    arguments: list[object], parts: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, text = said([*arguments, "--output", tmp_path / "out"], capfd)
     assert code == 2

@@ -1,0 +1,106 @@
+"""What the folder of every finished reproduction has, whatever the paper."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from xml.etree import ElementTree
+
+from camcast.reproduction.paper import Paper
+from camcast.reproduction.plan_folder import PlanFolder
+from tests.unit.reproduction.page import Page
+
+TIMEOUT_SECONDS = 900.0  # until what must come counts as never
+FIGURE_ENDS = (".csv", ".json", ".svg", ".png", ".vl.json")
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def reproduce(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run `camcast reproduce` as a user does."""
+    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce"]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class FolderContract:
+    """The tests; a subclass says of which paper and plan its fixture `folder` is."""
+
+    PAPER: ClassVar[Paper[Any, Any]]
+    PLAN: ClassVar[Any]
+    FIGURES: ClassVar[Sequence[str]]
+    """In the order of the page."""
+    TABLES: ClassVar[Sequence[str]] = ()
+
+    def test_it_has_every_table_and_figure(self, folder: Path) -> None:
+        expected = {"plan.json", "cells.jsonl", "index.html"}
+        tables = (*self.TABLES, "claims")
+        expected |= {f"{name}{end}" for name in tables for end in (".csv", ".json")}
+        expected |= {f"{name}{end}" for name in self.FIGURES for end in FIGURE_ENDS}
+        assert {path.name for path in folder.iterdir()} == expected
+
+    def test_json_has_what_csv_has(self, folder: Path) -> None:
+        for name in (*self.TABLES, *self.FIGURES):
+            as_json = json.loads((folder / f"{name}.json").read_text())
+            assert as_json["title"]
+            assert as_json.get("notes", name in self.TABLES)
+            plain = [
+                {key: "" if value is None else str(value) for key, value in row.items()}
+                for row in as_json["rows"]
+            ]
+            assert plain == rows(folder / f"{name}.csv"), name
+
+    def test_pictures_are_pictures(self, folder: Path) -> None:
+        for name in self.FIGURES:
+            svg = ElementTree.parse(folder / f"{name}.svg").getroot()
+            assert svg.tag == f"{_SVG}svg"
+            assert len(list(svg.iter(f"{_SVG}path"))) > 10, name
+            assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+            assert "vega-lite" in json.loads((folder / f"{name}.vl.json").read_text())["$schema"]
+
+    def test_the_page_needs_no_network_and_shows_every_figure(self, folder: Path) -> None:
+        text = (folder / "index.html").read_text()
+        page = Page(text)
+        assert page.loads == []
+        assert page.tags.count("script") == 2  # the data, and the libraries with what uses them
+        assert text.count("window.vegaEmbed=") == 1
+        style = text[text.index("<style>") : text.index("</style>")]
+        assert "url(" not in style
+        assert "@import" not in style
+        assert "prefers-color-scheme: dark" in style
+        assert 'name="viewport"' in text
+        assert [name for name in page.ids if name in self.FIGURES] == [*self.FIGURES]
+        assert page.tags.count("svg") == len(self.FIGURES)  # there without JavaScript
+        specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
+        assert specs is not None
+        assert sorted(json.loads(specs[1])) == sorted(self.FIGURES)
+        assert PlanFolder(folder, self.PAPER, self.PLAN).command in text
+
+    def test_a_torn_run_continues_and_comes_to_the_same(self, folder: Path, tmp_path: Path) -> None:
+        """As after a kill -9: the plan, and the cells but for the last and a half."""
+        shutil.copy(folder / "plan.json", tmp_path)
+        lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+        (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-2]) + lines[-2][:40])
+        done = list[int]()
+        again = PlanFolder(tmp_path, self.PAPER, self.PLAN)
+        again.reproduce(1, lambda now, _total: done.append(now))
+        assert done[-3:] == [len(lines) - 2, len(lines) - 1, len(lines)]  # the first: as found
+        continued = (tmp_path / "cells.jsonl").read_bytes().splitlines(keepends=True)
+        assert sorted(continued) == sorted(lines)
+        for path in folder.iterdir():  # pictures have numbers that a process gives them
+            if path.suffix in (".csv", ".json", ".png"):
+                assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
