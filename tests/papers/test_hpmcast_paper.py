@@ -26,12 +26,13 @@ from camcast.models.pmcast_law import completion_rounds as exact_completion_roun
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import flat as pmcast
 from camcast.population.hpmcast import reception, simulate
-from camcast.population.outcome import Interval, Outcome
+from camcast.population.outcome import Outcome
 from camcast.protocols.hpmcast.address import Address, AddressSpace, branch, distance
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.protocols.hpmcast.view import Line, condense, elect, process_line, tables
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import HpmcastSetting
+from tests.intervals import bounds
 
 VERY_GOOD = 0.998  # Figure 8's axis begins at 0.9982
 
@@ -44,13 +45,6 @@ def spread(runs: int = 40, **setting: Any) -> Outcome:
 def reliability(runs: int = 40, **setting: Any) -> tuple[float, float, float]:
     """Return the mean share that delivers, and its interval."""
     return bounds(reception(spread(runs, **setting)))
-
-
-def bounds(interval: Interval) -> tuple[float, float, float]:
-    assert interval.mean is not None
-    assert interval.low is not None
-    assert interval.high is not None
-    return interval.mean, interval.low, interval.high
 
 
 # -- 2: from broadcast to multicast ----------------------------------------------------------------

@@ -35,6 +35,7 @@ from camcast.settings.base import SettingError
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import HpmcastSetting
 from tests.camcast_command import camcast
+from tests.intervals import bounds
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
 from tests.unit.population.hpmcast_twin import Twin, figure6, gossip_network
 
@@ -150,12 +151,9 @@ def test_if_all_deliver_the_interval_is_of_all_processes() -> None:
 )
 def test_the_model_s_reliability_is_within_the_interval(setting: HpmcastSetting) -> None:
     """99.99 % of true means are within twice a 95 % interval; ten comparisons."""
-    found = hpmcast.reception(hpmcast.simulate(setting, 150, 3))
-    assert found.mean is not None
-    assert found.low is not None
-    assert found.high is not None
-    half = max(found.high - found.mean, found.mean - found.low)
-    assert abs(predicted_reliability(setting) - found.mean) < 2 * half
+    mean, low, high = bounds(hpmcast.reception(hpmcast.simulate(setting, 150, 3)))
+    half = max(high - mean, mean - low)
+    assert abs(predicted_reliability(setting) - mean) < 2 * half
 
 
 @pytest.mark.parametrize(
