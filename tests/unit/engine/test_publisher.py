@@ -1,0 +1,97 @@
+"""What a process publishes: its streams, and when batches are closed."""
+
+from __future__ import annotations
+
+from camcast.engine.node import Node
+from camcast.engine.publisher import STREAMS_MAX
+from camcast.testing.world import World
+from camcast.vocabulary.batches import BODY_BYTES_MAX, EVENTS_MAX, Batch
+from camcast.vocabulary.topics import Topic
+
+A, B = Topic.parse(".a"), Topic.parse(".b")
+
+
+def publishing() -> tuple[World, Node]:
+    world = World()
+    node = world.join(A, B)
+    return world, node
+
+
+def left(node: Node) -> list[Batch]:
+    """Return the batches that were delivered here, as they left, and drop them."""
+    deliveries, node.outbox.deliveries = node.outbox.deliveries, []
+    return [delivery.batch for delivery in deliveries]
+
+
+def test_what_is_published_in_an_instant_is_one_batch() -> None:
+    world, node = publishing()
+    receipts = [node.publish(A, b"%d" % number, world.now) for number in range(10)]
+    assert left(node) == []
+    node.flush(world.now)
+    (batch,) = left(node)
+    assert [event.id for event in batch.events()] == [receipt.id for receipt in receipts]
+    assert batch.payloads() == [b"%d" % number for number in range(10)]
+    node.flush(world.now)
+    assert left(node) == []
+
+
+def test_a_batch_is_closed_by_its_count_and_by_its_size() -> None:
+    world, node = publishing()
+    for _ in range(EVENTS_MAX + 1):
+        node.publish(A, b"", world.now)
+    assert [batch.count for batch in left(node)] == [EVENTS_MAX]
+    node.flush(world.now)
+    left(node)
+    for _ in range(3):
+        node.publish(A, bytes(BODY_BYTES_MAX // 3), world.now)
+    node.publish(A, bytes(2 * BODY_BYTES_MAX), world.now)
+    node.flush(world.now)
+    batches = left(node)
+    assert [batch.count for batch in batches] == [2, 1, 1]
+    assert all(len(batch.body) <= BODY_BYTES_MAX for batch in batches[:2])
+
+
+def test_each_topic_and_each_way_of_publishing_has_a_stream_of_its_own() -> None:
+    world, node = publishing()
+    ways: list[tuple[Topic, bool, float | None]] = [
+        *((A, False, None), (B, False, None), (A, True, None), (A, False, 0.5), (A, False, 0.0))
+    ]
+    for _ in range(2):
+        for topic, typed, upward in ways:
+            node.publish(topic, b"", world.now, typed=typed, upward_probability=upward)
+    node.flush(world.now)
+    batches = left(node)
+    numbers = [batch.id.number for batch in batches]
+    assert len(set(numbers)) == len(batches) == len(ways)
+    assert numbers == list(range(numbers[0], numbers[0] + len(ways)))
+    assert [(batch.first, batch.count) for batch in batches] == [(1, 2)] * len(ways)
+
+
+def test_streams_of_ones_own_are_bounded_and_no_id_comes_twice() -> None:
+    world, node = publishing()
+    ids = []
+    for round_ in range(2):
+        for number in range(STREAMS_MAX + 50):
+            upward = (number + 1) / 1000
+            ids.append(node.publish(A, b"", world.now, upward_probability=upward).id)
+            if number % 7 == round_:
+                node.flush(world.now)
+    assert len(set(ids)) == len(ids)
+    assert len(node._publisher._streams) <= STREAMS_MAX
+
+
+def test_what_was_published_before_leaving_leaves_before() -> None:
+    world, node = publishing()
+    node.publish(A, b"last words", world.now)
+    node.leave(A, world.now)
+    assert [batch.payloads() for batch in left(node)] == [[b"last words"]]
+
+
+def test_the_time_of_publication_is_that_of_the_publishers_clock() -> None:
+    world, node = publishing()
+    first = world.now
+    world.publish(node, A, seconds=2.5)
+    world.publish(node, A)
+    early, late = (delivery.event.published for _, delivery in world.delivered)
+    assert late - early == 2500
+    assert early == (1 << 16) + round(1000 * first)  # the first to start, at the time 0
