@@ -67,7 +67,7 @@ ENCODED: dict[str, Callable[[], bytes]] = {
 def received(frame: bytes) -> tuple[Node, list[Event]]:
     """Return a member of the frame's community that got it, and what it delivered."""
     world = World()
-    node = world.join(SOCCER if SOCCER.group in frame else ITALY)
+    node = world.join(SOCCER if bytes(SOCCER.group) in frame else ITALY)
     world.inject(node.me.address, frame)
     return node, [delivery.event for _, delivery in world.delivered]
 
