@@ -18,7 +18,7 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import encode
 from camcast.vocabulary.topics import Topic
 
-PAGE = Path(__file__).parents[3] / "docs" / "wire-format.md"
+PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
 PUBLISHER, SENDER = PeerId(b"P" * 16), PeerId(b"S" * 16)
 ADDRESS = "tcp://127.0.0.1:7000"
 STARTED, PUBLISHED = 1_700_000_000_000, 1_700_000_000_250
