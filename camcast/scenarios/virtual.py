@@ -38,7 +38,7 @@ from attrs import field, frozen, validators
 from camcast.interests.interest import Interest
 from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
-from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Matrix, Uniform
+from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Uniform
 from camcast.vocabulary.topics import Topic
 from camcast.workloads.churn import ChurnTrace, load_churn
 from camcast.workloads.latencies import load_latencies
@@ -79,7 +79,7 @@ class Links:
     def climate(self) -> Climate:
         """Return the climate; raises `WorkloadError` for a wrong matrix."""
         return Climate(
-            latency=self._matrix() if self.file is not None else self._distribution(),
+            latency=self._distribution() if self.file is None else load_latencies(self.file),
             loss=self.loss,
             duplication=self.duplication,
             reordering=self.reordering,
@@ -93,11 +93,6 @@ class Links:
             case "lognormal":
                 return LogNormal(self.median_seconds, self.p95_seconds)
         return Constant(self.seconds)
-
-    def _matrix(self) -> Latency:
-        assert self.file is not None
-        measured = load_latencies(self.file)
-        return Matrix(measured.size, measured.seconds)
 
 
 @frozen(kw_only=True)

@@ -6,7 +6,7 @@ What the climate makes of each frame is decided by `camcast.simulation.weather`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import exp, log
 from random import Random
 from statistics import NormalDist
@@ -76,17 +76,17 @@ class LogNormal:
         return self.median_seconds * exp(self._sigma * rng.gauss(0.0, 1.0))
 
 
+@frozen(eq=False)
 class Matrix:
-    """Measured latencies between `size` sites; processes are spread over them in turn."""
+    """Measured latencies between sites; processes are spread over the sites in turn."""
 
-    def __init__(self, size: int, seconds: Callable[[int, int], float]) -> None:
-        """`seconds(i, j)` is the one-way latency from site i to site j."""
-        self.size = size
-        self._rows = [[seconds(i, j) for j in range(size)] for i in range(size)]
+    rows: Sequence[Sequence[float]] = field(repr=False)
+    """One way, from the site of the row to that of the column; as many columns as rows."""
 
     def seconds(self, source: int, target: int, _rng: Random) -> float:
         """See `Latency`."""
-        return self._rows[source % self.size][target % self.size]
+        size = len(self.rows)
+        return self.rows[source % size][target % size]
 
 
 @frozen(kw_only=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from attrs import field, frozen
 
+from camcast.settings.climate import Matrix
 from camcast.workloads.csv_rows import Row, number
 from camcast.workloads.publication import WorkloadError
 from camcast.workloads.text_lines import read_lines
@@ -20,33 +20,8 @@ from camcast.workloads.text_lines import read_lines
 ROUND_TRIP_MS_PER_ONE_WAY_SECOND: Final = 2 * 1000
 
 
-def _check_square(instance: LatencyMatrix, _attribute: object, one_way: array[float]) -> None:
-    if len(one_way) != instance.size**2:
-        raise ValueError(f"{len(one_way)} latencies; a matrix of {instance.size} hosts is square")
-
-
-@frozen(eq=False)
-class LatencyMatrix:
-    """The one-way latency in seconds from any host to any other; hosts are counted from 0."""
-
-    size: int
-    """The number of hosts."""
-    # Single precision, 4 bytes a pair: seven digits, and a ping has four.
-    _one_way: array[float] = field(validator=_check_square, repr=False)
-
-    def seconds(self, i: int, j: int) -> float:
-        """Return how long a message takes from host `i` to host `j`.
-
-        Raises `IndexError` when there is no such host, because a negative or too large index
-        would read the latency of another pair.
-        """
-        if 0 <= i < self.size and 0 <= j < self.size:
-            return self._one_way[i * self.size + j]
-        raise IndexError(f"no hosts {i} and {j} in {self.size}; give 0 to {self.size - 1}")
-
-
-def load_latencies(path: Path) -> LatencyMatrix:
-    """Read a square matrix of round-trip times in ms: CSV without a header.
+def load_latencies(path: Path) -> Matrix:
+    """Read a square matrix of round-trip times in ms, as latencies one way: CSV without a header.
 
     One way is taken to be half of the round trip, which is all that pings can tell. Row i
     has the times measured by host i; a matrix need not be symmetric, and each direction
@@ -62,7 +37,7 @@ def load_latencies(path: Path) -> LatencyMatrix:
     """
     lines = read_lines(path, "a square matrix of round-trip times in ms")
     size = len(lines)
-    one_way = array("f")
+    one_way = []
     for row, content in enumerate(lines):
         values = _values(path, row + 1, content, size)
         if values.count(0) > (values[row] == 0):
@@ -73,8 +48,9 @@ def load_latencies(path: Path) -> LatencyMatrix:
                 f"column {column + 1}: 0 ms between two hosts is not measured; write their"
                 " round trip, like 0.1, or leave out a host, row and column",
             )
-        one_way.extend(value / ROUND_TRIP_MS_PER_ONE_WAY_SECOND for value in values)
-    return LatencyMatrix(size, one_way)
+        # Single precision, 4 bytes a pair: seven digits, and a ping has four.
+        one_way.append(array("f", (value / ROUND_TRIP_MS_PER_ONE_WAY_SECOND for value in values)))
+    return Matrix(one_way)
 
 
 def _values(path: Path, line: int, content: str, size: int) -> list[float]:

@@ -158,7 +158,10 @@ def test_a_matrix_is_beside_the_file_and_says_round_trips_in_ms(tmp_path: Path) 
     content = '[communities]\n"." = 3\n[links]\nlatency = "matrix"\nfile = "m.csv"\n'
     latency = read(tmp_path, content).links.climate().latency
     assert isinstance(latency, Matrix)
-    assert latency._rows == [pytest.approx([0, 0.01]), pytest.approx([0.015, 0])]
+    assert [list(row) for row in latency.rows] == [
+        pytest.approx([0, 0.01]),
+        pytest.approx([0.015, 0]),
+    ]
 
 
 def test_as_json_has_the_file_s_names(tmp_path: Path) -> None:

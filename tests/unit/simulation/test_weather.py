@@ -133,7 +133,7 @@ def test_a_lognormal_without_spread_is_constant() -> None:
 
 
 def test_a_matrix_has_directions_and_spreads_processes_in_turn() -> None:
-    matrix = Matrix(3, lambda i, j: 10.0 * i + j)
+    matrix = Matrix([[10.0 * i + j for j in range(3)] for i in range(3)])
     rng = NoRandom(1)
     assert [matrix.seconds(0, n, rng) for n in range(6)] == [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
     assert [matrix.seconds(n, 1, rng) for n in range(6)] == [1.0, 11.0, 21.0, 1.0, 11.0, 21.0]
