@@ -16,8 +16,8 @@ import numpy as np
 from attrs import frozen
 
 from camcast.models.event_prediction import EventPrediction
-from camcast.models.pmcast_law import SUSCEPTIBLE_MAX, round_transitions
-from camcast.models.rfpbcast import SIZE_MAX, Law, reach_probability, transitions
+from camcast.models.hpmcast.counts import gossiped
+from camcast.models.rfpbcast import SIZE_MAX
 from camcast.settings.base import SettingError
 from camcast.settings.flat import FlatSetting
 
@@ -41,14 +41,10 @@ def predict_flat(setting: FlatSetting) -> FlatPrediction:
     if alive > SIZE_MAX:
         raise SettingError(f"{alive:,} processes get copies; the chain takes {SIZE_MAX:,} at most")
     wanting = 1 + round((n_1 - 1) * (1 - setting.crash))
-    matrix = _chain(n, alive, setting.fan_out, 1 - setting.loss)
-    law = np.zeros(alive + 1)
-    law[1] = 1.0
-    sending = 0.0  # summed over the rounds
-    for _ in range(setting.rounds):
-        sending += float(law @ np.arange(alive + 1))
-        law = law @ matrix
-    others = (float(law @ np.arange(alive + 1)) - 1) / max(1, alive - 1)
+    given = (max(1, n - 1), alive - 1, setting.fan_out, setting.rounds, 1 - setting.loss)
+    law, gossips = gossiped(*given, senders=1)
+    sending = setting.rounds + gossips  # summed over the rounds
+    others = float(law @ np.arange(alive)) / max(1, alive - 1)
     # of the missed, none is one of the interested: drawn one after another, without replacement
     missed = np.arange(alive - 1)
     spared = np.cumprod([1.0, *((alive - wanting - missed).clip(0) / (alive - 1 - missed))])
@@ -60,18 +56,8 @@ def predict_flat(setting: FlatSetting) -> FlatPrediction:
     parasites = fan_out * (sending * uninterested - itself) * effect
     return FlatPrediction(
         reception=(1 + (wanting - 1) * others) / wanting,
-        reliability=float(law[1:] @ spared[::-1]),
+        reliability=float(law @ spared[::-1]),
         messages=fan_out * sending * ((1 - uninterested) if setting.sender_filters else 1.0),
         parasite_copies=0.0 if setting.sender_filters else parasites,
         rounds=setting.rounds,
     )
-
-
-def _chain(processes: int, alive: int, fan_out: int, arrival: float) -> Law:
-    """Return the matrix of P(a round leads from j to k with the event), j and k from 0 on."""
-    if alive - 1 > SUSCEPTIBLE_MAX:
-        return transitions(alive, float(reach_probability(processes, fan_out, arrival)))
-    matrix = np.zeros((alive + 1, alive + 1))
-    left = round_transitions(processes - 1, alive - 1, fan_out, arrival)
-    matrix[1:, 1:] = left[::-1, ::-1]
-    return matrix

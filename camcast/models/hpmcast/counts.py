@@ -1,4 +1,4 @@
-"""What gossip in one view comes to, and laws of whole numbers: for `hpmcast_addressed`."""
+"""What gossip in one view comes to, and laws of whole numbers: for `addressed` and `flat`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def gossiped(
     periods: int,
     arrival: float,
     senders: int,
-    alone: bool,
+    alone: bool = False,
 ) -> tuple[Law, float]:
     """Return P(k of the susceptible have it in the end), and how often such ones gossip.
 
