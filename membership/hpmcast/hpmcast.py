@@ -48,12 +48,12 @@ from camcast.doors.selective import SelectiveContext
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.address import Address, branch
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.law import known_on_average
 from camcast.protocols.hpmcast.view import Line
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from membership.hpmcast.failure_detector import Silence
-from membership.hpmcast.law import known_on_average
 from membership.hpmcast.messages import (
     DECODER,
     Ask,
@@ -75,19 +75,12 @@ SEEK_SECONDS: Final = 60.0  # chosen: bounds how long two foundings stay apart
 
 
 @frozen(kw_only=True)
-class HpmcastOptions:
+class HpmcastOptions(Hierarchy):
     """The hierarchy, and the parameters of its upkeep.
 
     Raises `ValueError` for a value outside its range. The protocols hpmcast and pmcast set the
     hierarchy (`Protocol.membership_options`).
     """
-
-    arity: int = Hierarchy().arity
-    """a; see `Hierarchy`."""
-    depth: int = Hierarchy().depth
-    """l."""
-    redundancy: int = Hierarchy().redundancy
-    """R."""
 
     gossip_seconds: float = field(default=1.0, validator=validators.gt(0))
     """Period of gossip and stamps. chosen: as the heartbeats of SCAMP"""
@@ -99,14 +92,6 @@ class HpmcastOptions:
     join_seconds: float = field(default=1.0, validator=validators.gt(0))
     """How long to wait for the answer to a join before asking another. chosen: three messages at
     the 95 % quantile of the PlanetLab delays"""
-
-    def __attrs_post_init__(self) -> None:
-        self.hierarchy  # noqa: B018  # raises what is out of range
-
-    @property
-    def hierarchy(self) -> Hierarchy:
-        """How the processes are arranged."""
-        return Hierarchy(arity=self.arity, depth=self.depth, redundancy=self.redundancy)
 
 
 class HpmcastMembership(Membership):
@@ -122,7 +107,7 @@ class HpmcastMembership(Membership):
         self._interest = context.interest
         self._options = options
         self._peers = PeerTable(context.watch)
-        self._tables = Tables(context.me, options.hierarchy)
+        self._tables = Tables(context.me, options)
         self._peers_version = 0
         self._joined = False
         self._leaving = False
@@ -464,7 +449,7 @@ BACKEND = Backend(
     keeper=HpmcastMembership,
     options=HpmcastOptions,
     discovery="gateways",
-    expected_view=lambda options, size: known_on_average(options.hierarchy, size),
+    expected_view=lambda options, size: known_on_average(options, size),
     context=SelectiveContext,
 )
 """The views of hpmcast (002, section 4), and pmcast's full view in a hierarchy of one level."""

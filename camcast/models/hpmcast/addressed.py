@@ -56,12 +56,12 @@ from camcast.models.hpmcast.urns import (
     View,
     cases,
     check,
-    known,
     lines_of,
     views,
 )
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
+from camcast.protocols.hpmcast.law import known_on_average
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.settings.addressed import AddressedSetting
 
@@ -108,7 +108,7 @@ def predict_addressed(setting: AddressedSetting) -> AddressedPrediction:
         rounds=periods,
         messages=messages,
         parasite_copies=parasites,
-        entries=known(setting),
+        entries=known_on_average(tree, setting.processes),
     )
 
 

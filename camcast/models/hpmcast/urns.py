@@ -42,23 +42,6 @@ def check(setting: AddressedSetting) -> None:
         )
 
 
-def known(setting: AddressedSetting) -> float:
-    """Return how many processes one knows besides itself, on average, each counted once.
-
-    Its group of level 1, and in every higher view the delegates of the a - 1 other lines, R or all
-    there are; those of its own line it knows from below (Equation 12).
-    """
-    tree, others = setting.hierarchy, setting.others
-    lines = sum(
-        (tree.arity - 1)
-        * sum(
-            min(tree.redundancy, size) * p for size, p in likely_hits(others, setting.share(level))
-        )
-        for level in range(1, tree.depth)
-    )
-    return min(float(others), others * setting.share(1) + lines)
-
-
 # -- lines of a view ----------------------------------------------------------------------------
 
 Publisher: TypeAlias = Literal["elsewhere", "member", "delegate"]

@@ -16,10 +16,10 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast.models.hpmcast.addressed import predict_addressed
-from camcast.models.hpmcast.urns import known
 from camcast.population.hpmcast_addressed import simulate
 from camcast.population.outcome import mean_interval
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.law import known_on_average
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.settings.addressed import AddressedSetting
 from camcast.settings.base import SettingError
@@ -107,8 +107,8 @@ def test_what_a_process_knows_is_equation_12(tree: Hierarchy) -> None:
     """Over 8,000 draws of addresses, at 95 %: exact in the mean."""
     mean, low, high = bounds(mean_interval(simulate(one(60, 1, tree), 8_000, 2).entries))
     if tree.depth == 2:  # of three levels the sizes are taken for independent
-        assert low <= known(one(60, 1, tree)) <= high
-    assert mean == pytest.approx(known(one(60, 1, tree)), rel=0.005)
+        assert low <= known_on_average(tree, 60) <= high
+    assert mean == pytest.approx(known_on_average(tree, 60), rel=0.005)
 
 
 def test_everybody_in_one_group_is_known_by_all() -> None:

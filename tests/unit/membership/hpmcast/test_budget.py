@@ -35,7 +35,6 @@ from membership.hpmcast.tables import MEMBERS_MAX, Tables
 from tests.unit.membership.hpmcast.members import contact, context, line
 
 OPTIONS = HpmcastOptions(arity=2, depth=2, redundancy=2)
-HIERARCHY = OPTIONS.hierarchy
 LARGEST = " or ".join(f".topic{n:02d}.{'x' * 16}" for n in range(TERMS_MAX))[:BYTES_MAX]
 
 

@@ -10,12 +10,11 @@ from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
 from camcast.engine.node import Node, Settings
 from camcast.interests.interest import Interest
-from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.simulation.census import Census
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.failure_detector import Silence
-from membership.hpmcast.hpmcast import HpmcastMembership
+from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import LineNews, Update
 from tests.unit.membership.hpmcast.members import Member, contact, context, group_tables, line
 
@@ -31,9 +30,9 @@ def test_a_membership_without_hierarchical_views_is_refused() -> None:
 
 
 def test_the_protocol_s_hierarchy_is_the_membership_s() -> None:
-    for name, chosen, hierarchy in (
-        ("hpmcast", {"arity": "7", "depth": "4"}, Hierarchy(arity=7, depth=4)),
-        ("pmcast", {}, Hierarchy(depth=1, redundancy=1)),
+    for name, chosen, told in (
+        ("hpmcast", {"arity": "7", "depth": "4"}, {"arity": 7, "depth": 4}),
+        ("pmcast", {}, {"depth": 1, "redundancy": 1}),
     ):
         backend, options = membership_for(
             find_protocol(name, chosen), "scamp", {"suspect_after": 7}
@@ -41,7 +40,7 @@ def test_the_protocol_s_hierarchy_is_the_membership_s() -> None:
         assert options.suspect_after == 7
         membership = backend.keeper(context(1), options)
         assert isinstance(membership, HpmcastMembership)
-        assert membership.hierarchy == hierarchy
+        assert membership.hierarchy == HpmcastOptions(suspect_after=7, **told)
 
 
 def test_what_the_protocol_sets_is_no_option_of_the_membership_besides() -> None:

@@ -8,10 +8,10 @@ from statistics import mean, stdev
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.address import Address
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.protocols.hpmcast.law import known_on_average
 from camcast.protocols.hpmcast.view import tables
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from membership.hpmcast.law import known_on_average
 
 TOPIC = Topic.parse(".a")
 A, B = Interest.parse(".a"), Interest.parse(".b")
