@@ -15,6 +15,7 @@ from attrs import frozen
 from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import Findings, community_name, names_of, place_name
+from camcast.report.chart import layer, quantity, tooltip
 from camcast.report.series import PALETTE, by_series
 
 _COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
@@ -26,6 +27,11 @@ _APART: Final = 20.0  # chosen: largest to smallest; from there on an axis is lo
 _THOUSANDS: Final = 10_000  # chosen: written as 10k on an axis
 _DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2])
 _HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 12}
+_BETTER: Final = {
+    "more": "more is better",
+    "less": "less is better",
+    "neither": "mean and 95 % interval",
+}
 
 
 @frozen(kw_only=True)
@@ -69,28 +75,11 @@ def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
     notes = "Mean over runs; the line through it is the 95 % interval."
     if any(row.sample.deviation is None for row in drawn):
         notes += " A point without a line is a single run."
-    if left_out:
-        notes += f" {left_out} more are in comparison.csv."
-    title = measure.title[0].upper() + measure.title[1:]
     points = [_point(row, names) for row in drawn]
-    chart = _panels(measure, points, names) if curves else _dots(measure, points, names)
-    better = {
-        "more": "more is better",
-        "less": "less is better",
-        "neither": "mean and 95 % interval",
-    }
     name = ("benchmark-" if measure.benchmark else "") + rows[0].metric.rpartition(".")[2]
-    return Figure(
-        name=name,
-        title=title,
-        notes=notes,
-        rows=tuple(drawn),
-        spec=chart
-        | {
-            "title": {"text": title, "subtitle": better[measure.better]},
-            "data": {"values": points},
-        },
-    )
+    title = measure.title[0].upper() + measure.title[1:]
+    chart = (_panels if curves else _dots)(measure, points, names)
+    return _titled(name, (title, _BETTER[measure.better]), notes + left_out, drawn, points, chart)
 
 
 def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
@@ -110,15 +99,28 @@ def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | N
     )
     if not whole:
         return None
-    title = "Sizes of topic tables: from 5 % to 95 % of the processes"
+    titles = "Sizes of topic tables: from 5 % to 95 % of the processes", "at the end"
     notes = "Point: the median process; line: nine processes in ten. Means over runs."
+    chart = _dots(measure_of("view_p50"), whole, names)
+    return _titled("view_sizes", titles, notes + left_out, drawn, whole, chart)
+
+
+def _titled(
+    name: str,
+    titles: tuple[str, str],
+    notes: str,
+    rows: Sequence[Row],
+    points: Sequence[dict[str, Any]],
+    chart: dict[str, Any],
+) -> Figure:
+    """Return the chart of some points as a figure, with its title and subtitle."""
+    title = {"text": titles[0], "subtitle": titles[1]}
     return Figure(
-        name="view_sizes",
-        title=title,
-        notes=notes + (f" {left_out} more are in comparison.csv." if left_out else ""),
-        rows=tuple(drawn),
-        spec=_dots(measure_of("view_p50"), whole, names)
-        | {"title": {"text": title, "subtitle": "at the end"}, "data": {"values": whole}},
+        name=name,
+        title=titles[0],
+        notes=notes,
+        rows=tuple(rows),
+        spec=chart | {"title": title, "data": {"values": points}},
     )
 
 
@@ -135,10 +137,11 @@ def _place(row: Row) -> str:
     return measure_of(row.metric).benchmark or community_name(row.community)
 
 
-def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], int]:
+def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], str]:
+    """Return the rows of the first places, and what to say of those that are left out."""
     places = list(dict.fromkeys(_place(row) for row in rows))
-    kept = places[:most]
-    return [row for row in rows if _place(row) in kept], len(places) - len(kept)
+    kept = [row for row in rows if _place(row) in places[:most]]
+    return kept, f" {len(places) - most} more are in comparison.csv." if len(places) > most else ""
 
 
 def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
@@ -162,16 +165,9 @@ def _axis(measure: Measure, channel: str, points: Sequence[dict[str, Any]]) -> d
         scale = {"domain": [0, 1]}
     elif measure.benchmark and least > 0 and most / least >= _APART:
         scale = {"type": "log"}
-    return {
-        "field": channel,
-        "type": "quantitative",
-        "title": measure.unit or None,
-        "scale": scale,
-        "axis": {
-            "tickCount": 5,
-            "format": ".0%" if measure.is_share else "~s" if most >= _THOUSANDS else ",~r",
-        },
-    }
+    number = ".0%" if measure.is_share else "~s" if most >= _THOUSANDS else ",~r"
+    axis = {"tickCount": 5, "format": number}
+    return quantity(channel, title=measure.unit or None, scale=scale, axis=axis)
 
 
 def _by_who(
@@ -185,32 +181,21 @@ def _by_who(
     return by_series("who", list(shown), list(shown.values()), columns=4, labelLimit=400)
 
 
-def _tooltip(measure: Measure) -> list[dict[str, Any]]:
-    number = ".2%" if measure.is_share else ",.4~g"
-    return [
-        {"field": "who", "type": "nominal", "title": "of"},
-        {"field": "place", "type": "nominal", "title": "where"},
-        {"field": "p_sel", "type": "quantitative"},
-        *(
-            {"field": name, "type": "quantitative", "format": number}
-            for name in ("mean", "low", "high")
-        ),
-        {"field": "runs", "type": "quantitative"},
-    ]
-
-
 def _intervals(
     shared: dict[str, Any], measure: Measure, channel: str, points: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the interval and the mean of each point; `channel` is the measure's axis."""
+    number = ".2%" if measure.is_share else ",.4~g"
+    told = [
+        {"field": "who", "type": "nominal", "title": "of"},
+        {"field": "place", "type": "nominal", "title": "where"},
+        *tooltip(p_sel="", mean=number, low=number, high=number, runs=""),
+    ]
     low = {channel: _axis(measure, "low", points), f"{channel}2": {"field": "high"}}
-    mean = {channel: _axis(measure, "mean", points), "tooltip": _tooltip(measure)}
+    mean = {channel: _axis(measure, "mean", points), "tooltip": told}
     return [
-        {"mark": {"type": "rule", "strokeWidth": 1.8, "clip": True}, "encoding": shared | low},
-        {
-            "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-            "encoding": shared | mean,
-        },
+        layer("rule", shared | low, strokeWidth=1.8, clip=True),
+        layer("point", shared | mean, filled=True, size=40, opacity=1),
     ]
 
 
@@ -220,19 +205,15 @@ def _panels(
     """Draw against p_sel, a panel a community."""
     values = sorted({point["p_sel"] for point in points if point["p_sel"] is not None})
     logarithmic = values[0] > 0 and values[-1] / values[0] >= _APART
-    x = {
-        "field": "p_sel",
-        "type": "quantitative",
-        "title": "p_sel",
-        "scale": {"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
-        "axis": {"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
-    }
+    x = quantity(
+        "p_sel",
+        title="p_sel",
+        scale={"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
+        axis={"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
+    )
     shared = {"x": x, "color": _by_who(names, points, _COLOURS)}
     dash = {"strokeDash": _by_who(names, points, _DASHES)}
-    line = {
-        "mark": {"type": "line", "strokeWidth": 2},
-        "encoding": shared | dash | {"y": _axis(measure, "mean", points)},
-    }
+    line = layer("line", shared | dash | {"y": _axis(measure, "mean", points)}, strokeWidth=2)
     places = list(dict.fromkeys(point["place"] for point in points))
     return {
         "facet": {
