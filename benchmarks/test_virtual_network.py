@@ -14,7 +14,7 @@ from random import Random
 
 import attrs
 import pytest
-from extra_info import MulticastInfo
+from extra_info import conditions, redundancy
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from camcast.scenarios.virtual import Links, VirtualScenario
@@ -59,7 +59,7 @@ def _measure(
     summary = outcome.summary
     copies = sum(c.deliveries + c.duplicates for c in summary.communities)
     deliveries = summary.deliveries + summary.events  # the publishers' own, as in live runs
-    multicast = MulticastInfo(
+    benchmark.extra_info.update(
         membership=membership,
         protocol=protocol,
         seed=scenario.seed,
@@ -75,11 +75,8 @@ def _measure(
         bytes=outcome.bytes,
         cpu_seconds_per_1000_deliveries=seconds / deliveries * 1000,
         memory_mb_per_node=(peak - floor) / outcome.joined / 1e6,
-        parameters=scenario.parameters,
-        options=scenario.options,
-    )
-    benchmark.extra_info.update(multicast.flat())
-    benchmark.extra_info.update(
+        redundancy=redundancy(copies, deliveries, summary.events),
+        **conditions(scenario.parameters, scenario.options),
         seconds=seconds,
         virtual_seconds=outcome.virtual_seconds,
         messages_per_second=outcome.messages / seconds,
