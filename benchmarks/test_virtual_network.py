@@ -20,7 +20,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from camcast.scenarios.virtual import Links, VirtualScenario
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.gc_paused import collector_off
-from camcast.simulation.scenario_run import run_scenario
+from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 HAPPENINGS = 500_000  # chosen: half a second
@@ -52,7 +52,7 @@ def _measure(
     scenario = attrs.evolve(scenario, membership=membership, protocol=protocol, discovery="census")
     base = happenings_per_second()
     floor = peak_memory_bytes()
-    outcome = benchmark.pedantic(lambda: run_scenario(scenario), rounds=1)
+    outcome: VirtualOutcome = benchmark.pedantic(lambda: run_scenario(scenario), rounds=1)
     peak = peak_memory_bytes(reset=False)
     assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
     seconds = float(benchmark.stats.stats.min)
@@ -71,7 +71,7 @@ def _measure(
         deliveries=deliveries,
         missed=summary.lost,
         messages=copies,
-        control_messages=outcome.messages - copies,
+        control_messages=outcome.records_sent - copies,
         bytes=outcome.bytes,
         cpu_seconds_per_1000_deliveries=seconds / deliveries * 1000,
         memory_mb_per_node=(peak - floor) / outcome.joined / 1e6,
@@ -79,9 +79,9 @@ def _measure(
         **conditions(scenario.parameters, scenario.options),
         seconds=seconds,
         virtual_seconds=outcome.virtual_seconds,
-        messages_per_second=outcome.messages / seconds,
+        messages_per_second=outcome.records_sent / seconds,
         bare_happenings_per_second=base,
-        ratio_to_bare_queue=outcome.messages / seconds / base,
+        ratio_to_bare_queue=outcome.records_sent / seconds / base,
         peak_memory_mb=peak / 1e6,
     )
     assert summary.parasites == 0
