@@ -12,7 +12,7 @@ from camcast.cli.failure import EXIT_FAILED
 from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
-from camcast.experiment.progress import ProgressLine
+from camcast.experiment.progress import progress_line
 from camcast.experiment.run import Outcome, run_experiment
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
@@ -37,8 +37,8 @@ def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: floa
     that was not interrupted, a reception below `reception_min`.
     """
     folder = OutputFolder(path)
-    with ProgressLine() as line:
-        outcome = asyncio.run(run_experiment(scenario, folder, line))
+    with progress_line() as show:
+        outcome = asyncio.run(run_experiment(scenario, folder, show))
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from attrs import frozen
 from rich.console import Console
-from rich.live import Live
-from rich.spinner import Spinner
 from rich.text import Text
 
 
@@ -33,26 +33,11 @@ class Progress:
         )
 
 
-class ProgressLine:
-    """Shows progress on standard error while its context lasts, if that is a terminal."""
-
-    def __init__(self) -> None:
-        self._spinner = Spinner("dots")
-        self._live = (
-            Live(self._spinner, console=Console(stderr=True), transient=True)
-            if sys.stderr.isatty()
-            else None
-        )
-
-    def __call__(self, progress: Progress) -> None:
-        """Show this."""
-        self._spinner.update(text=Text(str(progress)))
-
-    def __enter__(self) -> ProgressLine:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+@contextmanager
+def progress_line() -> Iterator[Callable[[Progress], None]]:
+    """Give what shows progress on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _progress: None
+        return
+    with Console(stderr=True).status("") as status:
+        yield lambda progress: status.update(Text(str(progress)))

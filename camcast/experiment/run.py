@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-import attrs
 from attrs import define, field, frozen
 
 from camcast import CommunityManager, JsonLinesSink
@@ -148,18 +148,9 @@ class _Run:
                 worker.send(
                     messages.SetUp(
                         worker=number,
-                        nodes=self.plan.nodes_of(number),
-                        communities={t.name: n for t, n in scenario.communities.items()},
+                        scenario=scenario.as_json(),
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
-                        protocol=scenario.protocol,
-                        protocol_options=dict(scenario.protocol_options),
-                        transport=scenario.transport,
-                        membership=scenario.membership,
-                        options=dict(scenario.options),
-                        parameters=attrs.asdict(scenario.parameters),
-                        seed=scenario.seed,
-                        join_seconds=scenario.join_seconds,
                     )
                 )
             if not await self.workers.until(self._all_ready, START_SECONDS):
@@ -325,10 +316,9 @@ class _Run:
         with self._phase("reading the traces"):
             scenario = self.plan.scenario
             reading = read_traces(self.folder.traces())
-        counters: dict[str, int] = {}
+        counters = Counter[str]()
         for worker in self.workers.handles:
-            for name, value in (worker.counters or {}).items():
-                counters[name] = counters.get(name, 0) + value
+            counters.update(worker.counters or {})
         kill = None
         if (killed_at := self.killed_at) is not None:
             times = {"before": killed_at - 0.001}
@@ -358,7 +348,7 @@ class _Run:
             interrupted=interrupted,
             timings=self.timings,
             subscribers_got=total(self.workers.handles, lambda s: s.delivered),
-            counters=counters,
+            counters=dict(counters),
             kill=kill,
         )
         self.folder.write_summary(outcome.as_json())

@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,15 +26,16 @@ from camcast import (
     CommunityError,
     CommunityManager,
     JsonLinesSink,
-    Parameters,
     Received,
     open_pipes,
 )
 from camcast.doors.plugs import find_protocol
 from camcast.experiment import worker_messages as messages
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.schedule import Plan
+from camcast.scenarios.toml_file import TomlFile
 from camcast.systems import find_system
 from camcast.vocabulary.streams import stream
-from camcast.vocabulary.topics import Topic
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
@@ -47,11 +49,10 @@ class Worker:
     def __init__(self, setup: messages.SetUp, report: _ReportPipe) -> None:
         self._setup = setup
         self._report = report
-        self._pipes = open_pipes(setup.transport)
+        self._scenario = TomlFile.given(setup.scenario, Path()).read(Scenario)
+        self._pipes = open_pipes(self._scenario.transport)
         self._sink = JsonLinesSink(Path(setup.trace))
-        self._parameters = Parameters(**setup.parameters)
-        self._protocol = find_protocol(setup.protocol, setup.protocol_options)
-        self._sizes = {Topic.parse(name): size for name, size in setup.communities.items()}
+        self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
         self._managers: dict[int, CommunityManager] = {}
         self._communities: dict[int, Community] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -63,7 +64,7 @@ class Worker:
 
     async def set_up(self) -> None:
         """Start all nodes, so that every address is known before the first node joins."""
-        for number, topic in self._setup.nodes.items():
+        for number, topic in Plan.of(self._scenario).nodes_of(self._setup.worker).items():
             await self._start(number, topic)
         peers = {n: manager.contact.peer.hex() for n, manager in self._managers.items()}
         self._report(messages.Ready(peers))
@@ -86,10 +87,9 @@ class Worker:
         """Leave politely, and close the trace."""
         for task in list(self._tasks):
             task.cancel()
-        counters: dict[str, int] = {}
+        counters = Counter[str]()
         for manager in self._managers.values():
-            for name, value in attrs.asdict(manager.counters).items():
-                counters[name] = counters.get(name, 0) + value
+            counters.update(attrs.asdict(manager.counters))
         await asyncio.gather(*(manager.close() for manager in self._managers.values()))
         self._pipes.close()
         with self._sink:
@@ -108,18 +108,18 @@ class Worker:
             self._report(messages.Failed(f"{type(error).__name__}: {error}"))
 
     async def _start(self, number: int, topic: str) -> None:
-        setup = self._setup
+        scenario = self._scenario
         manager = CommunityManager(
-            setup.membership,
-            gateways=[setup.gateway],
-            options=setup.options,
-            protocol=setup.protocol,
-            protocol_options=setup.protocol_options,
-            topics=setup.communities,
-            parameters=self._parameters,
+            scenario.membership,
+            gateways=[self._setup.gateway],
+            options=scenario.options,
+            protocol=scenario.protocol,
+            protocol_options=scenario.protocol_options,
+            topics=scenario.communities,
+            parameters=scenario.parameters,
             trace=self._sink,
             pipes=self._pipes,
-            rng=stream(setup.seed, "protocol", number),
+            rng=stream(scenario.seed, "protocol", number),
         )
         await manager.start()
         self._managers[number] = manager
@@ -131,7 +131,7 @@ class Worker:
             if number not in self._managers:
                 await self._start(number, topic)
             community = self._communities[number]
-            await community.join(timeout=self._setup.join_seconds, retry=True)
+            await community.join(timeout=self._scenario.join_seconds, retry=True)
             seconds = self._loop.time() - start
             community.subscribe(self._count)
             return seconds
@@ -170,7 +170,7 @@ class Worker:
 
     def _settled(self, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
-        sizes = self._sizes
+        sizes = self._scenario.communities
         size = find_system(self._protocol.name).home_size(self._protocol, community.topic, sizes)
         above = 0
         if self._protocol.linked:
@@ -182,7 +182,7 @@ class Worker:
             community.state in ("member", "alone")
             and len(community.peers) >= min(1, size - 1)
             and abs(community.size - size) <= tolerance * size
-            and links >= min(self._parameters.z, above)
+            and links >= min(self._scenario.parameters.z, above)
         )
 
 

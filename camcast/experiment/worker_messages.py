@@ -18,21 +18,13 @@ class Command(msgspec.Struct, frozen=True, tag_field="command"):
 
 
 class SetUp(Command, frozen=True, tag="set-up"):
-    """Start these nodes, by number and topic. Answered with `Ready`."""
+    """Start this worker's nodes of a scenario. Answered with `Ready`."""
 
     worker: int
-    nodes: dict[int, str]
-    communities: dict[str, int]
+    scenario: dict[str, Any]
+    """As `Scenario.as_json` returns it."""
     gateway: str
     trace: str
-    protocol: str
-    protocol_options: dict[str, Any]
-    transport: str
-    membership: str
-    options: dict[str, Any]
-    parameters: dict[str, Any]
-    seed: int
-    join_seconds: float
 
 
 class Join(Command, frozen=True, tag="join"):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -56,6 +56,13 @@ class TomlFile:
             raise TomlError(f"{path}:{line}: not TOML: not UTF-8: {error.reason}") from None
         self._lines = _find_lines(text)
 
+    @classmethod
+    def given(cls, content: Mapping[str, Any], folder: Path) -> Self:
+        """Take content that was read before, maybe on another machine, from a file in a folder."""
+        file = cls.__new__(cls)
+        file.path, file.content, file._lines = folder / "scenario", dict(content), {}
+        return file
+
     def read(self, cls: type[T]) -> T:
         """Build an attrs class from the whole file; raises `TomlError`."""
         return self._table(cls, self.content, ())
@@ -67,6 +74,8 @@ class TomlFile:
         for key, value in given.items():
             if key not in fields:
                 raise self._error((*at, key), f"unknown key; known are {', '.join(fields)}")
+            if value is None:  # JSON's, of a scenario that was written down: as if it were absent
+                continue
             values[key] = self._value(fields[key].type, value, (*at, key))
         for name, field in fields.items():
             if name not in values and field.default is attrs.NOTHING:

@@ -102,15 +102,6 @@ class GridPoint:
                 yield from _setting_rows(given, found)
 
 
-class _GivenToml(TomlFile):
-    """A TOML file whose content was read before, maybe on another machine, and changed."""
-
-    def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
-        self.path = folder / "scenario"
-        self.content = dict(content)
-        self._lines = {}
-
-
 def read_sweep(
     path: Path, axes: Sequence[Axis], repetitions: int, seed: int | None = None
 ) -> list[GridPoint]:
@@ -129,7 +120,7 @@ def read_sweep(
     grid, loaded, total = [], dict[str, None](), 0
     for values in points(axes):
         content = overridden(file.content, axes, values)
-        given = _GivenToml(path.parent, content)
+        given = TomlFile.given(content, path.parent)
         try:
             checked = _check(given)
             _load(checked, content, loaded)
@@ -152,7 +143,7 @@ def simulate_sweep_cell(cell: Cell) -> JSON:
 
     from camcast.simulation.scenario_run import run_scenario
 
-    read = _GivenToml(Path(given["folder"]), given["scenario"]).read(VirtualScenario)
+    read = TomlFile.given(given["scenario"], Path(given["folder"])).read(VirtualScenario)
     outcome = run_scenario(attrs.evolve(read, seed=given["seed"]))
     whole: dict[str, Any] = attrs.asdict(outcome.summary)
     communities = whole.pop("communities")
