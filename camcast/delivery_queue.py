@@ -56,7 +56,8 @@ class DeliveryQueue:
 
     def put(self, delivery: Received | ReceivedBatch) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
-        self._append(delivery)
+        self._unopened.append(delivery)
+        self._count(delivery, 1)
         if self._over():
             self._opened_bytes = sum(len(event.payload) for event in self.opened)
             if self._overflow is Overflow.DROP_OLDEST:
@@ -94,10 +95,6 @@ class DeliveryQueue:
             self._events + len(self.opened) > self._events_max
             or self._bytes + self._opened_bytes > self._bytes_max
         )
-
-    def _append(self, delivery: Received | ReceivedBatch) -> None:
-        self._unopened.append(delivery)
-        self._count(delivery, 1)
 
     def _count(self, delivery: Received | ReceivedBatch, sign: int) -> None:
         """Note that a delivery is among the unopened (1), or is no more (-1)."""
@@ -156,7 +153,9 @@ class DeliveryQueue:
             fitting = sum(size <= bytes_left for size in sizes)
             gap = len(newest) - fitting
             if fitting:
-                self._append(newest.part(range(fitting)))
+                part = newest.part(range(fitting))
+                self._unopened.append(part)
+                self._count(part, 1)
         self.missed += gap
         if self._unopened and isinstance(last := self._unopened[-1], Lagged):
             gap += last.missed
