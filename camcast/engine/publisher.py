@@ -83,7 +83,8 @@ class Publisher:
             stream.payloads = []
             stream.size = BODY_FIXED_BYTES + len(topic.encoded)
             if participation.batch_events_max > 1:
-                stream.reach = participation.reach()
+                peers, links = participation.reach()
+                stream.reach = peers, 0 if upward_probability == 0 else links
             self._open.append(stream)
         event = EventId(stream.id, stream.next)
         stream.payloads.append(payload)
