@@ -33,7 +33,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.community import CommunityError, State, TopicLike, check_not_forked
-from camcast.engine.recorder import NodeCounters
+from camcast.live.counters import Counters
 from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
@@ -308,7 +308,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
 
     contact = _Reads[Contact](asynchronous.CommunityManager.contact)
     address = _Reads[str](asynchronous.CommunityManager.address)
-    counters = _Reads[NodeCounters](asynchronous.CommunityManager.counters)
+    counters = _Reads[Counters](asynchronous.CommunityManager.counters)
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -21,11 +21,11 @@ from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
-from camcast.engine.recorder import NodeCounters
 from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest, attributes_of
 from camcast.live import transports
+from camcast.live.counters import Counters
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
@@ -49,7 +49,7 @@ from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
-_BURST: Final = 64  # chosen: publishes in one loop turn before others get their turn, about 1 ms
+_BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
 TopicLike = str | Topic | type
 State = Literal["new", "joining", "alone", "member", "left"]
@@ -318,9 +318,17 @@ class CommunityManager:
         return self.contact.address
 
     @property
-    def counters(self) -> NodeCounters:
-        """What this process received and sent."""
-        return self._running().node.counters
+    def counters(self) -> Counters:
+        """What this process received, sent and dropped until now; it does not go on counting."""
+        runner = self._running()
+        return Counters(
+            **attrs.asdict(runner.node.counters),
+            published=runner.published,
+            unpublished=runner.unpublished,
+            missed=sum(community._missed for community in self._communities.values()),
+            input=attrs.evolve(runner.input.counters),
+            outputs=attrs.evolve(self.pipes.counters),
+        )
 
     @property
     def pipes(self) -> OutputPipes:
@@ -398,6 +406,7 @@ class Community:
         self._callbacks: set[asyncio.Future[None]] = set()
         self._publishing = False
         self._burst = 0
+        self._missed_before = 0  # by subscriptions that have ended
         self._decoder: typed.EventDecoder | None = None
         self._left = False
         self._told_to_leave = False  # and not to take part again since
@@ -531,13 +540,17 @@ class Community:
 
     # -- publishing --------------------------------------------------------------------------
 
-    async def publish(self, event: object, *, upward_probability: float | None = None) -> Receipt:
+    async def publish(
+        self, event: object, *, upward_probability: float | None = None, wait: bool = True
+    ) -> Receipt:
         """Publish bytes, or an instance of this community's attrs class.
 
-        The first call joins, which takes its time. When the call returns, the event was handed to
-        the transport for the peers that the receipt counts: best effort, no confirmation
-        (TRUST, G7). `upward_probability` overrides p_sel for this event, at every process that
-        forwards it (setUpwardProb, 5.3.2.1).
+        The first call joins, which takes its time. While the output pipes to the peers of this
+        process are more than half full and move, the call waits, a second at most; not so with
+        `wait=False`. Then the event is accepted, or dropped, and the receipt says which. An
+        accepted event is not lost on the way to those peers that take events; what happens to it
+        later is best effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel
+        for this event, at every process that forwards it (setUpwardProb, 5.3.2.1).
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `ValueError` for a probability
         outside [0, 1], `CommunityError` after `leave` or while the manager closes, and what
@@ -555,15 +568,20 @@ class Community:
             if self._told_to_leave:
                 raise CommunityError(f"{self.topic} was left; join it again to publish")
             await self.join()
+        participation = self._participation
+        assert participation is not None
         self._publishing = True
-        receipt = self._manager._open().publish(
-            self.topic, payload, upward_probability, typed=is_typed
+        if wait:
+            self._burst += 1
+            if self._burst >= _BURST:
+                self._burst = 0
+                await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
+            await self._manager._open().wait_for_room(participation)
+            if participation is not self._participation:
+                raise CommunityError(f"{self.topic} was left in the meantime")
+        return self._manager._open().publish(
+            participation, self.topic, payload, upward_probability, typed=is_typed
         )
-        self._burst += 1
-        if self._burst >= _BURST:
-            self._burst = 0
-            await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
-        return receipt
 
     def stop_publishing(self) -> None:
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
@@ -638,7 +656,13 @@ class Community:
             self._left = True
             self._manager._running().leave(self.topic)
 
+    @property
+    def _missed(self) -> int:
+        """How many events the subscriptions have dropped, those that have ended included."""
+        return self._missed_before + sum(one.missed for one in self._subscriptions)
+
     def _ended(self, subscription: Subscription) -> None:
+        self._missed_before += subscription.missed
         if subscription in self._subscriptions:
             self._flush()
             self._subscriptions.remove(subscription)

@@ -15,7 +15,7 @@ from camcast.cli.input_lines import input_lines
 from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community, CommunityError, CommunityManager
-from camcast.doors.transport import PipeLimits
+from camcast.doors.transport import OutputPipes
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -23,10 +23,7 @@ from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upward takes 1 or 2
 
-# Events are read no faster than they leave, or a big file would overflow the output queues.
-_EVENTS_AHEAD: Final = PipeLimits().queue_records_max // 16  # chosen: a small part of a queue
-_BYTES_AHEAD: Final = PipeLimits().queue_bytes_max // 4  # chosen: the largest event fits on top
-_DRAIN_SECONDS: Final = 1.0  # chosen: a peer that takes nothing for so long is not waited for
+_DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are not waited for
 
 
 def publish(
@@ -56,8 +53,8 @@ def publish(
 
     Waits until it knows a peer of the topic or a link to a super-topic, since an event
     published alone reaches nobody, and leaves again when all is on its way. The receipts of
-    --json count the peers and the links that each event left for. Exit code 1: something was
-    not published, or left for nobody.
+    --json count the peers and the links that each event left for, and say whether it was accepted.
+    Exit code 1: something was not published, was dropped, or left for nobody.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         parsed = Topic.parse(topic)
@@ -98,11 +95,11 @@ async def _publish(
     json: bool,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
-    published, refused, unheard = 0, 0, 0
+    published, refused, unheard, dropped = 0, 0, 0, 0
     async with manager:
         community = manager.community(topic)
         await _not_alone(community, wait_seconds, retry=retry)
-        number, events_ahead, bytes_ahead = 0, 0, 0
+        number = 0
         async for event in events:
             number += 1
             if event is None:
@@ -111,17 +108,27 @@ async def _publish(
                 continue
             receipt = await community.publish(event)
             published += 1
-            unheard += not (receipt.peers or receipt.links)
+            dropped += not receipt.accepted
+            unheard += receipt.accepted and not (receipt.peers or receipt.links)
             if json and not _show(receipt, topic):
                 return True
-            events_ahead += 1
-            bytes_ahead += len(event)
-            if events_ahead >= _EVENTS_AHEAD or bytes_ahead >= _BYTES_AHEAD:
-                await manager.pipes.drain(_DRAIN_SECONDS)
-                events_ahead, bytes_ahead = 0, 0
+        await _all_left(manager.pipes)
     if unheard:
         complain(f"{unheard} of {published} events left for nobody; publish them again")
-    return not refused and not unheard
+    if dropped:
+        complain(
+            f"{dropped} of {published} events were dropped, since the peers take them too slowly;"
+            " publish them again"
+        )
+    return not refused and not unheard and not dropped
+
+
+async def _all_left(pipes: OutputPipes) -> None:
+    """Wait until everything is on the wire, for as long as something moves."""
+    await asyncio.sleep(0)  # what was published in this turn of the loop leaves at its end
+    sent = -1
+    while sent < pipes.counters.bytes_sent and not await pipes.drain(_DRAIN_SECONDS):
+        sent = pipes.counters.bytes_sent
 
 
 async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) -> None:
@@ -161,9 +168,10 @@ def _show(receipt: Receipt, topic: Topic) -> bool:
         print_json(
             {
                 "topic": topic.name,
-                "id": str(receipt.id),
+                "id": str(receipt.id) if receipt.accepted else None,
                 "peers": receipt.peers,
                 "links": receipt.links,
+                "accepted": receipt.accepted,
             }
         )
     except BrokenPipeError:

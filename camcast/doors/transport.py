@@ -8,7 +8,7 @@ ZMTP 3.1, PUSH to PULL, one frame a message, so that processes with either under
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 from attrs import Attribute, define, field, frozen, validators
@@ -145,6 +145,8 @@ class OutputPipes(ABC):
 
     limits: PipeLimits
     counters: PipeCounters
+    crowded: Mapping[str, object]
+    """The pipes that are more than half full, by their addresses."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -164,6 +166,24 @@ class OutputPipes(ABC):
 
         Never blocks, and never raises for a peer that is absent, slow or misspelt: what cannot
         be queued is dropped and counted. Sending after `close` drops too.
+        """
+
+    @abstractmethod
+    def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
+        """Say whether an event of `size` bytes for some of `contacts` can be accepted.
+
+        It cannot where a pipe to one of them is full and moves, or all their pipes are full: then
+        it would be lost on its first hop. A full pipe that stands still is not counted on.
+        """
+
+    @abstractmethod
+    async def wait_for_room(
+        self, contacts: Callable[[], Sequence[Contact]], timeout_seconds: float
+    ) -> None:
+        """Wait until no pipe to `contacts` is both more than half full and moving.
+
+        Returns after the timeout at the latest, and at once where no such pipe is crowded. A pipe
+        moves if something left by it in the last quarter of a second.
         """
 
     @abstractmethod

@@ -78,6 +78,11 @@ class Participation:
         """Return to how many peers an event goes that is published now, and the live links."""
         return self.dissemination.reach(len(self.membership.peers())), self.live_links()
 
+    def first_hop(self) -> list[Contact]:
+        """Return all to whom this process may itself send an event that is published now."""
+        above = [contact for link in self.links for contact in link.nearest()[1]]
+        return [*self.membership.peers(), *above]
+
     def receivers(self, batch: Batch) -> Sequence[Topic]:
         """Return the topics whose subscribers get the events; none if they are parasites.
 

@@ -30,6 +30,7 @@ from camcast import (
     open_pipes,
 )
 from camcast.doors.plugs import find_protocol
+from camcast.engine.recorder import NodeCounters
 from camcast.experiment import worker_messages as messages
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.schedule import Plan
@@ -89,7 +90,8 @@ class Worker:
             task.cancel()
         counters = Counter[str]()
         for manager in self._managers.values():
-            counters.update(attrs.asdict(manager.counters))
+            counted = manager.counters
+            counters.update({n: getattr(counted, n) for n in attrs.fields_dict(NodeCounters)})
         await asyncio.gather(*(manager.close() for manager in self._managers.values()))
         self._pipes.close()
         with self._sink:

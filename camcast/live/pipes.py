@@ -30,12 +30,10 @@ import resource
 import warnings
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final, Generic, TypeVar
 from weakref import finalize
-
-from attrs import define, field
 
 from camcast.doors.transport import (
     AddressInUse,
@@ -45,7 +43,9 @@ from camcast.doors.transport import (
     PipeCounters,
     PipeLimits,
 )
+from camcast.live.crowd import Crowd
 from camcast.live.minute_log import MinuteLog
+from camcast.live.output_pipe import OutputPipe
 from camcast.vocabulary.identity import Contact, PeerId
 
 _log = logging.getLogger(__name__)
@@ -87,23 +87,6 @@ def _connections_allowed(pipes_max: int) -> int:
     descriptors = _descriptors()
     spared = max(_DESCRIPTORS_SPARED_MIN, int(_DESCRIPTORS_SPARED * descriptors))
     return max(1, descriptors - _DESCRIPTORS_PER_PIPE * pipes_max - spared)
-
-
-@define(eq=False, slots=False)
-class OutputPipe:
-    """What waits for one address; a transport's own class has the connection besides."""
-
-    address: str
-    moved: float
-    """When a frame last left by it, or when it was opened (seconds of the loop's clock)."""
-    records: list[bytes] = field(factory=list)
-    waiting: int = 0
-    """The bytes in `records`."""
-    watched: bool = False
-    """Whether the loop watches its connection, because not all could be given to it."""
-    closed: bool = False
-    named: PeerId | None = None
-    """Who said to listen there, on the connection that there is; None while nobody has."""
 
 
 P = TypeVar("P", bound=OutputPipe)
@@ -188,6 +171,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._sockets: set[Any] = set()  # open ones, of outputs and inputs
         self._forgotten = finalize(self, _shut_forgotten, self._sockets)
         self._forgotten.atexit = False  # then nothing hangs, and the sockets end by themselves
+        self._crowd = Crowd(limits, self._loop)
+        self.crowded = self._crowd.pipes
         self._pipes: dict[str, P] = {}
         self._fresh: list[P] = []  # pipes with records, that the next flush offers
         self._watched: set[P] = set()  # pipes whose connection takes no more at the moment
@@ -215,7 +200,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if size > self.limits.record_bytes_max:
             bytes_bound = -1  # no queue is that empty
             self._warn_once("size", "dropped a record of %d bytes, above record_bytes_max", size)
-        pipes = self._pipes
+        pipes, crowd = self._pipes, self._crowd
         for contact in contacts:
             pipe = pipes.get(contact.address) or self._open(contact.address)
             if pipe is None:
@@ -238,8 +223,21 @@ class QueuedPipes(OutputPipes, Generic[P]):
             records.append(record)
             pipe.waiting += size
             self._waiting += size
+            if pipe.waiting > crowd.bytes_max or len(records) > crowd.records_max:
+                crowd.pipes[pipe.address] = pipe
         if self._flush_handle is None and self._fresh:
             self._flush_handle = self._loop.call_soon(self._flush)
+
+    def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
+        """See `OutputPipes`."""
+        room = self.limits.waiting_bytes_max - self._waiting
+        return size <= room and self._crowd.has_room(contacts, size)
+
+    async def wait_for_room(
+        self, contacts: Callable[[], Sequence[Contact]], timeout_seconds: float
+    ) -> None:
+        """See `OutputPipes`."""
+        await self._crowd.wait(contacts, timeout_seconds)
 
     async def drain(self, timeout_seconds: float) -> bool:
         """See `OutputPipes`."""
@@ -380,6 +378,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
             self._waiting -= ends[count - 1]
             start += count
         del records[:start]
+        if pipe.address in self.crowded:
+            self._crowd.renew(pipe)
         return not records
 
     def _emptied(self, pipe: P) -> None:
@@ -387,6 +387,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._waiting -= pipe.waiting
         pipe.waiting = 0
         pipe.records.clear()
+        if pipe.address in self.crowded:
+            self._crowd.renew(pipe)
 
     def _overflows(self, pipe: P) -> None:
         """Count a record for which there is no room."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -15,18 +16,29 @@ from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPi
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
+from camcast.live.minute_log import MinuteLog
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, Trace
 
+_log = logging.getLogger(__name__)
+
 # chosen: 800 joins in one turn at a process whose view has 20 peers; as many records as a queue has
 # room for. What a stranger makes a process send is dropped beyond it.
 CONTROL_COPIES_A_TURN_MAX: Final = 2**14
+
+
+WAIT_SECONDS: Final = 1.0  # [DESIGN 4] how long `publish` waits for room, at most
+
+# chosen: four frames. What is gathered is not yet in the queues, by which room is judged: 16
+# publishers of a loop together gather at most the half of a queue.
+GATHERED_BYTES_MAX: Final = 2**17
+_HEADS_BYTES: Final = 2**14  # chosen: heads of the records that are gathered, of 300 bytes at most
 
 
 class Runner:
@@ -55,6 +67,12 @@ class Runner:
         self._on_change = on_change
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
+        self._gathered = 0  # the bytes published since the last flush
+        self.published = 0
+        """The events that were accepted."""
+        self.unpublished = 0
+        """The events that were dropped."""
+        self._log = MinuteLog()
         peer = new_peer_id(os.urandom)
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         me = Contact(peer, advertise or self.input.address)
@@ -83,25 +101,52 @@ class Runner:
         return participation
 
     def leave(self, topic: Topic) -> None:
-        """See `Node.leave`."""
+        """See `Node.leave`; what was published before leaves first."""
+        self.flush()
         self.node.leave(topic, self._loop.time())
         self._drain()
 
+    async def wait_for_room(self, participation: Participation) -> None:
+        """Wait, `WAIT_SECONDS` at most, until the first hop of an event has room for more."""
+        if self._pipes.crowded:
+            await self._pipes.wait_for_room(participation.first_hop, WAIT_SECONDS)
+
     def publish(
-        self, topic: Topic, payload: bytes, upward_probability: float | None, *, typed: bool
+        self,
+        participation: Participation,
+        topic: Topic,
+        payload: bytes,
+        upward_probability: float | None,
+        *,
+        typed: bool,
     ) -> Receipt:
-        """See `Node.publish`; the event leaves when the loop has done what it can do now."""
-        if self._flush_handle is None:
-            self._flush_handle = self._loop.call_soon(self.flush)
-        return self.node.publish(
+        """See `Node.publish`; the event leaves when the loop has done what it can do now.
+
+        It is dropped if its first hop has no room for it.
+        """
+        size = len(payload)
+        if self._pipes.crowded and not self._pipes.has_room(
+            participation.first_hop(), size + self._gathered + _HEADS_BYTES
+        ):
+            self._drop(topic)
+            return Receipt(NO_EVENT, 0, 0, accepted=False)
+        receipt = self.node.publish(
             topic, payload, self._loop.time(), upward_probability=upward_probability, typed=typed
         )
+        self.published += 1
+        self._gathered += size
+        if self._flush_handle is None:
+            self._flush_handle = self._loop.call_soon(self.flush)
+        if self._gathered >= GATHERED_BYTES_MAX:
+            self.flush()
+        return receipt
 
     def flush(self) -> None:
         """Let what was published leave now, if anything was."""
         if self._flush_handle is not None:
             self._flush_handle.cancel()
             self._flush_handle = None
+            self._gathered = 0
             self.node.flush(self._loop.time())
             self._drain()
 
@@ -133,6 +178,17 @@ class Runner:
         if not self._closed:
             self.node.wake(token, self._loop.time())
             self._drain()
+
+    def _drop(self, topic: Topic) -> None:
+        """Count an event that was not accepted."""
+        self.unpublished += 1
+        if self._log.due(topic, self._loop.time()):
+            _log.warning(
+                "dropped an event of %s: its peers take events more slowly than they are published"
+                " (%d events dropped so far; said once a minute)",
+                topic,
+                self.unpublished,
+            )
 
     def _drain(self) -> None:
         outbox = self.node.outbox

@@ -43,7 +43,8 @@ from attrs import define, field
 
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live.connections import Connections
-from camcast.live.pipes import CountingInput, OutputPipe, QueuedPipes, bind_error
+from camcast.live.output_pipe import OutputPipe
+from camcast.live.pipes import CountingInput, QueuedPipes, bind_error
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 

@@ -63,8 +63,15 @@ class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is 
     published: int = 0
 
 
+NO_EVENT: Final = EventId(StreamId(bytes(24)), 0)
+"""Stands for the id of an event that was not accepted: it got no number."""
+
+
 class Receipt(msgspec.Struct, frozen=True):
     """What is known when publish() returns: whom the event leaves for at the end of the instant.
+
+    `accepted` is False for an event that was dropped, because the peers take events more slowly
+    than they are published: it goes to nobody, and its id is `NO_EVENT`.
 
     `peers` counts the members of the publisher's own community that get a copy. `links` counts the
     super-processes that are known, some of whom get an upward message. Copies are best effort:
@@ -75,3 +82,4 @@ class Receipt(msgspec.Struct, frozen=True):
     id: EventId
     peers: int
     links: int
+    accepted: bool = True

@@ -34,7 +34,8 @@ from typing import Final
 from attrs import define, field
 
 from camcast.doors.transport import BindError, PipeLimits
-from camcast.live.pipes import OutputPipe, QueuedPipes, bind_error
+from camcast.live.output_pipe import OutputPipe
+from camcast.live.pipes import QueuedPipes, bind_error
 from camcast.live.zmtp.codec import (
     Decoder,
     ProtocolError,
