@@ -29,7 +29,7 @@ from camcast.live.counters import Counters
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
-from camcast.received import Received, ReceivedBatch, received_of
+from camcast.received import ReceivedBatch, received_of
 from camcast.subscription import (
     QUEUE_BYTES,
     QUEUE_LENGTH,
@@ -697,30 +697,32 @@ class Community:
     def _deliver(self, batch: Batch) -> None:
         if not self._subscriptions:
             return
-        decoder = self._decoder if batch.typed else None
-        received = received_of(batch, None if decoder is None else decoder.decode)
-        attributes: Sequence[Mapping[str, object]] | None = None
+        decode = self._decoder.decode if batch.typed and self._decoder is not None else None
+        received = received_of(batch, decode)
+        attributes: list[Mapping[str, object]] | None = None
         for subscription in self._subscriptions:
             where = subscription.where
             wanted = True if where is None else matches_by_topic(where, batch.topic)
-            if wanted is None:
-                assert where is not None
-                if attributes is None:  # read once, for all subscriptions of this community
-                    attributes = self._attributes(batch, received)
-                matches = [where.matches(batch.topic, of) for of in attributes]
-                wanted = all(matches)
-                if any(matches) and isinstance(received, ReceivedBatch) and not wanted:
-                    places = [place for place, one in enumerate(matches) if one]
-                    subscription.put(received.part(places))
             if wanted:
                 subscription.put(received)
+            elif wanted is None and where is not None:
+                if attributes is None:  # read once, for all subscriptions of this community
+                    attributes = self._attributes(batch, decode)
+                matches = [where.matches(batch.topic, of) for of in attributes]
+                if all(matches):
+                    subscription.put(received)
+                elif any(matches):
+                    assert isinstance(received, ReceivedBatch)  # a part of several matches
+                    places = [place for place, one in enumerate(matches) if one]
+                    subscription.put(received.part(places))
 
     def _attributes(
-        self, batch: Batch, received: Received | ReceivedBatch
+        self, batch: Batch, decode: Callable[[bytes], object] | None
     ) -> list[Mapping[str, object]]:
         """Return the attributes of each event: those of the value that subscribers get."""
         if batch.typed:
-            values = (received.value,) if isinstance(received, Received) else received.values
+            payloads = batch.payloads()
+            values = payloads if decode is None else map(decode, payloads)
             return [attributes_of(value) for value in values]
         of = self._manager._running().node.attributes.of
         return [of(event) for event in batch.events()]

@@ -7,8 +7,9 @@ whole batches first, then as many events of one batch as need be, so that the bo
 event. Where events were dropped, a `Lagged` stands in the queue and says how many.
 
 A batch is taken apart when its first event is taken. Its other events are then *opened*: they
-still count as queued, and may be dropped one by one. An event that came alone is queued as it is,
-and a batch is made of it for who takes batches. Nothing here waits or locks.
+still count as queued, and may be dropped one by one. What is not opened is in memory as its bytes,
+whatever its values would take. An event that came alone and has no value but its payload is queued
+as it is, and a batch is made of it for who takes batches. Nothing here waits or locks.
 """
 
 from __future__ import annotations

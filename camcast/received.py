@@ -54,7 +54,7 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
     when they are asked for. `stream`, `topic`, `hops` and `published` are those of all its events,
     as in `Received`; `sequences` are their numbers in the stream, and `size` the bytes of their
     payloads. Events that a full queue dropped, or that the subscription's interest does not match,
-    are missing. All subscriptions of a community share one, so that a value is decoded once.
+    are missing. All subscriptions of a community share one.
     """
 
     stream: StreamId
@@ -67,7 +67,6 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
     """What holds the payloads: the batch until they are copied out of it, then they themselves.
     One attribute, so that they are in memory once, and two threads may ask at the same time."""
     _decode: Callable[[bytes], object] | None = None
-    _values: tuple[object, ...] | None = None
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
@@ -79,12 +78,12 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
 
     @property
     def values(self) -> tuple[object, ...]:
-        """The payloads, or, in the community of a class, the instances that they hold."""
-        if (values := self._values) is None:
-            decode = self._decode
-            values = self.payloads if decode is None else tuple(map(decode, self.payloads))
-            self._values = values
-        return values
+        """The payloads, or, in the community of a class, the instances that they hold.
+
+        Decoded whenever they are asked for: an instance may take many times the memory of its
+        payload, and the batch may still be in the queue of another subscription.
+        """
+        return self.payloads if self._decode is None else tuple(map(self._decode, self.payloads))
 
     @property
     def ids(self) -> list[EventId]:
@@ -94,10 +93,9 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
     def part(self, places: Sequence[int]) -> ReceivedBatch:
         """Return the events at these places, in ascending order, as a batch of their own."""
         part = copy(self)
-        payloads, values = self.payloads, self._values
+        payloads = self.payloads
         part.sequences = [self.sequences[place] for place in places]
         part._content = tuple(payloads[place] for place in places)
-        part._values = None if values is None else tuple(values[place] for place in places)
         part.size = sum(map(len, part._content))
         return part
 
@@ -125,14 +123,13 @@ def received_of(
 ) -> Received | ReceivedBatch:
     """Return what subscribers get of a batch; `decode` makes values of its payloads.
 
-    An event that came alone is returned as it is: with many publishers most do, and a batch that
-    has to be taken apart again costs twice as much.
+    An event that came alone is returned as it is, if there is nothing to decode: with many
+    publishers most do, and a batch that has to be taken apart again costs twice as much.
     """
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
-    if count == 1:
+    if count == 1 and decode is None:
         [payload] = batch.payloads()
-        value = payload if decode is None else decode(payload)
-        return Received(batch.stream, first, batch.topic, payload, value, batch.hops, published)
+        return Received(batch.stream, first, batch.topic, payload, payload, batch.hops, published)
     return ReceivedBatch(
         batch.stream,
         range(first, first + count),
@@ -155,6 +152,4 @@ def batch_of(event: Received) -> ReceivedBatch:
         event.published,
         len(event.payload),
         (event.payload,),
-        None,
-        (event.value,),
     )
