@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import attrs
 import typer
@@ -15,7 +15,6 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Workers
-from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 
@@ -103,25 +102,20 @@ def compare_protocols(
     with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
         from camcast.reproduction.protocol_comparison import EVENTS, Comparison, compare, evenly
 
-        kind, colon, file = workload.partition(":")
-        if kind not in KINDS or kind == "synthetic":
-            known = ", ".join(name for name in KINDS if name != "synthetic")
-            raise ScenarioError(f"unknown workload {kind!r}; known: {known}")
-        chosen = Workload(kind=kind, file=Path(file) if colon else None, events=events or EVENTS)
-        given: dict[str, Any] = {
-            "target": reliability,
-            "constraints": None if where is None else tuple(where),
-            "protocols": None
-            if protocols is None
-            else tuple(name.strip() for name in protocols.split(",")),
-            "membership": membership,
-            "loss": loss,
-            "members_max": members_max,
-            "seed": seed,
-        }
+        kinds = [kind for kind in KINDS if kind != "synthetic"]
+        chosen = Workload(**options.workload_of(workload, kinds), events=events or EVENTS)
+        names = None if protocols is None else tuple(map(str.strip, protocols.split(",")))
         comparison = Comparison(
             workload=evenly(chosen),
-            **{name: value for name, value in given.items() if value is not None},
+            **options.given(
+                target=reliability,
+                constraints=None if where is None else tuple(where),
+                protocols=names,
+                membership=membership,
+                loss=loss,
+                members_max=members_max,
+                seed=seed,
+            ),
         )
         with ProgressBar("compare protocols") as bar:
             costs = compare(comparison, results, workers, bar.update)

@@ -41,8 +41,12 @@ def gateway(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
-        manager = options.manager(
-            "dht" if overlay else "scamp", None, bind, advertise, insecure, transport=transport
+        manager = CommunityManager(
+            "dht" if overlay else "scamp",
+            bind=bind,
+            advertise=advertise,
+            insecure=insecure,
+            transport=transport,
         )
         run_until_signalled(_serve(manager, json=json))
 

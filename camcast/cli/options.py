@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,11 +10,12 @@ import attrs
 import typer
 
 from camcast.cli.failure import CommandError
-from camcast.community import CommunityError, CommunityManager
+from camcast.community import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.doors.transport import BindError
 from camcast.live.gateway_file import GatewayError, read_gateways
+from camcast.scenarios.base import ScenarioError
 from camcast.systems import CAMCAST, SYSTEMS, find_system
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.parameters import Parameters
@@ -112,6 +113,11 @@ PSel = Annotated[float | None, typer.Option("--p-sel", help="Fixed p_sel instead
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """Return those options that were given, which are not None, by their names."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def parameters(
     c: float | None,
     g: float | None,
@@ -122,20 +128,19 @@ def parameters(
     defaults: Parameters | None = None,
 ) -> Parameters:
     """Combine what was given with the defaults; `ValueError` for a value out of range."""
-    given = {"c": c, "g": g, "a": a, "z": z, "tau": tau, "p_sel": p_sel}
-    values = {name: value for name, value in given.items() if value is not None}
+    values = given(c=c, g=g, a=a, z=z, tau=tau, p_sel=p_sel)
     if defaults is not None:
         base = attrs.asdict(defaults)
         if "z" in values and "tau" not in values:
             del base["tau"]  # τ's default follows z
         values = base | values
-    return Parameters(**values)  # type: ignore[arg-type]  # the names are the fields'
+    return Parameters(**values)
 
 
-def named_values(given: list[str] | None, option: str = "--set") -> dict[str, object]:
+def named_values(pairs: list[str] | None, option: str = "--set") -> dict[str, object]:
     """Read the NAME=VALUE pairs of an option; raises `OptionError` naming a wrong one."""
     options: dict[str, object] = {}
-    for pair in given or []:
+    for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             raise OptionError(f"{option} takes NAME=VALUE, not {pair!r}")
@@ -173,6 +178,14 @@ def systems_options(
     return changed
 
 
+def workload_of(text: str, kinds: Sequence[str]) -> dict[str, Any]:
+    """Read KIND[:FILE] as the fields of `Workload`; `ScenarioError` for a kind not among these."""
+    kind, colon, file = text.partition(":")
+    if kind not in kinds:
+        raise ScenarioError(f"unknown workload {kind!r}; known: {', '.join(kinds)}")
+    return {"kind": kind, "file": Path(file) if colon else None}
+
+
 def refuse(ctx: typer.Context, names: Mapping[str, str], why: str) -> None:
     """Raise `CommandError` for an option that was given and would be ignored.
 
@@ -192,19 +205,19 @@ def described(
 
     Raises `CommandError` for options that the system has no use for, and as `System.setting_of`.
     """
-    given, system = named_values(protocol_settings, "--protocol-set"), find_system(protocol)
+    chosen, system = named_values(protocol_settings, "--protocol-set"), find_system(protocol)
     with_options = [name for name in SYSTEMS if name != CAMCAST]
     if not system.setting:
         raise CommandError(
             f"{protocol} has no simulator and no model; there are those of camcast"
             f" and {', '.join(with_options)}"
         )
-    if given and protocol == CAMCAST:
+    if chosen and protocol == CAMCAST:
         raise CommandError(f"--protocol-set goes with --protocol {', '.join(with_options)}")
     of_camcast = SYSTEMS[CAMCAST].parameters
     unused = {name: "" for name in of_camcast if name not in system.parameters}
     refuse(ctx, unused, f"is no parameter of {protocol}")
-    return system.setting_of(chain, given)
+    return system.setting_of(chain, chosen)
 
 
 def gateways(file: Path | None, addresses: list[str] | None) -> Mapping[str, list[str]]:
@@ -213,26 +226,3 @@ def gateways(file: Path | None, addresses: list[str] | None) -> Mapping[str, lis
     if file is not None:
         by_topic |= {topic.name: list(listed) for topic, listed in read_gateways(file).items()}
     return {name: [*listed, *(addresses or ())] for name, listed in by_topic.items()}
-
-
-def manager(
-    membership: str,
-    settings: list[str] | None,
-    bind: str,
-    advertise: str | None,
-    insecure: bool,
-    gateways: Mapping[str, list[str]] | None = None,
-    remember: Path | None = None,
-    transport: str | None = None,
-) -> CommunityManager:
-    """Make the manager that the options ask for; raises one of `COMMUNITY_ERRORS`."""
-    return CommunityManager(
-        membership,
-        gateways=gateways or {},
-        bind=bind,
-        advertise=advertise,
-        insecure=insecure,
-        options=named_values(settings),
-        remember=remember,
-        transport=transport,
-    )

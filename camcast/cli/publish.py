@@ -59,15 +59,15 @@ def publish(
     with clear_failures(*options.COMMUNITY_ERRORS):
         parsed = Topic.parse(topic)
         work = _publish(
-            options.manager(
+            CommunityManager(
                 membership,
-                settings,
-                bind,
-                advertise,
-                insecure,
-                options.gateways(gateway_file, gateway),
-                remember,
-                transport,
+                gateways=options.gateways(gateway_file, gateway),
+                bind=bind,
+                advertise=advertise,
+                insecure=insecure,
+                options=options.named_values(settings),
+                remember=remember,
+                transport=transport,
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)

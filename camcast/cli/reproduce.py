@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -111,8 +112,7 @@ def reproduce(
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(_PAPERS)}")
         asked = _PAPERS[what]
         chosen = None if names is None else choose(what, names)
-        given = {"runs": runs, "events": events, "seed": seed, "engine": engine}
-        given = {name: value for name, value in given.items() if value is not None}
+        given = options.given(runs=runs, events=events, seed=seed, engine=engine)
         for name in asked.refused:
             if name in given:
                 raise ValueError(asked.refused[name])
@@ -155,26 +155,37 @@ def _print_memberships(found: Memberships) -> None:
     from camcast.reproduction.memberships.results import COLUMNS
     from camcast.reproduction.memberships.upkeep import UPKEEP
 
-    console = wide_console(_WIDTH)
-    grid = Grid(title="The memberships side by side", title_justify="left", box=None)
-    grid.add_column("")
-    for row in found.comparison:
-        grid.add_column(f"{row.world}: {row.variant} {row.backend}", justify="right", no_wrap=True)
-    for name in (*COLUMNS, "parasites"):
-        values = (getattr(row, name) for row in found.comparison)
-        grid.add_row(measure_of(name).column, *(_text(name, value) for value in values))
-    console.print(grid, highlight=False)
-    console.print()
-    grid = Grid(title="What they cost", title_justify="left", box=None)
-    grid.add_column("")
-    for cost in found.upkeep:
-        grid.add_column(f"{cost.variant} {cost.backend}", justify="right", no_wrap=True)
-    for name in UPKEEP:
-        values = (cost.measures[name] for cost in found.upkeep)
-        grid.add_row(measure_of(name).column, *(_text(name, value) for value in values))
-    console.print(grid, highlight=False)
-    console.print()
+    _print_measures(
+        "The memberships side by side",
+        (*COLUMNS, "parasites"),
+        {f"{r.world}: {r.variant} {r.backend}": partial(getattr, r) for r in found.comparison},
+    )
+    _print_measures(
+        "What they cost",
+        UPKEEP,
+        {f"{cost.variant} {cost.backend}": cost.measures.__getitem__ for cost in found.upkeep},
+    )
     _print_claims(found)
+
+
+def _print_measures(
+    title: str, names: Sequence[str], columns: Mapping[str, Callable[[str], Interval | int]]
+) -> None:
+    """Print a line for each measure; a column has a heading, and returns its value of a measure."""
+    grid = Grid(title=title, title_justify="left", box=None)
+    grid.add_column("")
+    for heading in columns:
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for name in names:
+        values = (_text(name, value_of(name)) for value_of in columns.values())
+        grid.add_row(measure_of(name).column, *values)
+    _print_grid(grid)
+
+
+def _print_grid(grid: Grid) -> None:
+    console = wide_console(_WIDTH)
+    console.print(grid, highlight=False)
+    console.print()
 
 
 def _text(name: str, value: Interval | int) -> str:
@@ -185,18 +196,15 @@ def _text(name: str, value: Interval | int) -> str:
 
 
 def _print_claims(found: Reproduction) -> None:
-    console = wide_console(_WIDTH)
     grid = Grid(title="What the paper concludes", title_justify="left", box=None)
     for heading in ("claim", "holds", "here"):
         grid.add_column(heading, overflow="fold")
     for claim in found.claims:
         grid.add_row(claim.quote, claim.holds, claim.found)
-    console.print(grid, highlight=False)
-    console.print()
+    _print_grid(grid)
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
-    console = wide_console(_WIDTH)
     for table in reproduction.tables:
         rows: dict[tuple[str, str], list[str]] = {}
         for entry in table.entries:
@@ -218,8 +226,7 @@ def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
         for (approach, how), cells in rows.items():
             grid.add_row(approach if approach != before else "", how, *cells)
             before = approach
-        console.print(grid, highlight=False)
-        console.print()
+        _print_grid(grid)
 
 
 @frozen

@@ -11,11 +11,11 @@ import typer
 from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
+from camcast.cli.setting_options import sizes_of
 from camcast.runs.folder import dated_folder
 from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.live import Scenario, chain, communities_for, find_scenario
 from camcast.scenarios.workload import KINDS, Workload
-from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 
 MEMBERS: Final = 2  # chosen: of a community that only the workload names: publisher and receiver
@@ -106,43 +106,26 @@ def run(
     Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
-        workload_given = _workload(workload, topic, events, rate, payload_bytes, speed)
+        workload_given = options.given(
+            topic=None if topic is None else Topic.parse(topic),
+            events=events,
+            rate=rate,
+            payload_bytes=payload_bytes,
+            speed=speed,
+        )
+        if workload is not None:
+            workload_given |= options.workload_of(workload, KINDS)
         chosen = _base(scenario, community, sizes, workload_given)
-        given = {"processes": processes, "kill": kill, "seed": seed, "transport": transport}
         chosen = attrs.evolve(
             chosen,
-            parameters=_parameters(chosen.parameters, c, g, a, z, tau, p_sel),
+            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters),
             workload=_merged(chosen, workload_given, kill),
             **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
-            **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]  # the fields' names
+            **options.given(processes=processes, kill=kill, seed=seed, transport=transport),
         )
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):
         carry_out(chosen, output or dated_folder(chosen.name), json=json)
-
-
-def _workload(
-    kind: str | None,
-    topic: str | None,
-    events: int | None,
-    rate: float | None,
-    payload_bytes: int | None,
-    speed: float | None,
-) -> dict[str, Any]:
-    """Return what was said of the workload, as the fields of `Workload`."""
-    given: dict[str, Any] = {
-        "topic": None if topic is None else Topic.parse(topic),
-        "events": events,
-        "rate": rate,
-        "payload_bytes": payload_bytes,
-        "speed": speed,
-    }
-    if kind is not None:
-        name, colon, file = kind.partition(":")
-        if name not in KINDS:
-            raise ScenarioError(f"unknown workload {name!r}; known: {', '.join(KINDS)}")
-        given |= {"kind": name, "file": Path(file) if colon else None}
-    return {key: value for key, value in given.items() if value is not None}
 
 
 def _base(
@@ -156,11 +139,7 @@ def _base(
     if community:
         return _with_deepest(dict(map(_community, community)))
     if sizes is not None:
-        try:
-            numbers = [int(size) for size in sizes.split(",")]
-        except ValueError:
-            raise ScenarioError(f"--sizes takes numbers like 84,27,7, not {sizes!r}") from None
-        return _with_deepest(chain(numbers))
+        return _with_deepest(chain(sizes_of(sizes)))
     if workload.get("kind", "synthetic") == "synthetic":
         return find_scenario("paper")
     publications = Workload(**workload).load()
@@ -194,17 +173,3 @@ def _merged(scenario: Scenario, given: dict[str, Any], kill: float | None) -> Wo
         merged["rate"] = KILL_RATE
         merged["events"] = merged.get("events") or KILL_EVENTS
     return Workload(**merged)
-
-
-def _parameters(
-    base: Parameters,
-    c: float | None,
-    g: float | None,
-    a: float | None,
-    z: int | None,
-    tau: int | None,
-    p_sel: float | None,
-) -> Parameters:
-    if all(given is None for given in (c, g, a, z, tau, p_sel)):
-        return base  # with what a scenario file says of searches and checks
-    return options.parameters(c, g, a, z, tau, p_sel, defaults=base)

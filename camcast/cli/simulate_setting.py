@@ -163,7 +163,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
 
                 read = VirtualScenario.read(scenario)
                 changed = options.systems_options(protocol, protocol_settings, None, None, read)
-                changed |= {} if seed is None else {"seed": seed}
+                changed |= options.given(seed=seed)
                 _run_scenario(attrs.evolve(read, **changed), output, form, json=json)
                 return
             for name, given in (("--output", output), ("--trace-format", trace_format)):

@@ -58,15 +58,15 @@ def subscribe(
     """
     with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
         work = _subscribe(
-            options.manager(
+            CommunityManager(
                 membership,
-                settings,
-                bind,
-                advertise,
-                insecure,
-                options.gateways(gateway_file, gateway),
-                remember,
-                transport,
+                gateways=options.gateways(gateway_file, gateway),
+                bind=bind,
+                advertise=advertise,
+                insecure=insecure,
+                options=options.named_values(settings),
+                remember=remember,
+                transport=transport,
             ),
             Topic.parse(topic),
             count,

@@ -8,15 +8,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures, complain
+from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Workers
 from camcast.cli.spark_options import Conf, Master, conf_of
-from camcast.measures import measure_of
 from camcast.sweeps import JSON, ProgressBar
 from camcast.sweeps import sweep as sweep_cells
 
@@ -178,11 +177,7 @@ def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]
 
 def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
     keys = list(points[0].values)
-    table = Table(box=None, pad_edge=False)
-    for key in (*keys, "simulator", "protocol", "membership", "community"):
-        table.add_column(key, overflow="fold")
-    for metric in _METRICS:
-        table.add_column(measure_of(metric).column, justify="right", no_wrap=True)
+    lines = []
     for point, found in zip(points, results, strict=True):
         values: dict[str, dict[str, list[float]]] = {}
         for row in point.rows(found):
@@ -190,11 +185,9 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
                 of_community = values.setdefault(row.community, {})
                 of_community.setdefault(row.metric, []).append(row.value)
         given = [str(point.values[key]) for key in keys]
+        made = (point.simulator, point.protocol, point.membership)
         for community, measured in values.items():
-            means = [
-                measure_of(metric).text(fmean(measured[metric]) if metric in measured else None)
-                for metric in _METRICS
-            ]
-            made = (point.simulator, point.protocol, point.membership)
-            table.add_row(*given, *made, community, *means)
-    wide_console(_WIDTH).print(table)
+            means = {name: fmean(measured[name]) if name in measured else None for name in _METRICS}
+            lines.append(((*given, *made, community), means))
+    heads = (*keys, "simulator", "protocol", "membership", "community")
+    wide_console(_WIDTH).print(measures_table(heads, _METRICS, lines))
