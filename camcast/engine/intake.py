@@ -38,7 +38,8 @@ _log = logging.getLogger(__name__)
 TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 """Takes a control record: kind, group, sender, the sender's address, body, now."""
 
-LOG_SECONDS: Final = 60.0  # [issue: a line a minute] about frames of another version
+LOG_SECONDS: Final = 60.0  # chosen: a line a minute about each peer of another version
+LOGGED_MAX: Final = 64  # chosen: of whom that is remembered; strangers fill this (G5)
 _FIRST_RECORD: Final = len(FRAME_HEADER)
 _EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES
 _event_start: Final = wire.EVENT_START.unpack_from
@@ -72,7 +73,8 @@ class Intake:
         self._together: list[Batch] = []
         """New batches of the frame that are to be spread together."""
         self._together_in: tuple[Participation, PeerId] | None = None
-        self._log_after = 0.0
+        self._log_after: dict[str, float] = {}
+        """When it may be said again that a peer speaks another version."""
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
@@ -270,12 +272,17 @@ class Intake:
             self._counters.malformed += 1
             return
         self._counters.other_versions += 1
-        if now >= self._log_after:
-            self._log_after = now + LOG_SECONDS
+        sender = wire.version_1_sender(frame) if version == 1 else None
+        peer = "a peer" if sender is None else f"the peer {sender.hex()[:8]}"
+        if now >= self._log_after.get(peer, 0.0):
+            if len(self._log_after) >= LOGGED_MAX:
+                self._log_after.clear()
+            self._log_after[peer] = now + LOG_SECONDS
             _log.warning(
-                "a peer speaks version %d of the wire format and this process %d: its frames are"
-                " dropped (%d so far; logged once a minute); let all of a community run the same"
-                " release of camcast",
+                "%s speaks version %d of the wire format and this process %d: its frames are"
+                " dropped (%d of all such peers so far; logged once a minute); let all of a"
+                " community run the same release of camcast",
+                peer,
                 version,
                 wire.VERSION,
                 self._counters.other_versions,

@@ -154,6 +154,16 @@ def read_event_head(frame: bytes, start: int) -> tuple[int, float]:
     return hops, age / _AGES_A_SECOND
 
 
+def version_1_sender(frame: bytes) -> PeerId | None:
+    """Return who sent a frame of version 1, of which the first record says so; None if it is cut.
+
+    An event of that version had its sender after 20 bytes, a control record after 16.
+    """
+    start = len(FRAME_HEADER) + (16 if frame[len(FRAME_HEADER) + 4 :][:1].strip(b"\0") else 20)
+    sender = frame[start : start + PEER_ID_BYTES]
+    return PeerId(sender) if len(sender) == PEER_ID_BYTES else None
+
+
 def event_sender(frame: bytes, start: int) -> PeerId:
     """Return who sent an event record."""
     return PeerId(frame[start + _EVENT_HEAD.size - PEER_ID_BYTES : start + _EVENT_HEAD.size])

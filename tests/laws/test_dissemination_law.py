@@ -159,6 +159,35 @@ def test_reception_is_the_chains(fan_out: int, c: float, events: int) -> None:
     assert_once_and_no_parasites(net)
 
 
+def test_events_of_a_batch_share_their_fate_and_nothing_else_changes() -> None:
+    """Batches of k = 8: mean reached an event and its variance are the chain's, at 99.9 % each; so
+    the variance of what all events reach together is k times that of events one by one."""
+    size, fan_out, batches, count = 100, 3, 150, 8
+    parameters = Parameters(c=fan_out - log(size) - 0.5)
+    assert parameters.fan_out(size) == fan_out
+    net = World(4)
+    nodes = uniform(net, {ROOT: size}, parameters)
+    rng, reached_each = Random(1), []
+    for _ in range(batches):
+        before = len(net.delivered)
+        net.do(rng.choice(nodes), lambda n, now: [n.publish(ROOT, b"", now) for _ in range(count)])
+        net.run(0.2)
+        got: dict[EventId, list[Node]] = {}
+        for node, delivery in net.delivered[before:]:
+            got.setdefault(delivery.event.id, []).append(node)
+        first, *others = got.values()
+        assert others == [first] * (count - 1)
+        reached_each.append(len(first))
+    chain = reached_distribution(size, fan_out)
+    expected = sum(m * p for m, p in enumerate(chain))
+    variance = sum((m - expected) ** 2 * p for m, p in enumerate(chain))
+    fourth = sum((m - expected) ** 4 * p for m, p in enumerate(chain))
+    assert abs(mean(reached_each) - expected) <= Z_999 * sqrt(variance / batches)
+    error = sqrt((fourth - variance**2) / batches)
+    assert abs(stdev(reached_each) ** 2 - variance) <= Z_999 * error
+    assert_once_and_no_parasites(net)
+
+
 def test_all_are_reached_with_the_papers_probability() -> None:
     """2.2: P(all) tends to e^(-e^-c) "as N_t goes to infinity"; the exact chain comes near.
 

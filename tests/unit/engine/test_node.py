@@ -284,14 +284,19 @@ def test_a_peer_of_another_version_is_counted_and_told_of_once_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     network, [one] = network_of(A)
-    for frame in (b"CM\x01\x00" + bytes(60), b"CM\x09\x00"):
+    old_event = b"CM\x01\x00" + bytes(20) + b"E" * 16 + bytes(40)
+    old_control = b"CM\x01\x00" + bytes(4) + b"\1" + bytes(11) + b"K" * 16
+    for frame in (old_event, old_event, old_control, b"CM\x09\x00"):
         network.inject(one.me.address, frame)
+    said = [record.message.partition(" of the wire format")[0] for record in caplog.records]
+    assert said == [
+        *("the peer 45454545 speaks version 1", "the peer 4b4b4b4b speaks version 1"),
+        "a peer speaks version 9",
+    ]
     network.run(61.0)
-    network.inject(one.me.address, b"CM\x01\x00")
-    assert (one.counters.other_versions, one.counters.malformed) == (3, 0)
-    said = [record.message for record in caplog.records]
-    assert len(said) == 2
-    assert all("speaks version 1 of the wire format and this process 2" in text for text in said)
+    network.inject(one.me.address, old_event)
+    assert len(caplog.records) == 4
+    assert (one.counters.other_versions, one.counters.malformed) == (5, 0)
 
 
 def test_records_before_a_malformed_one_count_and_those_after_do_not() -> None:
