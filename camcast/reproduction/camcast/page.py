@@ -29,42 +29,43 @@ from camcast.reproduction.camcast.plan import (
     TOPOLOGIES,
 )
 from camcast.reproduction.camcast.tables import Entry, Table
+from camcast.systems import CAMCAST
 
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
 _TITLE: Final = "CAMCAST, section 6.1, computed again"
 _P: Final = PARAMETERS
 _SETTINGS: Final = (
     (
-        False,
+        None,
         f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {_P.c:g}, g = {_P.g:g},"
         f" a = {_P.a:g}, z = {_P.z}; a copy arrives with probability {SUCCESS} (000, 6.1.1).",
     ),
     (
-        True,
+        CAMCAST,
         "Tables are static, uniform and independent: a topic table of ⌈ln N + c⌉ others and a"
         " super-topic table of z. Nobody replaces a crashed process in them. The publisher is"
         " alive, and links upward like anyone else: with p_sel = g/N, to each of z entries with"
         " p_a = a/z.",
     ),
     (
-        False,
+        None,
         "Rounds are synchronous: who receives the event in one round sends it in the next, once.",
     ),
     (
-        True,
+        CAMCAST,
         "Reception: the share of a community's alive processes that have the event in the end, in"
         " the mean over runs (Student's interval). Reliability: the share of runs in which all of"
         " them have it (Wilson's interval). A run in which nobody of a community is alive says"
         " nothing of its reception and reliability.",
     ),
     (
-        True,
+        CAMCAST,
         "The model is camcast.models.camcast.prediction. It is not meant for gossip that hardly"
         " survives: beyond 80 % crashed it is too high.",
     ),
-    (False, "All points are simulated with the same seed."),
+    (None, "All points are simulated with the same seed."),
 )
-"""The conventions, and whether they are about CAMCAST alone."""
+"""The conventions, by the protocol that they are about; None: of all."""
 
 
 def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
@@ -79,7 +80,7 @@ def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> 
         " paper has 100 experiments. Intervals are of 95 %.</p>"
     )
     made = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
-    settings = [text for ours, text in _SETTINGS if not ours or plan.about("camcast")]
+    settings = plan.notes(_SETTINGS)
     parts = [
         introduction,
         only_about(plan.protocols),

@@ -59,7 +59,7 @@ def html(
         " them rfpbcast and pmcast, of its section 2, round by round."
         f" {plan.runs:,} runs a point; intervals are of 95 %.</p>"
     )
-    settings = [text for protocol, text in _SETTINGS if protocol is None or plan.about(protocol)]
+    settings = plan.notes(_SETTINGS)
     parts = [
         introduction,
         only_about(plan.protocols),

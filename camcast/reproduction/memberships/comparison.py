@@ -10,6 +10,7 @@ comparison are put together from the results alone (`reproduce`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,7 +20,7 @@ from attrs import frozen
 from camcast.report.claim import Claim
 from camcast.reproduction.memberships.claims import claims, claims_beyond
 from camcast.reproduction.memberships.live import live_cells, run_live
-from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.plan import Plan, World
 from camcast.reproduction.memberships.results import COLUMNS, Figure, Results, Row
 from camcast.reproduction.memberships.upkeep import UpkeepRow, run_upkeep, upkeep_cells, upkeep_rows
 from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
@@ -103,35 +104,25 @@ def reproduce(
     """
     report = on_progress or (lambda _done, _total: None)
     live, virtual = live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
-    total = len(live) + len(virtual)
-    of_live = sweep(
-        compute,
-        live,
-        results=results,
-        workers=1,
-        on_progress=lambda done, _: report(done, total),
-    )
-    of_virtual = sweep(
-        compute,
-        virtual,
-        results=results,
-        workers=workers,
-        on_progress=lambda done, _: report(len(live) + done, total),
-    )
-    return together(
-        plan, [*zip(live, of_live, strict=True), *zip(virtual, of_virtual, strict=True)]
-    )
+    found: list[tuple[Cell, JSON]] = []
+
+    def show(before: int, done: int, _total: int) -> None:
+        report(before + done, len(live) + len(virtual))
+
+    for cells, at_once in ((live, 1), (virtual, workers)):
+        shown = partial(show, len(found))
+        swept = sweep(compute, cells, results=results, workers=at_once, on_progress=shown)
+        found += zip(cells, swept, strict=True)
+    return together(plan, found)
 
 
 def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
     """Put cells and their results together."""
     runs = [(cast(dict[str, Any], cell), cast(dict[str, Any], result)) for cell, result in found]
+    values: Mapping[World, tuple[float, ...]] = {"live": plan.p_sel, "virtual": plan.virtual_p_sel}
     worlds = {
-        world: Results(world, backends, [run for run in runs if run[0]["kind"] == world], values)
-        for world, backends, values in (
-            ("live", tuple(VARIANTS), plan.p_sel),
-            ("virtual", tuple(VARIANTS), plan.virtual_p_sel),
-        )
+        world: Results(world, [run for run in runs if run[0]["kind"] == world], p_sel)
+        for world, p_sel in values.items()
     }
     return Memberships(
         plan=plan,

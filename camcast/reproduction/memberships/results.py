@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from attrs import frozen
@@ -100,15 +100,14 @@ class Results:
 
     def __init__(
         self,
-        world: str,
-        backends: tuple[str, ...],
+        world: World,
         runs: list[tuple[dict[str, Any], dict[str, Any]]],
         p_sel: tuple[float, ...],
     ) -> None:
-        self.world = cast(World, world)
-        self.backends = backends
+        self.world = world
+        self.backends = tuple(VARIANTS)
         self.p_sel = p_sel
-        self._results: dict[str, dict[int, list[dict[str, Any]]]] = {b: {} for b in backends}
+        self._results: dict[str, dict[int, list[dict[str, Any]]]] = {b: {} for b in VARIANTS}
         """By backend and run: one result live, one for each p_sel in the virtual network."""
         self._rows: dict[tuple[str, int, str, float], dict[str, Any]] = {}
         """By backend, run, community and p_sel."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from camcast.models.percolation.reach import (
@@ -39,7 +40,7 @@ def claims(results: Results) -> tuple[Claim, ...]:
 
 def _subscribers(results: Results) -> Claim:
     held, paper, ours = [], [], []
-    points = [setting for settings in below_threshold().values() for setting in settings]
+    points = _points(below_threshold())
     for setting in points:
         measured, predicted = results.at(setting).interval("subscribers"), model(setting)
         theirs = mean_subscribers_of_the_paper(setting.sigma, predicted.receivers_infinite)
@@ -72,7 +73,7 @@ def _transition() -> Claim:
 
 
 def _near(results: Results) -> Claim:
-    points = [setting for settings in below_threshold().values() for setting in settings]
+    points = _points(below_threshold())
     within, deviations = 0, []
     for setting in points:
         measured, expected = results.at(setting).interval("receivers"), model(setting)
@@ -92,8 +93,9 @@ def _near(results: Results) -> Claim:
 
 def _significant(results: Results) -> Claim:
     shares = {
-        setting: (results.at(setting).interval("receivers").mean or 0.0) / results.at(setting).nodes
-        for setting in _percolating()
+        setting: _mean(results, setting) / results.at(setting).nodes
+        for setting in dict.fromkeys(_points(above_threshold()))
+        if model(setting).percolates
     }
     least = min(shares, key=lambda setting: shares[setting])
     return Claim(
@@ -112,10 +114,12 @@ def _increasing(results: Results) -> Claim:
     figures = above_threshold()
     rising = 0
     for settings in figures.values():
-        means = [results.at(setting).interval("receivers").mean or 0.0 for setting in settings]
+        means = [_mean(results, setting) for setting in settings]
         rising += means == sorted(means)
-    poisson = [results.at(setting) for number in (4, 5) for setting in figures[number]]
-    most = max((corpus.interval("receivers").mean or 0.0) / corpus.nodes for corpus in poisson)
+    most = max(
+        _mean(results, setting) / results.at(setting).nodes
+        for setting in (*figures[4], *figures[5])
+    )
     return Claim(
         where="V-B1, Figures 4, 5",
         quote="the whole overlay is not covered completely. The amount of the reached nodes"
@@ -165,9 +169,7 @@ def _almost_all(results: Results, sigma: float, gamma: float) -> Claim:
 
 
 def _duplicates(results: Results) -> Claim:
-    below = max(
-        _copies(results, setting) for points in below_threshold().values() for setting in points
-    )
+    below = max(_copies(results, setting) for setting in _points(below_threshold()))
     settings = {
         "Poisson": above_threshold()[5][-1],
         "a = 6, b = 1": Setting(plan.power_law(1.0), *plan.ALMOST_ALL),
@@ -189,13 +191,15 @@ def _duplicates(results: Results) -> Claim:
 
 
 def _copies(results: Results, setting: Setting) -> float:
-    corpus = results.at(setting)
-    return (corpus.interval("duplicates").mean or 0.0) / (corpus.interval("receivers").mean or 1.0)
+    return _mean(results, setting, "duplicates") / (_mean(results, setting) or 1.0)
 
 
-def _percolating() -> list[Setting]:
-    points = (setting for settings in above_threshold().values() for setting in settings)
-    return [setting for setting in dict.fromkeys(points) if model(setting).percolates]
+def _mean(results: Results, setting: Setting, measure: str = "receivers") -> float:
+    return results.at(setting).interval(measure).mean or 0.0
+
+
+def _points(of: Mapping[int, Sequence[Setting]]) -> list[Setting]:
+    return [setting for settings in of.values() for setting in settings]
 
 
 def _within(value: float, low: float | None, high: float | None) -> bool:
