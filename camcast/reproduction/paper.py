@@ -142,3 +142,22 @@ def figures_and_claims(
         return FiguresAndClaims(plan=found.plan, figures=figures(found), claims=claims(found))
 
     return together
+
+
+@frozen(kw_only=True)
+class NumberedFigure:
+    """What all figures have that have their number in a paper."""
+
+    number: int
+    title: str
+    notes: str
+
+    @property
+    def name(self) -> str:
+        """The name of its files, without what follows the dot."""
+        return f"figure{self.number}"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What there is to say about its points."""
+        return {"title": self.title, "notes": self.notes}

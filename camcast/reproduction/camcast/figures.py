@@ -18,7 +18,7 @@ from camcast.reproduction.camcast.plan import (
     setting_of,
 )
 from camcast.reproduction.camcast.results import Results, model
-from camcast.reproduction.numbered_figure import NumberedFigure
+from camcast.reproduction.paper import NumberedFigure
 
 _SHARES: Final = (
     ("reception", "Reception probability", "alive processes that receive it"),

@@ -1,4 +1,4 @@
-"""The cells of the hpmcast paper: the simulations that its figures are put together from."""
+"""The cells of the hpmcast paper, which its figures are put together from, and their results."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from camcast.models.pmcast_law import completion_rounds, new_infected_law
 from camcast.population import flat as pmcast
 from camcast.population.hpmcast import reception, simulate
 from camcast.population.outcome import mean_interval
+from camcast.reproduction.cell_results import CellResults
 from camcast.reproduction.hpmcast.plan import (
     DEPTH_PROCESSES,
     FAN_OUTS_FLAT,
@@ -21,6 +22,8 @@ from camcast.reproduction.hpmcast.plan import (
     INTERESTED_FLAT,
     PMCAST,
     RFPBCAST,
+    ROUNDS_FLAT,
+    Plan,
 )
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import FAN_OUT, HpmcastSetting
@@ -112,3 +115,38 @@ def _compute_infection(given: Mapping[str, Any]) -> JSON:
         "shares": [mean_interval(round_, 0.0, 1.0).as_json() for round_ in shares.T],
         "models": [(1 + float(law @ np.arange(len(law)))) / setting.audience for law in models],
     }
+
+
+class Results(CellResults[Plan]):
+    """What was simulated, by cell."""
+
+    def example(self, cell: Cell) -> dict[str, Any]:
+        """Return the result of an event that everybody has at once."""
+        one = {"mean": 1.0, "low": 1.0, "high": 1.0}
+        if cell["kind"] == "flat":
+            return {"completion": one, "model": 1.0}
+        if cell["kind"] == "infection":
+            rounds = ROUNDS_FLAT[str(cell["protocol"])] + 1
+            return {"shares": [one] * rounds, "models": [1.0] * rounds}
+        return {**dict.fromkeys(MEASURES, one), "model": {"reception_printed": 1.0}}
+
+    def turn(self, cell: Any) -> Any:
+        """Put large hierarchies first, as they take longest."""
+        return -(cell["arity"] ** cell["depth"]) if cell["kind"] == "tree" else 0
+
+    def hierarchy(self, **setting: Any) -> Any:
+        """Return what became of events in a hierarchy; what is not given is as in Figure 7."""
+        return self.of("tree", **attrs.asdict(HpmcastSetting(**setting)))
+
+    def flat(self, interested: int) -> Any:
+        """Return that of pmcast among the processes of Figure 9, of whom some are interested."""
+        return self.of("flat", interested=interested)
+
+    def infection(self, protocol: str, interested: int, fan_out: int) -> Any:
+        """Return that of rfpbcast or pmcast, round by round, among the processes of Figure 9."""
+        flat = {"interested": interested, "fan_out": fan_out, "rounds": ROUNDS_FLAT[protocol]}
+        return self.of("infection", protocol=protocol, **flat)
+
+    def mean(self, measure: str, **setting: Any) -> float:
+        """Return the mean of a measure."""
+        return float(self.hierarchy(**setting)[measure]["mean"])

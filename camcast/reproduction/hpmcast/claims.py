@@ -14,9 +14,8 @@ from camcast.models.pmcast_law import completion_rounds
 from camcast.models.rfpbcast import pittel_rounds
 from camcast.report.claim import Claim, verdict
 from camcast.reproduction.hpmcast import plan
-from camcast.reproduction.hpmcast.cells import deep, infections, scaled
+from camcast.reproduction.hpmcast.cells import Results, deep, infections, scaled
 from camcast.reproduction.hpmcast.plan import DEPTHS, FLAT_PROCESSES, HPMCAST, PMCAST, RFPBCAST
-from camcast.reproduction.hpmcast.results import Results
 from camcast.settings.tree import FAN_OUT, REDUNDANCY, HpmcastSetting
 
 VERY_GOOD: Final = 0.998  # [hpmcast Figure 8] the axis begins at 0.9982

@@ -12,9 +12,8 @@ from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
 from camcast.models.rfpbcast import pittel_rounds
 from camcast.reproduction.hpmcast import plan
-from camcast.reproduction.hpmcast.cells import deep, flat_interested, infections, scaled
+from camcast.reproduction.hpmcast.cells import Results, deep, flat_interested, infections, scaled
 from camcast.reproduction.hpmcast.plan import DEPTHS, FLAT_PROCESSES, HPMCAST, PMCAST, RFPBCAST
-from camcast.reproduction.hpmcast.results import Results
 from camcast.settings.tree import FAN_OUT, REDUNDANCY
 
 _DELIVERY: Final = "share of the interested that deliver"

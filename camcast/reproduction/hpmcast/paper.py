@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from camcast.reproduction.hpmcast.cells import compute
+from camcast.reproduction.hpmcast.cells import Results, compute
 from camcast.reproduction.hpmcast.claims import claims
 from camcast.reproduction.hpmcast.figures import figures
-from camcast.reproduction.hpmcast.results import Results
 from camcast.reproduction.paper import ByCells, figures_and_claims
 
 reproduce: Final = ByCells(compute, Results, figures_and_claims(figures, claims))

@@ -12,9 +12,8 @@ from camcast.models.percolation.reach import (
 )
 from camcast.report.claim import Claim, verdict
 from camcast.reproduction.percolation import plan
-from camcast.reproduction.percolation.cells import above_threshold, below_threshold
+from camcast.reproduction.percolation.cells import Results, above_threshold, below_threshold, model
 from camcast.reproduction.percolation.plan import GAMMA, SIGMA, Setting, overlay_name
-from camcast.reproduction.percolation.results import Results, model
 
 _SIZE: Final = 2482  # [percolation 5.2.2]
 _RECEIVERS: Final = 2200  # [percolation 5.2.2] "above"

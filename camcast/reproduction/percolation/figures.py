@@ -19,8 +19,15 @@ from camcast.models.percolation.reach import (
     poisson_degrees,
     power_law_degrees,
 )
-from camcast.reproduction.numbered_figure import NumberedFigure
-from camcast.reproduction.percolation.cells import above_threshold, below_threshold, overlay_of
+from camcast.reproduction.paper import NumberedFigure
+from camcast.reproduction.percolation.cells import (
+    Results,
+    above_threshold,
+    below_threshold,
+    model,
+    overlay_of,
+    paper,
+)
 from camcast.reproduction.percolation.plan import (
     B_DRAWN,
     EXPONENT,
@@ -36,7 +43,6 @@ from camcast.reproduction.percolation.plan import (
     overlay_name,
     power_law,
 )
-from camcast.reproduction.percolation.results import Results, model, paper
 
 _STEPS: Final = 150  # chosen: of a curve of Figures 1 and 2, from 0 up to its transition
 _RECEIVERS_MAX: Final = 50.0  # chosen: where a curve of Figures 1 and 2 ends

@@ -12,11 +12,10 @@ import pytest
 from camcast.models.pmcast_law import completion_rounds
 from camcast.population.hpmcast import reception, simulate
 from camcast.reproduction.hpmcast import paper
-from camcast.reproduction.hpmcast.cells import compute, deep, infections, scaled
+from camcast.reproduction.hpmcast.cells import Results, compute, deep, infections, scaled
 from camcast.reproduction.hpmcast.charts import draw
 from camcast.reproduction.hpmcast.figures import Figure, Point
 from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
-from camcast.reproduction.hpmcast.results import Results
 from camcast.reproduction.papers import HPMCAST
 from camcast.settings.tree import HpmcastSetting
 from tests.unit.reproduction.folder_contract import FolderContract, reproduce, rows

@@ -23,7 +23,7 @@ from camcast.reproduction.hpmcast import claims as hpmcast_claims
 from camcast.reproduction.hpmcast import figures as hpmcast_points
 from camcast.reproduction.hpmcast import paper as hpmcast_paper
 from camcast.reproduction.hpmcast import plan as hpmcast_plan
-from camcast.reproduction.hpmcast.results import Results
+from camcast.reproduction.hpmcast.cells import Results
 from camcast.reproduction.papers import HPMCAST, PAPERS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import Cell, SweepError
