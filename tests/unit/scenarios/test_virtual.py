@@ -81,9 +81,9 @@ loss = 0.5
 """
 
 
-def read(tmp_path: Path, content: str | bytes) -> VirtualScenario:
+def read(tmp_path: Path, content: str) -> VirtualScenario:
     path = tmp_path / "storm.toml"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    path.write_text(content, "utf-8")
     return VirtualScenario.read(path)
 
 
@@ -181,22 +181,12 @@ def wrong(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
-LAST = GOOD.count("\n") + 1
-
-BAD: list[tuple[str | bytes, str]] = [
-    # an unknown key in each table
+BAD: list[tuple[str, str]] = [
+    # keys, of the scenario and of the membership; of any file: test_toml_file
     (wrong("seed", "sead"), ":1: sead: unknown key; known are name, communities,"),
-    (wrong("p_sel", "q_sel"), ":15: parameters.q_sel: unknown key"),
-    (wrong("p95_seconds", "p99_seconds"), ":19: links.p99_seconds: unknown key"),
-    (wrong("rate =", "pace ="), ":27: workload.pace: unknown key"),
-    (wrong("jitter_seconds", "jitter"), ":32: churn.jitter: unknown key"),
-    (wrong("restart_seconds", "revive_seconds"), ":36: crashes.revive_seconds: unknown key"),
-    (wrong("one_way", "oneway"), ":50: cuts.oneway: unknown key; known are from_seconds,"),
     (wrong("c = 1", "d = 1"), ":13: options.d: membership 'scamp' has no option 'd'"),
-    (GOOD + "[link]\n", f":{LAST}: link: unknown key"),
     # sizes
     (wrong('".d" = 100', '".d" = 0'), ':11: communities.".d": community .d has 0 processes'),
-    (wrong('".d" = 100', '".d" = -1'), ':11: communities.".d": community .d has -1 processes'),
     (wrong('".d" = 100', '".d" = 1.5'), ':11: communities.".d": community .d has 1.5 processes'),
     (wrong('".d" = 100', '".d" = true'), ':11: communities.".d": community .d has True'),
     (wrong('".d" = 100', '".d" = "x"'), ':11: communities.".d": community .d has x processes'),
@@ -204,14 +194,12 @@ BAD: list[tuple[str | bytes, str]] = [
         wrong('".d" = 100', f'".d" = {VirtualScenario.NODES_MAX}'),
         ":9: communities: 100,010 processes in the communities are too many",
     ),
-    (wrong('".d" = 100', '"d" = 100'), ":11: communities.d: topic 'd' must start with '.'"),
     ("[communities]\n", ":1: communities: there are no communities"),
     ("seed = 1\n", ": the key 'communities' is missing"),
     # probabilities
     (wrong("stillborn = 0.1", "stillborn = 1.1"), ":6: stillborn: 'stillborn' must be <= 1.0"),
     (wrong("stillborn = 0.1", "stillborn = -0.1"), ":6: stillborn: 'stillborn' must be >= 0.0"),
     (wrong("loss = 0.01", "loss = 1.01"), ":20: links.loss: 'loss' must be <= 1.0: 1.01"),
-    (wrong("loss = 0.01", "loss = nan"), ":20: links.loss: takes a number that is finite"),
     (wrong("duplication = 0.02", "duplication = 2"), ":21: links.duplication: 'duplication'"),
     (wrong("reordering = 0.03", "reordering = -1"), ":22: links.reordering: 'reordering'"),
     (wrong("share = 0.3", "share = 1.3"), ":35: crashes.share: 'share' must be <= 1.0: 1.3"),
@@ -221,7 +209,6 @@ BAD: list[tuple[str | bytes, str]] = [
     (wrong("p_sel = 0.5", "p_sel = 1.5"), ":15: parameters.p_sel: 'p_sel' must be <= 1"),
     # times and other numbers
     (wrong("= 120", "= 0"), ":2: duration_seconds: 'duration_seconds' must be > 0: 0"),
-    (wrong("= 120", "= inf"), ":2: duration_seconds: takes a number that is finite, not inf"),
     (wrong("symmetry_seconds = 20", "symmetry_seconds = 0"), ":3: symmetry_seconds: "),
     (wrong("settle_seconds = 5", "settle_seconds = -5"), ":4: settle_seconds: "),
     (wrong("join_gap_seconds = 0.1", "join_gap_seconds = -1"), ":5: join_gap_seconds: "),
@@ -241,15 +228,7 @@ BAD: list[tuple[str | bytes, str]] = [
     (wrong("events = 100", "events = 0"), ":26: workload.events: 'events' must be >= 1: 0"),
     (wrong("events = 100", f"events = {EVENTS_MAX + 1}"), ":24: workload: the workload has 10,"),
     (wrong("rate = 2", "rate = 0"), ":27: workload.rate: 'rate' must be > 0: 0"),
-    # types
-    (wrong("seed = 7", "seed = 7.0"), ":1: seed: takes a whole number, not 7.0"),
-    (wrong("loss = 0.01", 'loss = "1 %"'), ":20: links.loss: takes a number, not '1 %'"),
-    (wrong("one_way = true", "one_way = 1"), ":50: cuts.one_way: takes true or false, not 1"),
-    (wrong('[".d", "."]', '".d"'), ":49: cuts.communities: takes an array, not '.d'"),
-    (wrong('file = "up.csv"', "file = 3"), ":29: churn.file: takes the name of a file, not 3"),
-    ('[communities]\n"." = 1\n[crashes]\nshare = 1\n', ":3: crashes: takes an array of tables"),
-    ('links = 3\n[communities]\n"." = 1\n', ":1: links: is a table, written as [links]; not 3"),
-    ("communities = 3\n", ":1: communities: is a table, written as [communities]; not 3"),
+    # options
     (wrong("c = 1", 'c = "two"'), ":13: options.c: option 'c' of membership 'scamp' takes a"),
     (wrong("c = 1", "c = -1"), ":13: options.c: membership 'scamp': 'c' must be >= 0: -1"),
     # names
@@ -271,24 +250,14 @@ BAD: list[tuple[str | bytes, str]] = [
     (wrong("at_seconds = 31", ""), ":37: crashes: the key 'at_seconds' is missing"),
     (wrong('file = "up.csv"', ""), ":28: churn: the key 'file' is missing"),
     (wrong('topic = ".d"', 'kind = "usenet"'), ":24: workload: the workload usenet needs a file"),
-    # no TOML
-    (wrong("seed = 7", "seed ="), ": not TOML: Invalid value (at line 1, column 7)"),
-    (GOOD.encode() + b"# \xff\n", f":{LAST}: not TOML: not UTF-8: invalid start byte"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "named"), BAD)
-def test_what_is_wrong_is_named_with_line_and_key(
-    tmp_path: Path, content: str | bytes, named: str
-) -> None:
+def test_what_is_wrong_is_named_with_line_and_key(tmp_path: Path, content: str, named: str) -> None:
     with pytest.raises(TomlError) as caught:
         read(tmp_path, content)
     assert str(caught.value).startswith(f"{tmp_path / 'storm.toml'}{named}")
-
-
-def test_an_absent_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TomlError, match=r"absent\.toml: No such file or directory; name a file"):
-        VirtualScenario.read(tmp_path / "absent.toml")
 
 
 # -- files that a scenario names are read when it is run ---------------------------------------
@@ -303,19 +272,9 @@ USENET = '[communities]\n"." = 3\n[workload]\nkind = "usenet"\nfile = "posts.csv
     [
         (CHURN, "up.csv", None, ": cannot be read"),
         (CHURN, "up.csv", "node,up_minute,down_minute\na,0,9\nb,x,9\n", ":3: column 'up_minute'"),
-        (CHURN, "up.csv", "node,up_minute,down_minute\na,9,9\n", ":2: column 'down_minute'"),
-        (CHURN, "up.csv", "node,up\na,9\n", ":1: expected the columns node, up_minute"),
-        (
-            CHURN.replace("up.csv", "up.avt"),
-            "up.avt",
-            "a 1 0 9\nb 2 0 9\n",
-            ":2: column 'sessions'",
-        ),
         (CHURN.replace("up.csv", "up.txt"), "up.txt", "a 1 0 9\n", ": its suffix '.txt' names no"),
         (MATRIX, "m.csv", None, ": cannot be read"),
         (MATRIX, "m.csv", "0,20\n30,x\n", ":2: column '2': 'x' is not a number"),
-        (MATRIX, "m.csv", "0,20\n30\n", ":2: 1 columns in a matrix of 2 rows"),
-        (MATRIX, "m.csv", "0,0\n30,0\n", ":1: column 2: 0 ms between two hosts"),
         (USENET, "posts.csv", None, ": cannot be read"),
     ],
 )
