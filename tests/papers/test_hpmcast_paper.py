@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from attrs import frozen
 
-from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
+from camcast.models.hpmcast.depth import needed_rounds
 from camcast.models.hpmcast.equations import shortened_rounds, total_rounds
 from camcast.models.hpmcast.membership import (
     average_informed,
@@ -382,7 +382,7 @@ def test_6_2_what_a_level_needs_is_nearly_independent_of_the_depth() -> None:
     flat = completion_rounds(4096, 2)
     assert flat == pytest.approx(12.85, abs=0.01)
     assert [round(one, 1) for one in needed] == [14.2, 15.1, 15.7, 16.7]
-    assert needed_rounds_of_all(4, 6, 3, 2) / flat == pytest.approx(1.97, abs=0.02)
+    assert needed_rounds(4, 6, 3, 2, of_all=True) / flat == pytest.approx(1.97, abs=0.02)
 
 
 def test_6_2_the_rounds_that_a_group_needs_by_simulation() -> None:

@@ -9,7 +9,6 @@ level and from R delegates in those below.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 from camcast.models.hpmcast.membership import level_view
@@ -18,37 +17,22 @@ from camcast.models.rfpbcast import completion_rounds
 
 @cache  # seconds, and a figure and a claim ask for the same
 def needed_rounds(
-    arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
+    arity: int,
+    depth: int,
+    redundancy: int,
+    fan_out: float,
+    arrival: float = 1.0,
+    *,
+    of_all: bool = False,
 ) -> float:
     """Return the rounds until a process of the average group can know that all have the event.
 
-    The sum over levels of the mean rounds until one group is complete.
+    The sum over levels of the mean rounds until one group is complete, or `of_all` the a^(l-i)
+    groups of level i.
     """
-    return sum(
-        completion_rounds(level_view(arity, redundancy, level), fan_out, arrival, begin)
-        for level, begin in _levels(depth, redundancy)
-    )
-
-
-@cache
-def needed_rounds_of_all(
-    arity: int, depth: int, redundancy: int, fan_out: float, arrival: float = 1.0
-) -> float:
-    """Return the same, but level by level until all a^(l-i) groups of level i are complete."""
-    return sum(
-        completion_rounds(
-            *(
-                level_view(arity, redundancy, level),
-                fan_out,
-                arrival,
-                begin,
-                arity ** (depth - level),
-            )
-        )
-        for level, begin in _levels(depth, redundancy)
-    )
-
-
-def _levels(depth: int, redundancy: int) -> Iterator[tuple[int, int]]:
+    rounds = 0.0
     for level in range(depth, 0, -1):
-        yield level, 1 if level == depth else redundancy
+        view, begin = level_view(arity, redundancy, level), 1 if level == depth else redundancy
+        groups = arity ** (depth - level) if of_all else 1
+        rounds += completion_rounds(view, fan_out, arrival, begin, groups)
+    return rounds

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from attrs import frozen
 
-from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
+from camcast.models.hpmcast.depth import needed_rounds
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
 from camcast.models.rfpbcast import pittel_rounds
 from camcast.reproduction.hpmcast import plan
@@ -278,16 +278,20 @@ def _parasites(results: Results) -> Figure:
 def _depth(results: Results) -> Figure:
     arities = {depth: deep(depth)["arity"] for depth in DEPTHS}
     needed = {
-        "needed by a group of each level": needed_rounds,
-        "needed by all groups of each level": needed_rounds_of_all,
+        "needed by a group of each level": False,
+        "needed by all groups of each level": True,
     }
     whole = float(pittel_rounds(plan.DEPTH_PROCESSES, FAN_OUT))
     formulas = [
         Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, mean=whole) for depth in DEPTHS
     ]
     formulas += [
-        Point(series=series, x=depth, mean=count(arities[depth], depth, REDUNDANCY, FAN_OUT))
-        for series, count in needed.items()
+        Point(
+            series=series,
+            x=depth,
+            mean=needed_rounds(arities[depth], depth, REDUNDANCY, FAN_OUT, of_all=of_all),
+        )
+        for series, of_all in needed.items()
         for depth in DEPTHS
     ]
     return Figure(

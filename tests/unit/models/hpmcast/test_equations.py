@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.models import rfpbcast
-from camcast.models.hpmcast.depth import needed_rounds, needed_rounds_of_all
+from camcast.models.hpmcast.depth import needed_rounds
 from camcast.models.hpmcast.equations import (
     entities_law,
     entity_infected,
@@ -393,8 +393,8 @@ def test_equations_24_to_27_end_in_the_product() -> None:
 
 def test_needed_rounds_are_those_of_one_group_if_there_is_one() -> None:
     assert needed_rounds(50, 1, 3, 2) == rfpbcast.completion_rounds(50, 2)
-    assert needed_rounds_of_all(50, 1, 3, 2) == needed_rounds(50, 1, 3, 2)
-    assert needed_rounds_of_all(7, 2, 3, 2) > needed_rounds(7, 2, 3, 2)
+    assert needed_rounds(50, 1, 3, 2, of_all=True) == needed_rounds(50, 1, 3, 2)
+    assert needed_rounds(7, 2, 3, 2, of_all=True) > needed_rounds(7, 2, 3, 2)
 
 
 def test_the_prediction_says_nothing_where_it_knows_nothing() -> None:
