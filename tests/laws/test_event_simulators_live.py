@@ -7,33 +7,15 @@ fleets' means, at 99 % each. The simulators draw addresses and overlays for ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
-from statistics import fmean, stdev
-
 import pytest
 
 from camcast.population import hpmcast_addressed, percolation_scamp
 from camcast.population.outcome import Outcome
 from camcast.settings.scamp_graph import ScampOverlay
 from membership.scamp.scamp import ScampOptions
-from tests.laws.test_live_models import (
-    STUDENT_99,
-    addressed,
-    entries,
-    hpmcast_means,
-    publish_all,
-    shuffled_fleet,
-)
+from tests.laws.test_live_models import addressed, fleet_means, near
 
 RUNS = 4000  # an error of the means that is small beside the fleets'
-
-
-def near(values: Sequence[float], expected: float, allowed: float) -> bool:
-    """Say whether the fleets' mean is the expected one, at 99 % and by what is allowed besides."""
-    quantile = STUDENT_99.get(len(values) - 1, 2.63)  # of 99 degrees of freedom
-    error = quantile * stdev(values) / sqrt(len(values))
-    return abs(fmean(values) - expected) <= error + allowed
 
 
 def means(spread: Outcome) -> dict[str, float]:
@@ -56,7 +38,7 @@ def test_hpmcast_is_that_of_nodes_in_step(
     """All measures, and nothing is allowed besides the intervals."""
     setting = addressed(n, n_1, loss, crash, fan_out)
     simulated = means(hpmcast_addressed.simulate(setting, RUNS, 1))
-    found = hpmcast_means(setting, fleets, events, in_step=True)
+    found = fleet_means("hpmcast", setting, range(1, fleets + 1), events, in_step=True)
     for name, values in found.items():
         assert near(values, simulated[name], 0.0), name
 
@@ -80,12 +62,6 @@ def test_percolation_is_that_of_nodes_on_scamp(
     c = ScampOptions().c
     setting = ScampOverlay(processes=n, interested=n_1, gamma=gamma, c=c, loss=loss, crash=crash)
     simulated = means(percolation_scamp.simulate(setting, RUNS, 1))
-    found = dict[str, list[float]]()
-    for seed in range(101, 101 + fleets):
-        group = shuffled_fleet("percolation", n, n_1, seed, {"gamma": gamma})
-        told = {"entries": entries(group)}
-        told |= publish_all(group, events, 0.3, loss=loss, crash=crash, seed=seed)
-        for name, value in told.items():
-            found.setdefault(name, []).append(value)
+    found = fleet_means("percolation", setting, range(101, 101 + fleets), events)
     for name, values in found.items():
         assert near(values, simulated[name], 0.02 * simulated[name]), name

@@ -8,7 +8,7 @@ approximations that the models name. Copies are lost, or processes dead, only wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import sqrt
 from random import Random
@@ -27,6 +27,7 @@ from camcast.settings.base import SettingError
 from camcast.settings.climate import Climate, Constant
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.simulation.weather import Weather
+from camcast.student import quantile
 from camcast.testing.world import World
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.streams import stream
@@ -34,8 +35,6 @@ from membership.scamp.scamp import ScampOptions
 from tests.laws.test_protocol_laws import InStep
 from tests.protocol_fleet import A, X, fleet
 from tests.unit.population.hpmcast_twin import level_gossip
-
-STUDENT_99 = {4: 4.60, 5: 4.03, 7: 3.50, 9: 3.25, 11: 3.11}  # two-sided, by degrees of freedom
 
 
 def shuffled_fleet(protocol: str, n: int, n_1: int, seed: int, options: dict[str, object]) -> World:
@@ -111,9 +110,38 @@ def entries(group: World) -> float:
     return fmean(known_by)
 
 
+def fleet_means(
+    protocol: str,
+    setting: AddressedSetting | ScampOverlay,
+    seeds: Iterable[int],
+    events: int,
+    *,
+    in_step: bool = False,
+) -> dict[str, list[float]]:
+    """Return the means of fleets of the shipped nodes, of which each has a seed."""
+    found: dict[str, list[float]] = {}
+    options: dict[str, object]
+    if isinstance(setting, AddressedSetting):
+        options, seconds = {"fan_out": setting.fan_out}, 2.0
+    else:
+        options, seconds = {"gamma": setting.gamma}, 0.3
+    for seed in seeds:
+        group = shuffled_fleet(protocol, setting.processes, setting.interested, seed, options)
+        if in_step:
+            for node in group.nodes:
+                node.outbox.wakes = InStep(0.1)
+        told = {"entries": entries(group)}
+        told |= publish_all(
+            group, events, seconds, loss=setting.loss, crash=setting.crash, seed=seed
+        )
+        for name, value in told.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
 def near(values: Sequence[float], expected: float, allowed: float) -> bool:
     """Say whether the fleets' mean is the expected one, at 99 % and by what is allowed besides."""
-    error = STUDENT_99[len(values) - 1] * stdev(values) / sqrt(len(values))
+    error = quantile(0.99, len(values) - 1) * stdev(values) / sqrt(len(values))
     return abs(fmean(values) - expected) <= error + allowed
 
 
@@ -126,25 +154,6 @@ def addressed(n: int, n_1: int, loss: float, crash: float, fan_out: int) -> Addr
     return AddressedSetting(
         processes=n, interested=n_1, hierarchy=TREE, fan_out=fan_out, loss=loss, crash=crash
     )
-
-
-def hpmcast_means(
-    setting: AddressedSetting, fleets: int, events: int, *, in_step: bool
-) -> dict[str, list[float]]:
-    """Return the means of fleets of the shipped nodes."""
-    found: dict[str, list[float]] = {}
-    for seed in range(1, fleets + 1):
-        options: dict[str, object] = {"fan_out": setting.fan_out}
-        group = shuffled_fleet("hpmcast", setting.processes, setting.interested, seed, options)
-        if in_step:
-            for node in group.nodes:
-                node.outbox.wakes = InStep(0.1)
-        means = publish_all(
-            group, events, 2.0, loss=setting.loss, crash=setting.crash, seed=seed
-        ) | {"entries": entries(group)}
-        for name, value in means.items():
-            found.setdefault(name, []).append(value)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -161,7 +170,8 @@ def test_hpmcast_in_step_is_its_model(
 ) -> None:
     """All measures: by 0.005 (reception), 0.03 (reliability), 2 % (copies) and 4 % (parasites)."""
     setting = addressed(n, n_1, loss, crash, fan_out)
-    model, found = predict_addressed(setting), hpmcast_means(setting, fleets, events, in_step=True)
+    model = predict_addressed(setting)
+    found = fleet_means("hpmcast", setting, range(1, fleets + 1), events, in_step=True)
     assert near(found["reception"], model.reception, 0.005)
     assert near(found["reliability"], model.reliability, 0.03)
     assert near(found["messages"], model.messages, 0.02 * model.messages)
@@ -181,7 +191,8 @@ def test_hpmcast_as_it_is_shipped_is_close_to_its_model(
 ) -> None:
     """Periods out of step leave a little out: reception by 0.015 at most, copies by 10 %."""
     setting = addressed(n, n_1, loss, 0.0, fan_out)
-    model, found = predict_addressed(setting), hpmcast_means(setting, fleets, events, in_step=False)
+    model = predict_addressed(setting)
+    found = fleet_means("hpmcast", setting, range(1, fleets + 1), events)
     assert near(found["reception"], model.reception, 0.015)
     assert near(found["messages"], 0.95 * model.messages, 0.05 * model.messages)
 
@@ -238,11 +249,10 @@ def test_the_gossip_of_figure_6_among_addresses_by_chance_is_the_model(
 def test_hpmcast_with_dead_delegates_is_its_model() -> None:
     """A fifth of 40 is dead for an event, the only one of its fleet: 200 of them, at 99 %."""
     setting = addressed(40, 40, 0.0, 0.2, 2)
-    model, found = predict_addressed(setting), hpmcast_means(setting, 200, 1, in_step=True)
+    model = predict_addressed(setting)
+    found = fleet_means("hpmcast", setting, range(1, 201), 1, in_step=True)
     for name, allowed in (("reception", 0.005), ("reliability", 0.03), ("messages", 6.0)):
-        values = found[name]
-        error = 2.6 * stdev(values) / sqrt(len(values))
-        assert abs(fmean(values) - getattr(model, name)) <= error + allowed
+        assert near(found[name], getattr(model, name), allowed), name
 
 
 @pytest.mark.parametrize("n", [5, 40, 118])
@@ -339,14 +349,9 @@ def test_percolation_on_scamp_is_its_model(
     """
     c = ScampOptions().c
     setting = ScampOverlay(processes=n, interested=n_1, gamma=gamma, c=c, loss=loss, crash=crash)
-    model, found = predict_on_scamp(setting), dict[str, list[float]]()
+    model = predict_on_scamp(setting)
     assert model.coverage.gamma_total > model.coverage.threshold
-    for seed in range(1, fleets + 1):
-        group = shuffled_fleet("percolation", n, n_1, seed, {"gamma": gamma})
-        told = {"entries": entries(group)}
-        told |= publish_all(group, events, 0.3, loss=loss, crash=crash, seed=seed)
-        for name, value in told.items():
-            found.setdefault(name, []).append(value)
+    found = fleet_means("percolation", setting, range(1, fleets + 1), events)
     assert near(found["reception"], model.reception, 0.03)
     assert near(found["messages"], model.messages, 0.1 * model.messages)
     assert near(found["parasite_copies"], model.parasite_copies, 0.1 * model.parasite_copies)
