@@ -23,7 +23,7 @@ from camcast.pipeline.ingest.local_table import local_table
 from camcast.pipeline.ingest.records import COLUMNS, SCHEMA
 from camcast.pipeline.ingest.run_folder import NoTraceError, RunFolder, read_run_folder
 from camcast.pipeline.ingest.runs import ReadRun, Runs, judged
-from camcast.pipeline.ingest.trace_tail import NAME, TraceTail, options
+from camcast.pipeline.ingest.trace_tail import NAME, TraceTail
 from camcast.pipeline.measures.measures import measures
 from camcast.runs.folder import SUMMARY_FILE
 
@@ -86,7 +86,7 @@ class _Watcher:
     def follow(self, *, once: bool) -> None:
         query = (
             self.spark.readStream.format(NAME)
-            .options(**options(self.run.path))
+            .option("folder", str(self.run.path.resolve()))
             .load()
             .writeStream.option("checkpointLocation", str(self.place / "offsets"))
             .foreachBatch(self._take)

@@ -7,7 +7,7 @@ written comes with a later batch, and at the end of the run as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from camcast.runs.folder import SUMMARY_FILE
 
 NAME: Final = "camcast_trace"
-SCHEMA: Final = "file string, at bigint, line binary"
+SCHEMA: Final = "line binary"
 
 _PIECE_BYTES: Final = 2**24  # chosen: 16 MB, which a core reads and parses in a second
 _BLOCK_BYTES: Final = 2**16  # chosen: the end of a file's last whole line is mostly in one
@@ -37,7 +37,7 @@ class TraceTail(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """Return the columns: the file's name, where in it the line begins, and the line."""
+        """Return the only column: the lines."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
@@ -87,15 +87,8 @@ class TailReader(DataSourceStreamReader):
         if not lines[-1]:
             lines.pop()
         for first in range(0, len(lines), _LINES):
-            some = lines[first : first + _LINES]
-            places = []
-            for line in some:
-                places.append(position)
-                position += len(line) + 1
-            yield pa.RecordBatch.from_pydict(
-                {"file": [name] * len(some), "at": places, "line": some},
-                pa.schema({"file": pa.string(), "at": pa.int64(), "line": pa.binary()}),
-            )
+            some = pa.array(lines[first : first + _LINES], pa.binary())
+            yield pa.RecordBatch.from_arrays([some], ["line"])
 
 
 def _whole_lines(path: Path, start: int, size: int) -> int:
@@ -117,8 +110,3 @@ def _next_line(path: Path, position: int) -> int:
         file.seek(position)
         file.readline()
         return file.tell()
-
-
-def options(folder: Path) -> Mapping[str, str]:
-    """Return the source's options for a folder."""
-    return {"folder": str(folder.resolve())}

@@ -30,14 +30,10 @@ def _line(record: TraceRecord) -> bytes:
 
 
 def _read(reader: TailReader, start: dict[str, int], end: dict[str, int]) -> Iterator[bytes]:
-    """Yield the lines of a batch, and check that each begins where it is said to."""
+    """Yield the lines of a batch."""
     for piece in reader.partitions(start, end):
         for batch in reader.read(piece):
-            for row in batch.to_pylist():
-                content = (reader._folder / row["file"]).read_bytes()
-                assert content[row["at"] :].startswith(row["line"])
-                assert row["at"] == 0 or content[row["at"] - 1 : row["at"]] == b"\n"
-                yield row["line"]
+            yield from batch.column("line").to_pylist()
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 100, 10**6])
