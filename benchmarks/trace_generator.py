@@ -16,11 +16,9 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import frozen
 from numpy.typing import NDArray
 
 from camcast.pipeline.ingest.records import KINDS, arrow_schema
@@ -45,34 +43,19 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@frozen
-class _Rows:
-    """Some records as columns; numbers stand for names. -1 is no peer, no event."""
-
-    when: Floats
-    kind: Ints
-    node: Ints
-    community: Ints
-    peer: Ints
-    event: Ints
-    hops: Ints
-    size: Ints
+Rows = dict[str, NDArray[Any]]
+"""Some records as columns; numbers stand for names. -1 is no peer, no event."""
 
 
-def _rows(kind: str, when: Floats, node: Ints, community: int, **columns: Any) -> _Rows:
-    def column(name: str, default: int) -> Ints:
-        return np.broadcast_to(np.asarray(columns.get(name, default), dtype=np.int64), when.shape)
-
-    return _Rows(
-        when=when,
-        kind=np.full(len(when), KINDS.index(kind)),
-        node=node,
-        community=np.full(len(when), community),
-        peer=column("peer", -1),
-        event=column("event", -1),
-        hops=column("hops", 0),
-        size=column("size", PAYLOAD_BYTES if "event" in columns else 0),
-    )
+def _rows(kind: str, when: Floats, node: Ints, community: int, **columns: Any) -> Rows:
+    size = PAYLOAD_BYTES if "event" in columns else 0
+    numbers = {"kind": KINDS.index(kind), "community": community, "peer": -1, "event": -1}
+    numbers |= {"hops": 0, "size": size} | columns
+    every = {
+        name: np.broadcast_to(np.asarray(of, dtype=np.int64), when.shape)
+        for name, of in numbers.items()
+    }
+    return {"when": when, "node": node} | every
 
 
 class _World:
@@ -114,7 +97,7 @@ class _World:
         drawn = self._random.integers(0, size - 1, (len(nodes), k))
         return start + drawn + (drawn >= (nodes - start)[:, None])
 
-    def _joins(self) -> Iterator[_Rows]:
+    def _joins(self) -> Iterator[Rows]:
         for community in range(len(self._sizes)):
             nodes = self._members(community)
             when = 5 * self._random.random(len(nodes))
@@ -126,7 +109,7 @@ class _World:
                 "learn", told, np.repeat(nodes, peers.shape[1]), community, peer=peers.ravel()
             )
 
-    def _crashes(self, now: float) -> Iterator[_Rows]:
+    def _crashes(self, now: float) -> Iterator[Rows]:
         for community in range(len(self._sizes)):
             nodes = self._members(community)
             dead = nodes[self._random.random(len(nodes)) < CRASHED]
@@ -137,14 +120,14 @@ class _World:
             when = now + FORGOTTEN_SECONDS * self._random.random(len(rows))
             yield _rows("forget", when, nodes[rows], community, peer=peers[rows, places])
 
-    def _controls(self, now: float) -> Iterator[_Rows]:
+    def _controls(self, now: float) -> Iterator[Rows]:
         for community in range(len(self._sizes)):
             nodes = self._members(community)
             nodes = nodes[self._alive[nodes]]
             size = self._random.poisson(CONTROL_BYTES, len(nodes))
             yield _rows("control", np.full(len(nodes), now), nodes, community, size=size)
 
-    def _event(self, number: int, now: float) -> Iterator[_Rows]:
+    def _event(self, number: int, now: float) -> Iterator[Rows]:
         members = self._members(0)
         publisher = self._random.choice(members[self._alive[members]], 1)
         self._publishers.append(self._ids[publisher[0]])
@@ -154,8 +137,8 @@ class _World:
             senders: list[tuple[Ints, Floats, Ints]] = []
             for rows in self._spread(number, community, *begin):
                 yield rows
-                if rows.kind[0] == KINDS.index("deliver"):
-                    senders.append((rows.node, rows.when, rows.hops))
+                if rows["kind"][0] == KINDS.index("deliver"):
+                    senders.append((rows["node"], rows["when"], rows["hops"]))
             if community + 1 == len(self._sizes) or not senders:
                 return
             nodes, when, hops = (np.concatenate(part) for part in zip(*senders, strict=True))
@@ -173,7 +156,7 @@ class _World:
 
     def _spread(
         self, number: int, community: int, nodes: Ints, when: Floats, hops: Ints
-    ) -> Iterator[_Rows]:
+    ) -> Iterator[Rows]:
         """Let an event spread in a community from copies that arrived at some nodes."""
         seen = np.zeros(len(self._alive), dtype=bool)
         fan_out = min(ceil(log(self._sizes[community]) + 5), self._sizes[community] - 1)
@@ -187,14 +170,8 @@ class _World:
             new &= ~seen[nodes]
             if not new.all():
                 again = ~new
-                yield _rows(
-                    "duplicate",
-                    when[again],
-                    nodes[again],
-                    community,
-                    event=number,
-                    hops=hops[again],
-                )
+                late = when[again], nodes[again]
+                yield _rows("duplicate", *late, community, event=number, hops=hops[again])
             nodes, when, hops = nodes[new], when[new], hops[new]
             if not len(nodes):
                 return
@@ -213,32 +190,28 @@ class _World:
     def _later(self, when: Floats) -> Floats:
         return when + self._random.lognormal(log(0.02), 0.5, len(when))
 
-    def _write(self, parts: Iterator[_Rows]) -> None:
+    def _write(self, parts: Iterator[Rows]) -> None:
         """Write what happened in order, each node's records numbered."""
         every = list(parts)
-        names = [field.name for field in attrs.fields(_Rows)]
-        rows = _Rows(*(np.concatenate([getattr(part, name) for part in every]) for name in names))
-        order = np.lexsort((rows.when, rows.node))
-        by_node = rows.node[order]
+        rows = {name: np.concatenate([part[name] for part in every]) for name in every[0]}
+        order = np.lexsort((rows["when"], rows["node"]))
+        by_node = rows["node"][order]
         starts = np.flatnonzero(np.diff(by_node, prepend=-1))
-        rank = np.arange(len(by_node)) - np.repeat(starts, np.diff([*starts, len(by_node)]))
+        lengths = np.diff([*starts, len(by_node)])
         sequence = np.empty(len(by_node), dtype=np.int64)
-        sequence[order] = self._numbers[by_node] + rank + 1
-        self._numbers[by_node[starts]] += np.diff([*starts, len(by_node)])
-        in_time = np.argsort(rows.when, kind="stable")
-        is_event = rows.event >= 0
+        first = self._numbers[by_node] - np.repeat(starts, lengths)
+        sequence[order] = first + np.arange(len(by_node)) + 1
+        self._numbers[by_node[starts]] += lengths
+        in_time = np.argsort(rows["when"], kind="stable")
         events = [f"{publisher}-1-{n}" for n, publisher in enumerate(self._publishers)]
-        columns = {
-            "when": rows.when,
+        columns = rows | {
             "sequence": sequence,
-            "kind": _named(rows.kind, [*KINDS]),
-            "node": _named(rows.node, self._ids),
-            "community": _named(rows.community, self._topics),
-            "peer": _named(rows.peer, [*self._ids, ""]),
-            "topic": _named(np.where(is_event, 0, 1), [self._topics[0], ""]),
-            "event": _named(rows.event, [*events, ""]),
-            "hops": rows.hops,
-            "size": rows.size,
+            "kind": _named(rows["kind"], [*KINDS]),
+            "node": _named(rows["node"], self._ids),
+            "community": _named(rows["community"], self._topics),
+            "peer": _named(rows["peer"], [*self._ids, ""]),
+            "topic": _named(np.where(rows["event"] >= 0, 0, 1), [self._topics[0], ""]),
+            "event": _named(rows["event"], [*events, ""]),
         }
         arrays = [pa.array(columns[name]) for name in self._schema.names]
         table = pa.table(
