@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Mapping
 
 from members import Members, Share
 
@@ -27,14 +26,12 @@ class CamcastMembers(Members):
         self,
         membership: str = "scamp",
         parameters: Parameters | None = None,
-        options: Mapping[str, object] | None = None,
         protocol: str = "camcast",
     ) -> None:
         super().__init__()
         self._membership = membership
         self._protocol = protocol
         self._parameters = parameters
-        self._options = options
         self._managers: list[CommunityManager] = []
         self._communities: list[Community] = []
         self._pipes: OutputPipes | None = None
@@ -52,7 +49,6 @@ class CamcastMembers(Members):
                 topics=[TOPIC],
                 gateways=gateways,
                 parameters=self._parameters,
-                options=self._options,
                 pipes=self._pipes,
                 rng=stream(share.seed, "protocol", number),
             )

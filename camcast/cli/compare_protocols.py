@@ -76,9 +76,7 @@ def compare_protocols(
     members_max: Annotated[
         int | None, typer.Option("--members-max", help="Processes of one community; default: 6.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
-    ] = None,
+    seed: options.Seed = None,
     workers: Workers = None,
     output: Annotated[
         Path | None,

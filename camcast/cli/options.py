@@ -101,6 +101,7 @@ Transport = Annotated[
     str | None,
     typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
 ]
+Seed = Annotated[int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 C = Annotated[float | None, typer.Option("--c", help="Fan-out beyond ln N (paper: c).")]

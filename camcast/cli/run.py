@@ -87,9 +87,7 @@ def run(
         float | None,
         typer.Option("--kill", metavar="SHARE", help="Kill so many of them half-way (kill -9)."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
-    ] = None,
+    seed: options.Seed = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Default: runs/<scenario>-<time>."),

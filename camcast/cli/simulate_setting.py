@@ -120,9 +120,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 help="Events, each on tables of its own; default: 1000, virtual 20.",
             ),
         ] = None,
-        seed: Annotated[
-            int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")
-        ] = None,
+        seed: options.Seed = None,
         workers: Workers = None,
         results: Annotated[
             Path | None,

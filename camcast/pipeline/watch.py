@@ -44,15 +44,8 @@ class Update:
 
     def as_json(self) -> dict[str, Any]:
         """Return the update as JSON takes it."""
-        return {
-            "run": self.run,
-            "records": self.records,
-            "quarantined": self.quarantined,
-            "finished": self.finished,
-            "communities": [
-                {"community": name, **metrics} for name, metrics in self.communities.items()
-            ],
-        }
+        communities = [{"community": name, **found} for name, found in self.communities.items()]
+        return attrs.asdict(self) | {"communities": communities}
 
 
 def watch(
@@ -125,7 +118,7 @@ class _Watcher:
             records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
         runs = Runs(
             records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
-            runs=(ReadRun(self.run, self.records, self.quarantined),),
+            runs=(ReadRun(self.run),),
             quarantine=local_table(self.spark, [], "run string"),
             problems=(),
         )

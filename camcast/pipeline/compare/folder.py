@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,14 +65,10 @@ class ReportFolder(ResultsFolder):
         changes = [change.as_json() for change in findings.changes or ()]
         self._write_table("regressions", about, changes)
 
-    def write_report(
-        self, findings: Findings, on_progress: Callable[[int, int], None] | None = None
-    ) -> None:
+    def write_report(self, findings: Findings) -> None:
         """Draw the figures, and write the page."""
         figures, drawings = figures_of(findings), {}
-        for done, figure in enumerate(figures):
-            if on_progress is not None:
-                on_progress(done, len(figures))
+        for figure in figures:
             drawings[figure.name] = drawing = render(figure.spec)
             self.write_drawing(figure.name, drawing)
             self.write_rows(

@@ -41,7 +41,6 @@ class SchemaVersionError(RunFolderError):
 
 
 class _Scenario(msgspec.Struct, frozen=True):
-    name: str
     communities: dict[str, int]
     membership: str
     parameters: dict[str, Any]
@@ -87,7 +86,6 @@ class RunFolder:
     """The folder, as it was named."""
     path: Path
     traces: dict[str, list[Path]]
-    name: str
     world: str
     backend: str
     protocol: str
@@ -131,7 +129,6 @@ def read_run_folder(path: Path) -> RunFolder:
         run=str(path),
         path=path,
         traces=traces,
-        name=scenario.name,
         world=determined.world,
         backend=scenario.membership,
         protocol=scenario.protocol,

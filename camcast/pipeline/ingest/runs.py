@@ -6,6 +6,7 @@ that is none in `Runs.quarantine`, with its file and line, and both counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -62,9 +63,13 @@ class ReadRun:
 
     folder: RunFolder
     records: int = 0
-    quarantined: int = 0
-    reasons: dict[str, int] = field(factory=dict)
+    reasons: Counter[str] = field(factory=Counter)
     """Why records are in quarantine, and how many."""
+
+    @property
+    def quarantined(self) -> int:
+        """How many records are in quarantine."""
+        return self.reasons.total()
 
 
 def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
@@ -236,8 +241,7 @@ def _parquet(
     def refuse(path: Path, reason: str) -> None:
         run = run_of[path].run
         wrong_files.append((run, str(path), None, reason, None))
-        counts[run].quarantined += 1
-        counts[run].reasons[reason] = counts[run].reasons.get(reason, 0) + 1
+        counts[run].reasons[reason] += 1
 
     for path, run in run_of.items():
         try:
@@ -348,8 +352,7 @@ def _count(sums: Sequence[Row], counts: dict[str, ReadRun]) -> None:
         if row["reason"] is None:
             count.records += row["n"]
         else:
-            count.quarantined += row["n"]
-            count.reasons[row["reason"]] = count.reasons.get(row["reason"], 0) + row["n"]
+            count.reasons[row["reason"]] += row["n"]
 
 
 def _nothing(spark: SparkSession) -> DataFrame:
