@@ -24,6 +24,7 @@ from camcast.systems import find_system
 if TYPE_CHECKING:
     from camcast.population.outcome import Interval
     from camcast.reproduction.camcast import paper as camcast_paper
+    from camcast.reproduction.camcast.tables import Entry
     from camcast.reproduction.memberships.comparison import Memberships
     from camcast.reproduction.paper import Reproduction
     from camcast.reproduction.plan_folder import PlanFolder
@@ -206,27 +207,27 @@ def _print_claims(found: Reproduction) -> None:
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
     for table in reproduction.tables:
-        rows: dict[tuple[str, str], list[str]] = {}
-        for entry in table.entries:
-            published = rows.setdefault((entry.approach, "published"), [])
-            shown = "-" if entry.mean is None else f"{entry.mean:,.2f}"
-            if entry.low is not None and entry.high is not None:
-                shown += f" ±{(entry.high - entry.low) / 2:.2f}"
-            computed = rows.setdefault((entry.approach, entry.how), [])
-            computed.append(shown)
-            if len(published) < len(computed):
-                shown = "-" if entry.published is None else f"{entry.published:,g}"
-                published.append(shown)
         grid = Grid(title=f"Table {table.number}. {table.title}", title_justify="left", box=None)
         grid.add_column("")
         grid.add_column("")
         for topology in dict.fromkeys(entry.topology for entry in table.entries):
             grid.add_column(topology, justify="right", no_wrap=True)
         before = ""
-        for (approach, how), cells in rows.items():
-            grid.add_row(approach if approach != before else "", how, *cells)
-            before = approach
+        for (approach, how), entries in table.by_way.items():
+            if approach != before:
+                published = ("-" if e.published is None else f"{e.published:,g}" for e in entries)
+                grid.add_row(approach, "published", *published)
+                before = approach
+            grid.add_row("", how, *map(_mean_and_half, entries))
         _print_grid(grid)
+
+
+def _mean_and_half(entry: Entry) -> str:
+    """Return an entry's mean with half of its interval."""
+    shown = "-" if entry.mean is None else f"{entry.mean:,.2f}"
+    if entry.low is not None and entry.high is not None:
+        shown += f" ±{(entry.high - entry.low) / 2:.2f}"
+    return shown
 
 
 @frozen

@@ -38,16 +38,21 @@ class ChosenProtocols:
     """What of a paper with several protocols is to be computed: what is about some of them."""
 
     PAPER: ClassVar[str]
+    RUNS_MIN: ClassVar[int] = 2  # an interval needs two
 
+    runs: int = RUNS_MIN
+    """Of each setting."""
     protocols: tuple[str, ...] | None = None
     """None: all."""
 
     def __attrs_post_init__(self) -> None:
-        """Raise as `choose`, and `ValueError` for none at all."""
+        """Raise as `choose`, and `ValueError` for no protocol at all, or too few runs."""
         if self.protocols is not None and not self.protocols:
             listed = ", ".join(protocols_of(self.PAPER))
             raise ValueError(f"no protocol is chosen; {self.PAPER} has {listed}")
         choose(self.PAPER, self.protocols or ())
+        if self.runs < self.RUNS_MIN:
+            raise ValueError(f"runs is {self.runs}; give {self.RUNS_MIN} or more, for an interval")
 
     def about(self, *protocols: str) -> bool:
         """Return whether all of these are chosen."""

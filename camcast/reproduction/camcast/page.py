@@ -98,12 +98,8 @@ def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> 
 
 
 def _table(table: Table) -> str:
-    rows: dict[tuple[str, str], dict[str, Entry]] = {}
-    for entry in table.entries:
-        rows.setdefault((entry.approach, entry.how), {})[entry.topology] = entry
     body, before = [], ""
-    for (approach, how), by_topology in rows.items():
-        entries = [by_topology[topology] for topology in TOPOLOGIES]
+    for (approach, how), entries in table.by_way.items():
         if approach != before:
             published = (f"<td>{_published(entry.published)}</td>" for entry in entries)
             body.append(

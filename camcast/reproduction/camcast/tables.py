@@ -99,6 +99,14 @@ class Table:
         """The entries, as they lie in the folder."""
         return [entry.row for entry in self.entries]
 
+    @property
+    def by_way(self) -> dict[tuple[str, str], list[Entry]]:
+        """The entries by approach and way to tell, of each topology in turn."""
+        found: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault((entry.approach, entry.how), []).append(entry)
+        return found
+
 
 @frozen
 class _Column:

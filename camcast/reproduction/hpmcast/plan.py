@@ -12,7 +12,6 @@ RFPBCAST, PMCAST, HPMCAST = "rfpbcast", "pmcast", "hpmcast"
 
 RUNS: Final = 100
 """chosen: a reliability of Figure 8 to ±0.0001; some minutes on two cores."""
-RUNS_MIN: Final = 2  # an interval needs two
 
 SHARES_SMALL: Final = (0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07)
 """p_1 where Figure 7 has its dip. chosen: evenly in their logarithm, but finer at the edge."""
@@ -43,8 +42,3 @@ class Plan(ChosenProtocols):
 
     runs: int = RUNS
     seed: int = 1
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        if self.runs < RUNS_MIN:
-            raise ValueError(f"runs is {self.runs}; give {RUNS_MIN} or more, for an interval")

@@ -175,19 +175,20 @@ def holds(found: Memberships, words: str) -> str:
     return claim.holds
 
 
-def test_the_paper_s_ranking_is_recognised() -> None:
-    found = made_up({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99})
-    assert holds(found, "very good results even for a low") == "yes"
-    assert holds(found, "perform differently") == "yes"
-    assert holds(found, "unstructured approach. [efficiency]") == "yes"
-    assert holds(found, "converges the fastest") == "yes"
+@pytest.mark.parametrize(
+    ("reception", "expected"),
+    [
+        ({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99}, ("yes", "yes", "yes", "yes")),
+        ({"scamp": 0.99, "hybrid": 0.99, "dht": 0.4}, ("no", "not told apart", "no", "no")),
+    ],
+    ids=["the paper's", "the opposite"],
+)
+def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[str, ...]) -> None:
+    found = made_up(reception)
+    claimed = (
+        *("very good results even for a low", "perform differently"),
+        *("unstructured approach. [efficiency]", "converges the fastest"),
+    )
+    assert tuple(holds(found, words) for words in claimed) == expected
     assert holds(found, "all three approaches converge") == "in part"
     assert holds(found, "latency complexity decreases") == "yes"
-
-
-def test_the_opposite_ranking_is_recognised() -> None:
-    found = made_up({"scamp": 0.99, "hybrid": 0.99, "dht": 0.4})
-    assert holds(found, "very good results even for a low") == "no"
-    assert holds(found, "perform differently") == "not told apart"
-    assert holds(found, "unstructured approach. [efficiency]") == "no"
-    assert holds(found, "converges the fastest") == "no"
