@@ -10,6 +10,7 @@ count chain, at sizes that a machine can hold (about 15 MB and a second a run pe
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import accumulate, pairwise
 from random import Random
 from typing import Final
 
@@ -17,6 +18,7 @@ import attrs
 import numpy as np
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.membership import Backend
 from camcast.engine.node import Settings
 from camcast.population.outcome import Outcome
 from camcast.protocols.camcast import CamcastProtocol
@@ -73,10 +75,64 @@ class DealtNetwork:
             Climate(latency=Constant(_ROUND_SECONDS), loss=1 - setting.arrival),
         )
         self.topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
-        members = _members(setting, dice)
-        self.alive = _start(setting, self.network, self.topics, members, dice)
+        self._setting, self._dice = setting, dice
+        sizes = [community.size for community in setting.communities]
+        self._first = [0, *accumulate(sizes)]
+        """The number of the first process of each community."""
+        everybody = [
+            Contact(new_peer_id(dice.randbytes), address_of(n)) for n in range(setting.processes)
+        ]
+        self._members = [everybody[begin:end] for begin, end in pairwise(self._first)]
+        """Everybody, dead or alive, by community."""
+        backend = dealt_tables(dict(zip(self.topics, sizes, strict=True)))
+        self.alive = [self._start(index, backend) for index in range(len(sizes))]
         """By community, the living by their index within it."""
-        _deal(setting, self.topics, members, self.alive, dice)
+        for index in range(len(sizes)):
+            self._deal(index)
+
+    def _start(self, index: int, backend: Backend) -> dict[int, Process]:
+        """Start who is alive of a community, the publisher among them."""
+        community, stillborn = self._setting.communities[index], self._setting.stillborn
+        settings = Settings(
+            backend=backend,
+            discovery=_Silence,
+            parameters=attrs.evolve(
+                community.parameters,
+                check_seconds=_NEVER,
+                search_seconds=_NEVER,
+                search_seconds_max=_NEVER,
+            ),
+            protocol=CamcastProtocol(),
+        )
+        topic, supers = self.topics[index], [self.topics[above] for above in community.supers]
+        living: dict[int, Process] = {}
+        for position, contact in enumerate(self._members[index]):
+            # The publisher is the first: tables are uniform, so any will do.
+            first = index == 0 and position == 0
+            if first or not stillborn or self._dice.random() >= stillborn:
+                number = self._first[index] + position
+                process = self.network.start(settings, number=number, peer=contact.peer)
+                process.node.join(topic, 0.0, super_topics=supers)
+                process.node.contacts_found(Finding(topic, ()), 0.0)
+                living[position] = process
+        return living
+
+    def _deal(self, index: int) -> None:
+        """Deal every living process of a community its tables, which name the dead as well."""
+        community, everybody = self._setting.communities[index], self._members[index]
+        for position, process in self.alive[index].items():
+            node = process.node
+            for above in community.supers:
+                members = self._members[above]
+                entries = self._dice.sample(members, community.links(len(members)))
+                node.contacts_found(Finding(self.topics[above], tuple(entries)), 0.0)
+            participation = node.participation(self.topics[index])
+            assert participation is not None
+            table = participation.membership.peers()
+            # k distinct others: draw among one fewer, and let the last stand in for oneself.
+            for drawn in self._dice.sample(range(community.size - 1), community.fan_out):
+                table.add(everybody[-1 if drawn == position else drawn])
+            node.outbox.wakes.clear()  # upkeep that a static setting does without
 
     def publish(self, community: int) -> None:
         """Let the first living process of a community publish; run until nothing is under way."""
@@ -111,78 +167,3 @@ def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int,
         )
         for topic, living in zip(dealt.topics, dealt.alive, strict=True)
     ]
-
-
-def _members(setting: Setting, dice: Random) -> list[list[Contact]]:
-    """Return everybody, dead or alive, by community."""
-    members, number = [], 0
-    for community in setting.communities:
-        numbers = range(number, number + community.size)
-        members.append([Contact(new_peer_id(dice.randbytes), address_of(n)) for n in numbers])
-        number += community.size
-    return members
-
-
-def _start(
-    setting: Setting,
-    network: VirtualNetwork,
-    topics: list[Topic],
-    members: list[list[Contact]],
-    dice: Random,
-) -> list[dict[int, Process]]:
-    """Start who is alive; return them by index within their community. The publisher is one."""
-    sizes = {
-        topic: community.size for topic, community in zip(topics, setting.communities, strict=True)
-    }
-    backend = dealt_tables(sizes)
-    alive: list[dict[int, Process]] = []
-    number = 0
-    for index, community in enumerate(setting.communities):
-        settings = Settings(
-            backend=backend,
-            discovery=_Silence,
-            parameters=attrs.evolve(
-                community.parameters,
-                check_seconds=_NEVER,
-                search_seconds=_NEVER,
-                search_seconds_max=_NEVER,
-            ),
-            protocol=CamcastProtocol(),
-        )
-        living: dict[int, Process] = {}
-        for position, contact in enumerate(members[index]):
-            # The publisher is the first: tables are uniform, so any will do.
-            first = index == 0 and position == 0
-            if first or not setting.stillborn or dice.random() >= setting.stillborn:
-                process = network.start(settings, number=number + position, peer=contact.peer)
-                supers = [topics[above] for above in community.supers]
-                process.node.join(topics[index], 0.0, super_topics=supers)
-                process.node.contacts_found(Finding(topics[index], ()), 0.0)
-                living[position] = process
-        alive.append(living)
-        number += community.size
-    return alive
-
-
-def _deal(
-    setting: Setting,
-    topics: list[Topic],
-    members: list[list[Contact]],
-    alive: list[dict[int, Process]],
-    dice: Random,
-) -> None:
-    """Deal every living process its tables, which name the dead as well."""
-    for index, community in enumerate(setting.communities):
-        everybody = members[index]
-        for position, process in alive[index].items():
-            node = process.node
-            for above in community.supers:
-                entries = dice.sample(members[above], community.links(len(members[above])))
-                node.contacts_found(Finding(topics[above], tuple(entries)), 0.0)
-            participation = node.participation(topics[index])
-            assert participation is not None
-            table = participation.membership.peers()
-            # k distinct others: draw among one fewer, and let the last stand in for oneself.
-            for drawn in dice.sample(range(community.size - 1), community.fan_out):
-                table.add(everybody[-1 if drawn == position else drawn])
-            node.outbox.wakes.clear()  # upkeep that a static setting does without
