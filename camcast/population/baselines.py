@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from camcast.population.floyd import choose
 from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, below, inlined, seeded, uniform
-from camcast.settings.base import SettingError
+from camcast.settings.base import too_many
 from camcast.settings.baselines import Baseline
 from camcast.vocabulary.streams import stream
 
@@ -49,10 +49,7 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Out
     Raises `SettingError` for more than `PROCESSES_MAX` processes.
     """
     if setting.processes > PROCESSES_MAX:
-        raise SettingError(
-            f"{setting.processes:,} processes are too many to simulate one by one (at most"
-            f" {PROCESSES_MAX:,})"
-        )
+        raise too_many(f"{setting.processes:,} processes", PROCESSES_MAX)
     m = setting.cluster_size
     counts = np.zeros((runs, 5), np.int64)
     alive = np.zeros(runs, np.int64)

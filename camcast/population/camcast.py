@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from camcast.population.floyd import unless_there
 from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, bounded, inlined, next_bits, seeded, uniform
-from camcast.settings.base import SettingError
+from camcast.settings.base import too_many
 from camcast.settings.chain import Community, Setting
 from camcast.vocabulary.streams import stream
 
@@ -116,10 +116,8 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
     Raises `SettingError` for more than `PROCESSES_MAX` processes.
     """
     if setting.processes > PROCESSES_MAX:
-        raise SettingError(
-            f"{setting.processes:,} processes are too many to simulate one by one (at most"
-            f" {PROCESSES_MAX:,}); use the count chain, which takes any number"
-        )
+        remedy = "; use the count chain, which takes any number"
+        raise too_many(f"{setting.processes:,} processes", PROCESSES_MAX, remedy)
     sizes = tuple(community.size for community in setting.communities)
     counts = np.zeros((runs, len(sizes), 5), np.int64)
     alive = np.zeros((runs, len(sizes)), np.int64)

@@ -26,7 +26,7 @@ from camcast.population.level_gossip import Tree, compiled, spread, tree_of
 from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, below, seeded
 from camcast.settings.addressed import AddressedSetting
-from camcast.settings.base import SettingError
+from camcast.settings.base import too_many
 from camcast.vocabulary.streams import stream
 
 PLACES_MAX: Final = 10**7  # chosen: processes times levels; 0.3 GB, and some seconds a run
@@ -39,10 +39,7 @@ def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0
     """
     tree, n = setting.hierarchy, setting.processes
     if n * tree.depth > PLACES_MAX:
-        raise SettingError(
-            f"{n:,} processes with {tree.depth} levels are too many to simulate one by one (at most"
-            f" {PLACES_MAX // tree.depth:,})"
-        )
+        raise too_many(f"{n:,} processes with {tree.depth} levels", PLACES_MAX // tree.depth)
     counts = np.zeros((runs, COLUMNS), np.int64)
     for run in range(runs):
         _publish(

@@ -31,7 +31,7 @@ from camcast.population.outcome import Outcome
 from camcast.population.scamp_overlay import draw_overlay, view_cap
 from camcast.population.xoshiro import State, seeded, uniform
 from camcast.protocols.percolation import Percolation
-from camcast.settings.base import SettingError
+from camcast.settings.base import too_many
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.vocabulary.streams import stream
 
@@ -47,10 +47,7 @@ def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) ->
     n = setting.processes
     view = min(n - 1, view_cap(n, setting.c))
     if n * view > ENTRIES_MAX:
-        raise SettingError(
-            f"{n:,} processes with views of up to {view:,} are too many to simulate one by one (at"
-            f" most {ENTRIES_MAX // view:,})"
-        )
+        raise too_many(f"{n:,} processes with views of up to {view:,}", ENTRIES_MAX // view)
     counts = np.zeros((runs, COLUMNS), np.int64)
     for run in range(runs):
         chances = (float(setting.gamma), float(setting.loss), float(setting.crash))

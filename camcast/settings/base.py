@@ -19,6 +19,13 @@ class SettingError(ValueError):
     """A setting makes no sense; the message names what is wrong."""
 
 
+def too_many(processes: str, most: int, remedy: str = "") -> SettingError:
+    """Return the error of a setting for simulators that keep something of each process."""
+    return SettingError(
+        f"{processes} are too many to simulate one by one (at most {most:,}){remedy}"
+    )
+
+
 @frozen(kw_only=True, slots=False)
 class Participants:
     """The processes that an event may reach."""

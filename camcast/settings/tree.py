@@ -25,7 +25,7 @@ from typing import Final, Literal, get_args
 from attrs import field, frozen
 
 from camcast.protocols.hpmcast.rounds import rounds
-from camcast.settings.base import PROBABILITY, Faults, SettingError
+from camcast.settings.base import PROBABILITY, Faults, SettingError, too_many
 
 Estimate = Literal["expected", "measured"]
 ESTIMATES: Final[tuple[Estimate, ...]] = get_args(Estimate)
@@ -71,10 +71,7 @@ class HpmcastSetting(Faults):
             raise SettingError(f"unknown estimate {self.estimate!r}; known: {known}")
         # compared by logarithm: a power of ten thousand levels need not be computed
         if self.depth > 64 or self.processes > PROCESSES_MAX:
-            raise SettingError(
-                f"{self.arity}^{self.depth} processes are too many to simulate one by one (at most"
-                f" {PROCESSES_MAX:,})"
-            )
+            raise too_many(f"{self.arity}^{self.depth} processes", PROCESSES_MAX)
 
     @property
     def processes(self) -> int:

@@ -155,7 +155,9 @@ def _group(setting: AddressedSetting, size: int, interested: int, periods: int, 
     living = share * (line.delegates - line.have - line.dead)
     found = np.zeros(5)
     for susceptible, p in _living(share * (size - line.delegates - member), living, setting):
-        law, sending = _gossip(setting, max(1, size - 1), susceptible, periods, senders)
+        law, sending = gossiped(
+            max(1, size - 1), susceptible, setting.fan_out, periods, 1 - setting.loss, senders
+        )
         new = float(law @ np.arange(susceptible + 1))
         meets = periods * (senders - wanting) * interested
         meets += (periods * wanting + sending) * (interested - 1)
@@ -287,12 +289,15 @@ def _spread(
     senders = wanting + others + outside
     alone = outside == senders  # he chooses among all of the view
     choices = max(1, view.delegates - 1)
-    law, sending = _gossip(setting, choices, susceptible, periods, senders, alone=alone)
+    arrival = 1 - setting.loss
+    law, sending = gossiped(
+        choices, susceptible, setting.fan_out, periods, arrival, senders, alone=alone
+    )
     meets = (periods * wanting + sending) * (view.wanted - 1) + periods * others * view.wanted
     messages = min(setting.fan_out, view.delegates - 1) * meets / max(1, view.delegates - 1)
     if outside:
         messages += min(setting.fan_out, view.delegates) * periods * view.wanted / view.delegates
-    arriving = messages * (1 - setting.loss) * (1 - setting.crash)
+    arriving = messages * arrival * (1 - setting.crash)
     uninterested = below.uninterested * (view.wanted - inside) / view.wanted
     total = np.array([0.0, 0.0, messages, arriving * uninterested, 0.0])
     rest = (view.wanted - inside, wanting - inside, view.wanted - wanting - susceptible)
@@ -324,24 +329,6 @@ def _periods(lines: int, share: float, setting: AddressedSetting) -> int:
 
 def _periods_above(view: View, setting: AddressedSetting) -> int:
     return _periods(view.lines, view.wanted / view.delegates, setting)
-
-
-def _gossip(
-    setting: AddressedSetting,
-    others: int,
-    susceptible: int,
-    periods: int,
-    senders: int,
-    *,
-    alone: bool = False,
-) -> tuple[Law, float]:
-    """Return P(k of the susceptible have it in the end), and how often such ones gossip.
-
-    A sender chooses among so many `others`; if the publisher is `alone`, he among one more until
-    somebody has the event.
-    """
-    arrival = 1 - setting.loss
-    return gossiped(others, susceptible, setting.fan_out, periods, arrival, senders, alone)
 
 
 def _living(mortal: float, living: float, setting: AddressedSetting) -> Iterator[tuple[int, float]]:
