@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from camcast.vocabulary.trace import SCHEMA_VERSION
 from tests.camcast_command import answer, camcast, camcast_alone, refusal
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
@@ -106,7 +107,7 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
     determined = json.loads((folder / "scenario.json").read_text())
     assert determined["world"] == "virtual"
     assert determined["scenario"]["communities"] == {".": 5, ".d": 20}
-    assert determined["versions"]["trace"] == 2
+    assert determined["versions"]["trace"] == SCHEMA_VERSION
     assert json.loads((folder / "summary.json").read_text())["digest"] == first["digest"]
     assert answer(capfd, "simulate", "virtual", path, "--seed", 4)["digest"] != first["digest"]
     assert camcast("simulate", "virtual", path) == 0

@@ -17,7 +17,7 @@ from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import run_scenario
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import JsonLinesSink, TraceKind, TraceRecord
+from camcast.vocabulary.trace import SCHEMA_VERSION, JsonLinesSink, TraceKind, TraceRecord
 
 TOPICS = (".", ".a", ".a.b", ".c")
 ODD_KINDS: Mapping[TraceKind, int] = {
@@ -100,7 +100,8 @@ def write_run(
         "seed": 1,
     }
     path.mkdir(parents=True)
-    content = {"scenario": scenario, "versions": {"camcast": "0.1.0", "trace": 2}, **(said or {})}
+    versions = {"camcast": "0.1.0", "trace": SCHEMA_VERSION}
+    content = {"scenario": scenario, "versions": versions, **(said or {})}
     (path / "scenario.json").write_text(json.dumps(content))
     for number in range(2):
         trace = path / f"trace-{number}.{form}"

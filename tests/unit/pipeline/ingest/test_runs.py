@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from camcast.vocabulary.trace import TraceRecord
+from camcast.vocabulary.trace import SCHEMA_VERSION, TraceRecord
 from tests.unit.pipeline.run_folders import odd_records, write_run
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -202,7 +202,7 @@ def test_the_problems_are_told_in_words(read: Read) -> None:
     told = "\n".join(read.runs.problems)
     assert f"{read.without} has no trace" in told
     assert f"{read.columns} was given twice" in told
-    assert "schema versions 1 and 2" in told
+    assert f"schema versions 1 and {SCHEMA_VERSION}" in told
     assert f"{len(read.expected)} records of {read.wrong} are in quarantine" in told
     assert f"2 records of {read.damaged} are in quarantine" in told
     assert len(read.runs.problems) == 6
@@ -229,7 +229,7 @@ HUGE_SEED = (
         ('{"scenario": {}}', ScenarioFileError, "missing required field"),
         (HUGE_SEED, ScenarioFileError, r"<= 9223372036854775807.*seed"),
         (None, ScenarioFileError, "cannot read"),
-        (3, SchemaVersionError, "schema version 3; this camcast reads 1 and 2"),
+        (SCHEMA_VERSION + 1, SchemaVersionError, "schema version 4; .* 1 and 2 and 3"),
     ],
 )
 def test_a_folder_that_cannot_be_read_says_why(
