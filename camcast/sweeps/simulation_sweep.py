@@ -37,6 +37,10 @@ STATIC: Final = "static"  # the membership of a setting [CAMCAST 6.1.1]: static,
 CELLS_MAX: Final = 1_000_000  # chosen: a wrong number is found before it fills the memory
 # Of a scenario, what is not of the cell's content: the seed is beside it, the others say nothing.
 _APART: Final = ("name", "seed", "simulator")
+_OF_THE_NETWORK: Final = (
+    *("joined", "records_sent", "bytes", "lost_copies", "undeliverable", "unpublished"),
+)
+"""What is measured of a run besides its summary (`VirtualOutcome`)."""
 
 
 @frozen(kw_only=True)
@@ -148,17 +152,7 @@ def simulate_sweep_cell(cell: Cell) -> JSON:
     whole: dict[str, Any] = attrs.asdict(outcome.summary)
     communities = whole.pop("communities")
     del whole["lines_torn"]  # of live runs
-    whole |= {
-        name: getattr(outcome, name)
-        for name in (
-            "joined",
-            "records_sent",
-            "bytes",
-            "lost_copies",
-            "undeliverable",
-            "unpublished",
-        )
-    }
+    whole |= {name: getattr(outcome, name) for name in _OF_THE_NETWORK}
     found = [[None, whole], *([community.pop("topic"), community] for community in communities)]
     return [
         [community, {name: value for name, value in measures.items() if value is not None}]
@@ -250,12 +244,10 @@ def _setting_rows(cell: Mapping[str, Any], result: Mapping[str, Any]) -> Iterato
                 name: result[name][run][index]
                 for name in ("alive", "delivered", "rounds", "messages", "upward_messages")
             }
-            measures = dict(counts)
-            del measures["delivered"]
+            alive, delivered = counts["alive"], counts.pop("delivered")
             if not counts["rounds"]:  # the event never got there
-                del measures["rounds"]
-            if counts["alive"]:
-                measures["reception"] = counts["delivered"] / counts["alive"]
-                measures["reliability"] = counts["delivered"] == counts["alive"]
-            for metric, value in measures.items():
+                del counts["rounds"]
+            if alive:
+                counts |= {"reception": delivered / alive, "reliability": delivered == alive}
+            for metric, value in counts.items():
                 yield Row(repetition, cell["seed"], str(index), metric, value)

@@ -26,18 +26,14 @@ from camcast.population import camcast as population
 from camcast.population import count_chain
 from camcast.population.baselines import simulate
 from camcast.population.outcome import Outcome
+from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST
+from camcast.reproduction.camcast.plan import TOPOLOGIES
+from camcast.reproduction.camcast.tables import PARASITES, ROUNDS
 from camcast.settings.baselines import PROTOCOLS, Baseline, Protocol, baseline
 from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 DEVIATIONS = 4.0
-TOPOLOGIES = {  # [CAMCAST Tables 1, 2]: the event's own community first, the root last
-    "1000, 100, 10": (1000, 100, 10),
-    "100 (j = 2)": (100, 100, 100),
-    "100 (j = 4)": (100, 100, 100, 100, 100),
-}
-PARASITES = (11216, 1699, 3739)  # [CAMCAST Table 2, row 2]
-ROUNDS = {"camcast": (8.91, 8.83, 13.08), "broadcast": (4.63, 4.39, 4.31)}  # [CAMCAST Table 1]
 
 every_topology = pytest.mark.parametrize(("at", "sizes"), [*enumerate(TOPOLOGIES.values())])
 
@@ -74,10 +70,10 @@ def test_table_2_parasites_of_gossip_broadcast(at: int, sizes: tuple[int, ...]) 
     fan-out rounded down, ceil(ln n + 4), as whoever made the table did."""
     n, c = sum(sizes), 4.0
     found = spread("broadcast", sizes, root=True, c=c).parasite_copies
-    assert error(found) < 0.007 * PARASITES[at]
-    assert_mean(found, PARASITES[at], besides=0.003 * PARASITES[at])
+    assert error(found) < 0.007 * PARASITES[BROADCAST][at]
+    assert_mean(found, PARASITES[BROADCAST][at], besides=0.003 * PARASITES[BROADCAST][at])
     form = parasites.flooded_parasites(int(log(n) + 5), n, sizes[-1], 0.85)
-    assert form == pytest.approx(PARASITES[at], rel=0.0006)
+    assert form == pytest.approx(PARASITES[BROADCAST][at], rel=0.0006)
 
 
 @every_topology
@@ -310,8 +306,8 @@ def test_table_1_beside_the_baselines(at: int, sizes: tuple[int, ...]) -> None:
     ours = population.simulate(Setting(communities=chain(sizes)), 400, 1).rounds.max(axis=1)
     for protocol in PROTOCOLS:
         assert_less(rounds[protocol], ours)
-    assert rounds["broadcast"].mean() > ROUNDS["broadcast"][at]
-    assert ours.mean() == pytest.approx(ROUNDS["camcast"][at], rel=0.07)
+    assert rounds["broadcast"].mean() > ROUNDS[BROADCAST][at]
+    assert ours.mean() == pytest.approx(ROUNDS[CAMCAST][at], rel=0.07)
 
 
 def test_4_6_2_hierarchical_latency_is_not_that_of_two_levels_in_turn() -> None:

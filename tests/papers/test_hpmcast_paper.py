@@ -25,6 +25,7 @@ from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds as exact_completion_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import flat as pmcast
+from camcast.population.flat import FlatOutcome
 from camcast.population.hpmcast import reception, simulate
 from camcast.population.outcome import Outcome
 from camcast.protocols.hpmcast.address import Address, AddressSpace, branch, distance
@@ -42,6 +43,11 @@ def spread(runs: int = 40, **setting: Any) -> Outcome:
     return simulate(HpmcastSetting(**setting), runs, 1)
 
 
+def flat(runs: int, **setting: Any) -> FlatOutcome:
+    """Simulate rfpbcast, or pmcast if the sender filters."""
+    return pmcast.simulate(FlatSetting(**setting), runs, 1)
+
+
 def reliability(runs: int = 40, **setting: Any) -> tuple[float, float, float]:
     """Return the mean share that delivers, and its interval."""
     return bounds(reception(spread(runs, **setting)))
@@ -54,10 +60,7 @@ def test_2_1_rfpbcast_reaches_everybody_and_2_2_pmcast_the_interested_only() -> 
     """2.2: "a gossiped event is sent to every participant, regardless of whether it is effectively
     interested"; 2.2.1: "no spurious event is sent to any participant"."""
     for filters, receive in ((False, 200), (True, 40)):
-        setting = FlatSetting(
-            *(), processes=200, interested=40, fan_out=3, rounds=60, sender_filters=filters
-        )  # fmt: skip
-        found = pmcast.simulate(setting, 30, 1)
+        found = flat(30, processes=200, interested=40, fan_out=3, rounds=60, sender_filters=filters)
         assert (found.infected_by_round[:, -1] == receive).all()
         assert (found.parasites == receive - 40).all()
 
@@ -67,10 +70,7 @@ def test_2_1_2_the_rounds_of_equation_4_nearly_complete_the_infection() -> None:
     without the O(1), 97 % of 1,000 have the event, and all of them two rounds later."""
     n, F = 1000, 2
     T = ceil(float(pittel_rounds(n, F)))
-    setting = FlatSetting(
-        *(), processes=n, interested=n, fan_out=F, rounds=T + 4, sender_filters=False
-    )  # fmt: skip
-    found = pmcast.simulate(setting, 100, 1)
+    found = flat(100, processes=n, interested=n, fan_out=F, rounds=T + 4, sender_filters=False)
     assert 0.97 < found.delivered_by_round[:, T].mean() / n < 1
     assert found.delivered_by_round[:, T + 2].mean() / n > 0.999
     assert (found.delivered_by_round[:, T + 4] == n).mean() > 0.9
@@ -81,10 +81,8 @@ def test_3_4_more_rounds_are_necessary_for_a_smaller_audience() -> None:
     number of these interested participants decreases"."""
     needed = []
     for interested in (100, 50, 20, 10):
-        setting = FlatSetting(
-            *(), processes=100, interested=interested, fan_out=2, rounds=300, sender_filters=True
-        )  # fmt: skip
-        needed.append(pmcast.simulate(setting, 200, 1).completion.mean())
+        setting = {"processes": 100, "interested": interested, "fan_out": 2, "rounds": 300}
+        needed.append(flat(200, **setting, sender_filters=True).completion.mean())
     assert needed == sorted(needed)
     formula = [float(pmcast_rounds(100, p, 2)) for p in (1.0, 0.5, 0.2, 0.1)]
     assert formula == sorted(formula)
@@ -389,11 +387,8 @@ def test_6_2_the_rounds_that_a_group_needs_by_simulation() -> None:
     """Measured are those of the exact chain, to four standard errors (once in 15,000); Equation 2's
     are within half a round of them."""
     for size, begin in ((48, 1), (48, 3), (16, 3)):
-        setting = FlatSetting(
-            *(), processes=size, interested=size, fan_out=2, rounds=60, sender_filters=False,
-            infected=begin,
-        )  # fmt: skip
-        measured = pmcast.simulate(setting, 1000, 1).completion
+        setting = {"processes": size, "interested": size, "infected": begin, "fan_out": 2}
+        measured = flat(1000, **setting, rounds=60, sender_filters=False).completion
         exact = exact_completion_rounds(size - 1, size - begin, 2, 1.0, begin)
         assert abs(measured.mean() - exact) < 4 * measured.std() / sqrt(1000)
         assert abs(completion_rounds(size, 2, 1.0, begin) - exact) < 0.5
