@@ -110,7 +110,7 @@ class Fleet:
             everybody: list[str] = []
             first = 0
             for number, worker in enumerate(self._workers):
-                nodes = self.nodes // self.processes + (number < self.nodes % self.processes)
+                nodes = self._share(self.nodes, number)
                 share = Share(nodes, first, self.nodes, self.seed)
                 worker.send("start", (share, known))
                 everybody += worker.recv()
@@ -130,14 +130,31 @@ class Fleet:
         for worker in self._workers:
             worker.close()
 
-    def publish(self, events: int, size: int, rate: float | None = None) -> Run:
-        """Publish from the first node, as fast as possible or at `rate` a second."""
+    def publish(
+        self,
+        events: int,
+        size: int,
+        rate: float | None = None,
+        *,
+        publishers: int = 1,
+        by_turn: bool = False,
+    ) -> Run:
+        """Publish as fast as possible, or at `rate` a second from each publisher.
+
+        The publishers share the events, and are spread over the processes; one is the first node.
+        `by_turn`: each publishes one event in a turn of its event loop.
+        """
+        events_each = events // publishers
+        events = events_each * publishers
         self._ask_all("reset", events)
         server_cpu = self._server.cpu_seconds() if self._server else 0.0
         started = time.monotonic()
-        for worker in self._workers[1:]:
-            worker.send("receive")
-        self._workers[0].send("publish", (events, size, rate))
+        for number, worker in enumerate(self._workers):
+            here = self._share(publishers, number)
+            if here:
+                worker.send("publish", (events_each, size, rate, here, by_turn))
+            else:
+                worker.send("receive")
         answers = [worker.recv() for worker in self._workers]
         latencies = [seconds for answer in answers for seconds in answer["latencies"]]
         if not latencies:
@@ -162,6 +179,10 @@ class Fleet:
         """Return what the workers have to say (`Members.facts`): the mean over the processes."""
         answers = [fact["facts"] for fact in self._ask_all("facts")]
         return {name: sum(a[name] for a in answers) / len(answers) for name in answers[0]}
+
+    def _share(self, nodes: int, number: int) -> int:
+        """Return how many of so many nodes are in a process."""
+        return nodes // self.processes + (number < nodes % self.processes)
 
     def _memory_bytes(self) -> int:
         memory: int = sum(fact["memory"] for fact in self._ask_all("facts"))

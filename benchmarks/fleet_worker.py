@@ -118,16 +118,25 @@ class _Worker:
         self._cpu = time.process_time()
         self._counts = self._members.counts()
 
-    async def _publish(self, argument: tuple[int, int, float | None]) -> dict[str, Any]:
-        events, size, rate = argument
+    async def _publish(self, argument: tuple[int, int, float | None, int, bool]) -> dict[str, Any]:
+        events, size, rate, publishers, by_turn = argument
+        await asyncio.gather(
+            *(self._publish_from(n, events, size, rate, by_turn) for n in range(publishers))
+        )
+        await self._members.flush()
+        return await self._receive(None)
+
+    async def _publish_from(
+        self, node: int, events: int, size: int, rate: float | None, by_turn: bool
+    ) -> None:
         started = time.monotonic()
         for number in range(events):
             if rate is not None:
                 await asyncio.sleep(max(0.0, started + number / rate - time.monotonic()))
             payload = f"{time.monotonic():0{STAMP_BYTES}.9f}".encode().ljust(size, b".")
-            await self._members.publish(payload)
-        await self._members.flush()
-        return await self._receive(None)
+            await self._members.publish(payload, node)
+            if by_turn:
+                await asyncio.sleep(0)
 
     async def _receive(self, _argument: None) -> dict[str, Any]:
         """Wait until everything is there or nothing more arrives; what follows costs no more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 
 from extra_info import Value, conditions, redundancy
 from fleet import Fleet, Run
@@ -13,20 +14,18 @@ from camcast import Parameters
 
 def live_info(
     fleet: Fleet,
-    membership: str,
-    protocol: str,
+    about: Mapping[str, Value],
     parameters: Parameters,
-    payload_bytes: int,
-    rate: float | None,
     runs: list[Run],
     raws: list[Raw],
 ) -> dict[str, Value]:
-    """Return the figures of some rounds, each with its raw pair.
+    """Return `about` and the figures of some rounds, each with its raw pair.
 
     A rate that somebody else sets is not compared with anything: paced runs compare what a
     delivery costs and how long it takes, the others how many there are in a second.
     """
     median = statistics.median
+    rate = about["rate_per_second"]
     ratios = [
         run.deliveries_per_second / raw.messages_per_second
         for run, raw in zip(runs, raws, strict=True)
@@ -40,14 +39,11 @@ def live_info(
     deliveries = sum(run.delivered for run in runs)
     sent = {name: sum(run.counts[name] for run in runs) for name in runs[0].counts}
     return {
-        "membership": membership,
-        "protocol": protocol,
+        **about,
         "seed": fleet.seed,
         "nodes": fleet.nodes,
         "events": runs[0].published,
         "rounds": len(runs),
-        "payload_bytes": payload_bytes,
-        "rate_per_second": rate,
         "deliveries": deliveries,
         "missed": sum(run.expected for run in runs) - deliveries,
         **{name: sent[name] for name in ("messages", "control_messages", "bytes")},

@@ -42,8 +42,8 @@ class Members(ABC):
         """Wait until the nodes are ready; `everybody` is what all processes have returned."""
 
     @abstractmethod
-    async def publish(self, payload: bytes) -> None:
-        """Publish from the first node of this process."""
+    async def publish(self, payload: bytes, node: int) -> None:
+        """Publish from a node of this process; the first is 0."""
 
     async def flush(self) -> None:  # noqa: B027  # most send at once
         """See to it that what was published is on its way."""

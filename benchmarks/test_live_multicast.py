@@ -1,8 +1,9 @@
 """Live multicast: nodes of one community in 2 OS processes, beside a raw PUSH→PULL pair.
 
-*Fast* is a burst, as fast as the publisher can; it is as long as a peer's queue (4 MB, 16,384
-records), so that nothing need be dropped. *Paced* is a steady stream. The figures that matter
-are ratios to the raw pair in the same round, since machines are noisy.
+*Fast* is a burst, as fast as the publisher can, or as several publishers at once can. *Each turn*:
+every node publishes one event in a turn of its event loop, so that no batch has more than one.
+*Paced* is a steady stream. The figures that matter are ratios to the raw pair in the same round,
+since machines are noisy; `against.py` compares with another commit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from attrs import frozen
 from camcast_members import CamcastMembers
+from extra_info import Value
 from fleet import Fleet, Run
 from fleet_worker import PythonWorker
 from live_info import live_info
@@ -21,66 +24,118 @@ from raw_pipe import Raw, measure_raw
 from camcast import Parameters
 
 SMALL, LARGE = 256, 16_384  # bytes [issue 6]
-NODES = (10, 50, 100)  # [issue 6]
 PARAMETERS = Parameters(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
 SEED = 1
-DELIVERIES = 100_000  # chosen: a second or two
-BURST = {SMALL: 10_000, LARGE: 200}  # chosen: 3 MB, which a queue of 4 MB holds
-RATES = {SMALL: 200.0, LARGE: 20.0}  # events/s [DESIGN, the hot path]; chosen: 250 MB/s in all
+DELIVERIES = 100_000  # chosen: about half a second
+BURST = {SMALL: 10_000, LARGE: 200}  # chosen: 3 MB, which a pipe's queue of 4 MB holds
 PACED_SECONDS = 4  # chosen: 800 events
 RAW_MESSAGES = {SMALL: 300_000, LARGE: 20_000}  # chosen: a third of a second of the raw rate
 RAW_SECONDS = 1  # chosen: 200 messages tell a median
 ROUNDS = 3  # chosen: the median of three stands against a noisy neighbour
 
-pytestmark = [
-    pytest.mark.benchmark(group="live multicast"),
-    pytest.mark.parametrize("payload_bytes", [SMALL, LARGE], ids=lambda size: f"{size}B"),
-]
+
+@frozen
+class Nodes:
+    """The nodes of a fleet: how many, and what carries and takes their events."""
+
+    count: int
+    transport: str = "zmtp"
+    batches: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.count}nodes-{self.transport}" + ("-batches" if self.batches else "")
 
 
-@pytest.fixture(scope="module", params=NODES, ids=lambda nodes: f"{nodes}nodes")
-def fleet(membership: str, protocol: str, request: pytest.FixtureRequest) -> Iterator[Fleet]:
-    members = partial(CamcastMembers, membership, PARAMETERS, protocol=protocol)
-    with Fleet(request.param, partial(PythonWorker, members), seed=SEED) as fleet:
+@frozen
+class Job:
+    """What is published; `kind` names it."""
+
+    kind: str
+    payload_bytes: int = SMALL
+    rate: float | None = None
+    publishers: int = 1
+    by_turn: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.payload_bytes}B"
+
+
+FAST, FAST_LARGE = Job("fast"), Job("fast", LARGE)
+# [DESIGN, the hot path] 200 events/s; chosen: 20 of the large, which are 250 MB/s in all
+PACED, PACED_LARGE = Job("paced", rate=200.0), Job("paced", LARGE, rate=20.0)
+TEN_AT_ONCE = Job("ten-at-once", publishers=10)  # [issue 13, 7]
+ALL_EACH_TURN = Job("all-each-turn", publishers=50, by_turn=True)  # [issue 13, must hold]
+
+TEN, FIFTY, HUNDRED = Nodes(10), Nodes(50), Nodes(100)  # [issue 6]
+JOBS: dict[Nodes, tuple[Job, ...]] = {
+    TEN: (FAST, FAST_LARGE, PACED, PACED_LARGE),
+    FIFTY: (FAST, FAST_LARGE, PACED, PACED_LARGE, TEN_AT_ONCE, ALL_EACH_TURN),
+    HUNDRED: (FAST, FAST_LARGE, PACED, PACED_LARGE),
+    Nodes(50, "zmq"): (FAST, PACED, TEN_AT_ONCE, ALL_EACH_TURN),
+    Nodes(50, batches=True): (FAST, ALL_EACH_TURN),
+}
+
+pytestmark = pytest.mark.benchmark(group="live multicast")
+
+
+@pytest.fixture(scope="module")
+def nodes(request: pytest.FixtureRequest) -> Nodes:
+    chosen: Nodes = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
+    members = partial(
+        CamcastMembers,
+        membership,
+        PARAMETERS,
+        protocol=protocol,
+        transport=nodes.transport,
+        batches=nodes.batches,
+    )
+    with Fleet(nodes.count, partial(PythonWorker, members), seed=SEED) as fleet:
         yield fleet
 
 
-def test_fast(
+@pytest.mark.parametrize(
+    ("nodes", "job"),
+    [(nodes, job) for nodes, jobs in JOBS.items() for job in jobs],
+    indirect=["nodes"],
+    ids=str,
+)
+def test_live(
     benchmark: BenchmarkFixture,
     fleet: Fleet,
+    nodes: Nodes,
+    job: Job,
     membership: str,
     protocol: str,
-    payload_bytes: int,
 ) -> None:
-    events = min(BURST[payload_bytes], DELIVERIES // fleet.nodes)
+    size, rate = job.payload_bytes, job.rate
     raws: list[Raw] = []
     runs: list[Run] = []
+    if rate is None:
+        events, raw_events = min(BURST[size], DELIVERIES // fleet.nodes), RAW_MESSAGES[size]
+    else:
+        events, raw_events = int(rate * PACED_SECONDS), int(rate * RAW_SECONDS)
     # Timed by the workers, from the first publication to the last delivery: the round itself
     # also waits until nothing more arrives. Each round has a raw rate of its own, from just before.
     benchmark.pedantic(
-        lambda: runs.append(fleet.publish(events, payload_bytes)),
-        setup=lambda: raws.append(measure_raw(RAW_MESSAGES[payload_bytes], payload_bytes)),
-        rounds=ROUNDS,
+        lambda: runs.append(
+            fleet.publish(events, size, rate, publishers=job.publishers, by_turn=job.by_turn)
+        ),
+        setup=lambda: raws.append(measure_raw(raw_events, size, rate)),
+        rounds=ROUNDS if rate is None else 1,
     )
-    info = live_info(fleet, membership, protocol, PARAMETERS, payload_bytes, None, runs, raws)
-    benchmark.extra_info.update(info)
+    about: dict[str, Value] = {
+        "membership": membership,
+        "protocol": protocol,
+        "transport": nodes.transport,
+        "subscriber": "batches" if nodes.batches else "callback",
+        "publishers": job.publishers,
+        "payload_bytes": size,
+        "rate_per_second": rate,
+    }
+    benchmark.extra_info.update(live_info(fleet, about, PARAMETERS, runs, raws))
     assert all(run.delivered <= run.expected for run in runs), "an event was delivered twice"
-
-
-def test_paced(
-    benchmark: BenchmarkFixture,
-    fleet: Fleet,
-    membership: str,
-    protocol: str,
-    payload_bytes: int,
-) -> None:
-    rate = RATES[payload_bytes]
-    raw = measure_raw(int(rate * RAW_SECONDS), payload_bytes, rate)
-    runs: list[Run] = []
-    benchmark.pedantic(
-        lambda: runs.append(fleet.publish(int(rate * PACED_SECONDS), payload_bytes, rate)),
-        rounds=1,
-    )
-    info = live_info(fleet, membership, protocol, PARAMETERS, payload_bytes, rate, runs, [raw])
-    benchmark.extra_info.update(info)
-    assert runs[0].delivered <= runs[0].expected, "an event was delivered twice"

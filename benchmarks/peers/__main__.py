@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from camcast.doors.plugs import UnknownPlugError, find_backend
+from peers import systems
 from peers.job import Job, Measured, Outcome, run_job
-from peers.systems import systems
 
 NODES_MAX = 200  # chosen: everybody connected to everybody are then 40,000 connections
 
@@ -52,23 +52,21 @@ def main(
     except UnknownPlugError as error:
         raise typer.BadParameter(str(error), param_hint="--membership") from None
     sizes = _sizes(nodes)
-    ours, *theirs = systems(membership)
+    ours, theirs = systems.camcast(membership), systems.peers()
     known = [system.name for system in theirs]
     wanted = known if only is None else [name.strip() for name in only.split(",")]
     for name in wanted:
         if name not in known:
             text = f"unknown peer {name!r}; there is: {', '.join(known)}"
             raise typer.BadParameter(text, param_hint="--only")
+    chosen = [*ours, *(system for system in theirs if system.name in wanted)]
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     progress = Console(stderr=True, quiet=not sys.stderr.isatty())
     job = Job(events=events, rounds=rounds)
     report: list[dict[str, object]] = []
     failed = False
     for size in sizes:
-        outcomes = [
-            run_job(system, size, job, progress.print)
-            for system in (ours, *(each for each in theirs if each.name in wanted))
-        ]
+        outcomes = [run_job(system, size, job, progress.print) for system in chosen]
         console.print(_table(size, outcomes))
         for outcome in outcomes:
             if problem := outcome.skipped or outcome.failed:
@@ -76,9 +74,8 @@ def main(
                 console.print(f"{outcome.system} {word}: {problem}", markup=False, soft_wrap=True)
         failed |= any(outcome.failed for outcome in outcomes)
         report += [outcome.as_json(outcomes[0]) for outcome in outcomes]
-    for system in (ours, *theirs):
-        if system is ours or system.name in wanted:
-            console.print(f"{system.name}: {system.note}", markup=False, soft_wrap=True)
+    for system in chosen:
+        console.print(f"{system.name}: {system.note}", markup=False, soft_wrap=True)
     if json_file is not None:
         json_file.write_text(json.dumps({"job": asdict(job), "outcomes": report}, indent=2) + "\n")
     if failed:
@@ -97,8 +94,8 @@ def _sizes(text: str) -> list[int]:
 
 
 def _table(nodes: int, outcomes: list[Outcome]) -> Table:
-    """Return ours in numbers, and theirs in numbers and as multiples of ours."""
-    table = Table(title=f"{nodes} nodes; in brackets: times ours")
+    """Return the first outcome in numbers, the others in numbers and as multiples of it."""
+    table = Table(title=f"{nodes} nodes; in brackets: times {outcomes[0].system}")
     table.add_column("system")
     for column in COLUMNS.values():
         table.add_column(column, justify="right")

@@ -78,9 +78,9 @@ class Ipv8Members(Members):
                     community.network.add_verified_peer(peer)
                     community.network.discover_services(peer, [community.community_id])
 
-    async def publish(self, payload: bytes) -> None:
+    async def publish(self, payload: bytes, node: int) -> None:
         """Send to all, and take it oneself; then let the loop breathe, or it is all lost."""
-        community = self._communities[0]
+        community = self._communities[node]
         for peer in community.get_peers():
             community.ez_send(peer, _Event(payload), sig=False)
         self.on_event(payload)

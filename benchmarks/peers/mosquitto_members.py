@@ -57,13 +57,13 @@ class MosquittoMembers(Members):
             while self._subscribed < len(self._clients):
                 await asyncio.sleep(0.05)
 
-    async def publish(self, payload: bytes) -> None:
+    async def publish(self, payload: bytes, node: int) -> None:
         """See `Members`."""
-        self._clients[0].publish(TOPIC, payload)
+        self._clients[node].publish(TOPIC, payload)
 
     async def flush(self) -> None:
         """Let the loop write."""
-        while self._clients[0].want_write():
+        while any(client.want_write() for client in self._clients):
             await asyncio.sleep(0)
 
     async def close(self) -> None:

@@ -36,13 +36,15 @@ class NatsMembers(Members):
     async def settle(self, everybody: list[str]) -> None:
         """Do nothing: the server has confirmed the subscriptions."""
 
-    async def publish(self, payload: bytes) -> None:
+    async def publish(self, payload: bytes, node: int) -> None:
         """See `Members`."""
-        await self._clients[0].publish(SUBJECT, payload)
+        await self._clients[node].publish(SUBJECT, payload)
 
     async def flush(self) -> None:
         """See `Members`."""
-        await self._clients[0].flush(FLUSH_SECONDS_MAX)
+        for client in self._clients:
+            if client.pending_data_size:
+                await client.flush(FLUSH_SECONDS_MAX)
 
     async def close(self) -> None:
         """See `Members`."""

@@ -46,15 +46,24 @@ class System:
     server: Callable[[], AbstractContextManager[Server | None]] = nullcontext
 
 
-def systems(membership: str) -> list[System]:
-    """Return ours, on this backend, and then the peers."""
+def camcast(membership: str) -> list[System]:
+    """Return ours on this backend, by each transport; by the first one the others are measured."""
     return [
         System(
-            "camcast",
+            f"camcast, {transport}",
             "Python, 2 processes; no server; gossip, each event some 5 to 6 times",
             lambda: None,
-            partial(PythonWorker, partial(CamcastMembers, membership, PARAMETERS)),
-        ),
+            partial(
+                PythonWorker, partial(CamcastMembers, membership, PARAMETERS, transport=transport)
+            ),
+        )
+        for transport in ("zmtp", "zmq")
+    ]
+
+
+def peers() -> list[System]:
+    """Return the systems that camcast is compared with."""
+    return [
         System(
             "zenoh",
             "native threads under Python, 2 processes; no server; everybody connected to everybody",

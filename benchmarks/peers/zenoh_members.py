@@ -24,7 +24,7 @@ class ZenohMembers(Members):
     def __init__(self) -> None:
         super().__init__()
         self._sessions: list[Any] = []
-        self._publisher: Any = None
+        self._publishers: list[Any] = []
         self._fleet = 0
 
     async def start(self, share: Share, known: list[str]) -> list[str]:
@@ -41,10 +41,9 @@ class ZenohMembers(Members):
             session = zenoh.open(config)
             session.declare_subscriber(KEY, self._deliver)
             self._sessions.append(session)
-        self._publisher = self._sessions[0].declare_publisher(
-            KEY,
-            congestion_control=zenoh.CongestionControl.BLOCK,  # or it drops when it is too fast
-        )
+            # BLOCK, or it drops when it is too fast.
+            block = zenoh.CongestionControl.BLOCK
+            self._publishers.append(session.declare_publisher(KEY, congestion_control=block))
         return [first]
 
     def _deliver(self, sample: Any) -> None:
@@ -57,9 +56,9 @@ class ZenohMembers(Members):
                 await asyncio.sleep(0.2)
         await asyncio.sleep(2)  # chosen: declarations follow connections
 
-    async def publish(self, payload: bytes) -> None:
+    async def publish(self, payload: bytes, node: int) -> None:
         """See `Members`."""
-        self._publisher.put(payload)
+        self._publishers[node].put(payload)
 
     async def close(self) -> None:
         """See `Members`."""

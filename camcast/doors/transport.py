@@ -115,6 +115,7 @@ class PipeCounters:
     frames_failed: int = 0  # the callback raised
     connections_refused: int = 0  # at `connections_max`
     records_misdirected: int = 0  # of the dropped: meant for another than listens there now
+    controls_sent: int = 0  # copies of control records that `send` got: queued or dropped
     controls_unsent: int = 0  # answers beyond `camcast.live.runner.CONTROL_COPIES_A_TURN_MAX`
     versions_refused: int = 0  # connections whose peer speaks another version of the wire format
 

@@ -216,6 +216,7 @@ class Runner:
         if self._control_copies > CONTROL_COPIES_A_TURN_MAX:
             self._pipes.counters.controls_unsent += copies
             return False
+        self._pipes.counters.controls_sent += copies
         return True
 
     def _turn_ended(self) -> None:

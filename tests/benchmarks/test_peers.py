@@ -13,7 +13,7 @@ import pytest
 from fleet_worker import FleetError
 from peers import systems as peers_systems
 from peers.job import Job, Measured, Outcome, run_job
-from peers.systems import System, systems
+from peers.systems import System, camcast
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -63,16 +63,17 @@ def test_what_is_absent_is_skipped_with_a_way_to_get_it(
 
     monkeypatch.setattr(peers_systems, "find_spec", lambda _module: None)
     monkeypatch.setattr(peers_systems, "GOSSIPSUB", tmp_path)
-    ours, *theirs = systems("scamp")
-    assert ours.missing() is None
-    for system in theirs:
+    assert [system.missing() for system in camcast("scamp")] == [None, None]
+    for system in peers_systems.peers():
         outcome = run_job(system, 4, Job(), steps)
         assert outcome.measured is None
         assert outcome.failed is None
         assert "not installed" in (outcome.skipped or "")
     monkeypatch.setattr(peers_systems, "find_spec", lambda _module: object())
     monkeypatch.setattr(peers_systems, "PATHS", str(tmp_path))
-    servers = [system for system in theirs if "apt install" in (system.missing() or "")]
+    servers = [
+        system for system in peers_systems.peers() if "apt install" in (system.missing() or "")
+    ]
     assert [system.name for system in servers] == ["nats", "mosquitto"]
 
 
@@ -104,7 +105,9 @@ def test_a_wrong_argument_is_a_clear_error(arguments: tuple[str, str], says: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", systems("scamp"), ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system", [*camcast("scamp"), *peers_systems.peers()], ids=lambda system: system.name
+)
 def test_every_peer_that_is_installed_does_the_job(system: System) -> None:
     if missing := system.missing():
         pytest.skip(missing)

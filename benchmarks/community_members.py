@@ -1,0 +1,102 @@
+"""Nodes of CAMCAST for a fleet, by what the package exports: any commit since f88a4fb has these.
+
+`against.py` lets the packages of two commits do the same job with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import Any
+
+from members import Members, Share
+
+from camcast import Community, CommunityManager, Lagged, Parameters, Received, open_pipes
+
+TOPIC = "."
+SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
+
+
+class CommunityMembers(Members):
+    """`CommunityManager`s that share output pipes; the first node of the fleet is the gateway.
+
+    Without a name, the transport is the package's own choice. With `batches` every node takes its
+    events by the batch; else a coroutine is called with each.
+    """
+
+    def __init__(
+        self,
+        membership: str = "scamp",
+        parameters: Parameters | None = None,
+        protocol: str = "camcast",
+        *,
+        transport: str | None = None,
+        batches: bool = False,
+    ) -> None:
+        super().__init__()
+        self._membership = membership
+        self._parameters = parameters
+        self._protocol = protocol
+        self._transport = transport
+        self._batches = batches
+        self._managers: list[CommunityManager] = []
+        self._communities: list[Community] = []
+        self._readers: list[asyncio.Task[None]] = []
+        self._pipes: Any = None
+        self._fleet = 0
+
+    async def start(self, share: Share, known: list[str]) -> list[str]:
+        """See `Members`."""
+        self._fleet = share.fleet
+        self._pipes = open_pipes() if self._transport is None else open_pipes(self._transport)
+        gateways = known[:1]
+        for number in range(share.first, share.first + share.nodes):
+            manager = CommunityManager(
+                self._membership,
+                protocol=self._protocol,
+                topics=[TOPIC],
+                gateways=gateways,
+                parameters=self._parameters,
+                pipes=self._pipes,
+                rng=Random(f"{share.seed} {number}"),
+            )
+            await manager.start()
+            gateways = gateways or [manager.address]
+            self._managers.append(manager)
+            community = await manager.join(TOPIC)
+            if self._batches:
+                self._readers.append(asyncio.create_task(self._read_batches(community)))
+            else:
+                community.subscribe(self._deliver)
+            self._communities.append(community)
+        return [manager.address for manager in self._managers]
+
+    async def _deliver(self, event: Received) -> None:
+        self.on_event(event.payload)
+
+    async def _read_batches(self, community: Community) -> None:
+        async for batch in community.subscribe().batches():
+            if not isinstance(batch, Lagged):
+                for payload in batch.payloads:
+                    self.on_event(payload)
+
+    async def settle(self, everybody: list[str]) -> None:
+        """Wait until the size estimates agree, which takes some heartbeats."""
+        async with asyncio.timeout(SETTLE_SECONDS_MAX):
+            while not all(
+                abs(community.size - self._fleet) <= self._fleet / 4
+                for community in self._communities
+            ):
+                await asyncio.sleep(0.2)
+        await asyncio.sleep(3)  # three heartbeats: arcs get their weights, processes their sponsors
+
+    async def publish(self, payload: bytes, node: int) -> None:
+        """See `Members`."""
+        await self._communities[node].publish(payload)
+
+    async def close(self) -> None:
+        """See `Members`."""
+        await asyncio.gather(*(manager.close() for manager in self._managers))
+        await asyncio.gather(*self._readers)
+        if self._pipes is not None:
+            self._pipes.close()
