@@ -3,11 +3,12 @@
 
 PYTHON ?= python3
 MEMBERSHIP ?= scamp
+COMMIT ?= f88a4fb
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench peers scale clean
+.PHONY: help demo test test-slow lint bench against peers scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -29,6 +30,9 @@ lint: $(VENV)/dev ## Check style and types
 bench: $(VENV)/dev ## Measure engine, codec, tables, look-ups, live multicast and simulators (MEMBERSHIP=scamp,dht)
 	$(BIN)/python -m pytest benchmarks --membership $(MEMBERSHIP) --benchmark-json=bench.json
 	$(BIN)/python benchmarks/figures.py bench.json
+
+against: $(VENV)/dev ## Let this checkout and another commit do the same jobs, in turn (COMMIT=f88a4fb)
+	$(BIN)/python benchmarks/against.py $(COMMIT)
 
 peers: $(VENV)/core ## Let other systems do the same job, as far as they are installed (docs/benchmarks.md)
 	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --json ../peers.json

@@ -1,0 +1,173 @@
+"""`python benchmarks/against.py COMMIT`: this checkout and another commit do the same jobs in turn.
+
+The other commit is checked out and installed under build/, with nothing but its packages and entry
+points. The harness is this checkout's for both, and each visit has a fleet of its own, so that
+neither stands in the other's way. Trust the ratios: each is one of two visits in a row.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from attrs import frozen
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+WIDTH = 150  # of a table that goes into a file
+
+# [issue 13, must hold]
+RUN = "run --community .=500 --community .a=500 --processes 2 --events 50 --rate 5 --json"
+
+Figures = dict[tuple[str, str], float]
+"""By job and name, the median of a visit's rounds."""
+
+
+@frozen
+class Subject:
+    """What is measured: a package on a path, with a transport (None: the one it has)."""
+
+    name: str
+    path: Path
+    transport: str | None = None
+
+    def ask(self, *command: str) -> Any:
+        """Run Python with this package, and return what it prints, which is JSON."""
+        done = subprocess.run(
+            [sys.executable, *command],
+            env={**os.environ, "PYTHONPATH": str(self.path)},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+
+def main(
+    commit: Annotated[str, typer.Argument(help="Compare with this one.")],
+    nodes: Annotated[int, typer.Option(min=2, help="Of each fleet.")] = 50,
+    visits: Annotated[int, typer.Option(min=1, help="Of every subject, in turn.")] = 3,
+    transports: Annotated[str, typer.Option(help="Of this checkout.")] = "zmtp,zmq",
+    run: Annotated[
+        bool, typer.Option("--run", help="In place of a fleet, `camcast run` with 1,000 nodes.")
+    ] = False,
+) -> None:
+    """Measure this checkout and COMMIT by turns, and print both with their ratios.
+
+    Example: python benchmarks/against.py f88a4fb --nodes 100 --transports zmtp
+    """
+    base = Subject(commit, installed(commit))
+    ours = [Subject(name, ROOT, name) for name in transports.split(",")]
+
+    def measure_fleet(subject: Subject) -> Figures:
+        chosen = [subject.transport] if subject.transport else []
+        return fleet_figures(
+            subject.ask(str(ROOT / "benchmarks/against_visit.py"), str(nodes), *chosen)
+        )
+
+    measure: Callable[[Subject], Figures] = measure_run if run else measure_fleet
+    measured: dict[str, list[Figures]] = {subject.name: [] for subject in (base, *ours)}
+    for _ in range(visits):
+        for subject in (base, *ours):
+            measured[subject.name].append(measure(subject))
+    title = f"camcast {RUN}" if run else f"{nodes} nodes, 256 B"
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console.print(comparison(title, base.name, measured))
+
+
+def installed(commit: str) -> Path:
+    """Return where the packages of a commit are, installed if they were not yet."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short", f"{commit}^{{commit}}"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    target = ROOT / "build" / "against" / found.stdout.strip()
+    if not target.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            source, made = Path(folder, "source"), Path(folder, "made")
+            archive = Path(folder, "source.tar")
+            _run("git", "archive", f"--output={archive}", commit)
+            source.mkdir()
+            _run("tar", "-xf", str(archive), "-C", str(source))
+            pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps")
+            _run(*pip, "--target", str(made), str(source))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _run("mv", str(made), str(target))  # only what is complete is used again
+    return target
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def fleet_figures(jobs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figures:
+    """Return the medians of a visit's rounds; of what was missed, the sum."""
+    return {
+        (job, name): (sum if name == "missed" else statistics.median)(
+            [figures[name] for figures in rounds]
+        )
+        for job, rounds in jobs.items()
+        for name in rounds[0]
+    }
+
+
+def measure_run(subject: Subject) -> Figures:
+    """Return the figures of the root's members in a run of live processes."""
+    chosen = ["--transport", subject.transport] if subject.transport else []
+    with tempfile.TemporaryDirectory() as folder:
+        summary = subject.ask(
+            "-m", "camcast", *RUN.split(), *chosen, "--output", str(Path(folder, "run"))
+        )
+    root = next(community for community in summary["communities"] if community["topic"] == ".")
+    return {
+        ("root", "p50 ms"): root["latency_ms_p50"],
+        ("root", "p99 ms"): root["latency_ms_p99"],
+        ("root", "missed"): root["lost"],
+        ("all", "seconds"): sum(summary["seconds"].values()),
+    }
+
+
+def comparison(title: str, base: str, measured: Mapping[str, list[Figures]]) -> Table:
+    """Return medians of the visits with their spread, and the ratios of visits in a row."""
+    table = Table(title=f"{title}: median (lowest to highest of {len(measured[base])} visits)")
+    for column in ("", "", base):
+        table.add_column(column)
+    ours = [name for name in measured if name != base]
+    for name in ours:
+        table.add_column(name)
+        table.add_column("ratio")
+    for job, figure in measured[base][0]:
+        theirs = [figures[job, figure] for figures in measured[base]]
+        cells = [job, figure, _spread(theirs)]
+        for name in ours:
+            values = [figures[job, figure] for figures in measured[name]]
+            ratios = [a / b for a, b in zip(values, theirs, strict=True) if b]
+            cells += [_spread(values), _spread(ratios) if ratios else ""]
+        table.add_row(*cells)
+    return table
+
+
+def _spread(values: list[float]) -> str:
+    middle = _shown(statistics.median(values))
+    if len(values) == 1:
+        return middle
+    return f"{middle} ({_shown(min(values))}-{_shown(max(values))})"
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,61 @@
+"""One visit of `against.py`: a fleet of whatever camcast is on the path does all jobs.
+
+`python against_visit.py NODES [TRANSPORT]` prints a JSON object: by job, the figures of its rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+
+from community_members import CommunityMembers
+from fleet import Fleet, Run
+from fleet_worker import PythonWorker
+
+from camcast import Parameters
+
+PAYLOAD_BYTES = 256  # [issue 13, must hold]
+PARAMETERS = Parameters(c=2)  # as in test_live_multicast
+DELIVERIES = 100_000  # chosen: base needs a second
+ROUNDS = 3  # of each burst; chosen: a neighbour spoils one of them
+RATE, PACED_EVENTS = 200.0, 800  # events/s [issue 13, must hold]; chosen: four seconds
+PUBLISHERS = 10  # [issue 13, must hold]
+
+
+def main(nodes: int, transport: str | None) -> None:
+    members = partial(CommunityMembers, parameters=PARAMETERS, transport=transport)
+    with Fleet(nodes, partial(PythonWorker, members)) as fleet:
+        burst = partial(fleet.publish, DELIVERIES // nodes, PAYLOAD_BYTES)
+        fleet.publish(PACED_EVENTS, PAYLOAD_BYTES)  # connections, memory: not measured
+        figures = {
+            "one publisher": [fast(burst()) for _ in range(ROUNDS)],
+            "ten at once": [fast(burst(publishers=PUBLISHERS)) for _ in range(ROUNDS)],
+            "all each turn": [fast(burst(publishers=nodes, by_turn=True)) for _ in range(ROUNDS)],
+            "paced": [paced(fleet.publish(PACED_EVENTS, PAYLOAD_BYTES, RATE))],
+            "idle": [{"MB a node": fleet.memory_mb_per_node}],
+        }
+    json.dump(figures, sys.stdout)
+
+
+def fast(run: Run) -> dict[str, float]:
+    """Return what counts of a burst."""
+    return {
+        "deliveries/s": run.deliveries_per_second,
+        "us/delivery (CPU)": run.cpu_seconds_per_1000 * 1e3,
+        "missed": run.expected - run.delivered,
+    }
+
+
+def paced(run: Run) -> dict[str, float]:
+    """Return what counts of a stream."""
+    return {
+        "cores": run.cpu_seconds / run.seconds,
+        "p50 ms": run.latency_ms(0.5),
+        "p99 ms": run.latency_ms(0.99),
+        "missed": run.expected - run.delivered,
+    }
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)
