@@ -60,7 +60,7 @@ def test_write_a_new_head(benchmark: BenchmarkFixture) -> None:
 
 
 CONTROLS = {
-    "arc": Arc(0.125, 0.1, 1, False, False, SizeEstimate(ME.peer, 1.0).encode(0.0), False),
+    "arc": Arc(0.125, 0.1, 1, False, False, False, SizeEstimate(ME.peer, 1.0).encode(0.0), False),
     "replace": Replace(OTHER),  # names a process, whose contact is checked
 }
 control = pytest.mark.parametrize("name", CONTROLS)

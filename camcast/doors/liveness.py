@@ -82,6 +82,13 @@ class Liveness(Protocol):
     def unwatch(self, peer: PeerId) -> None:
         """Watch and listen no more; nothing happens if the peer is not watched."""
 
+    def reply(self, peer: PeerId) -> None:
+        """Answer the heartbeat that came with the message being received, in any case.
+
+        Without this it is answered only if no heartbeat was sent to the peer since its last one.
+        The peer is one that is watched or listened to; what the part says to it goes along.
+        """
+
     def heard(self, peer: PeerId) -> float:
         """Return when a peer, watched or listened to, was last heard of.
 

@@ -12,7 +12,8 @@ passed on for another process names that process: it was alive a walk ago.
 *Heartbeats.* Once a period every watched peer gets a `Heartbeat`. Its receiver answers, unless the
 receiver has sent a heartbeat of its own since the sender's last one. So two processes that watch
 each other send one record each a period, and so do one that watches and one that only answers.
-An answer is not answered.
+An answer is not answered. A part that is told something which cannot wait for a period has the
+heartbeat answered in any case (`reply`).
 
 *Pieces.* Heartbeats and answers carry a piece for every part that the sender has in the peer: a
 small message of that part, of the kind and for the group it would otherwise be sent in, or empty
@@ -232,6 +233,12 @@ class LivenessService:
             else:
                 del self.entries[peer]
 
+    def reply(self, peer: PeerId) -> None:
+        """See `Liveness.reply`."""
+        entry = self.entries.get(peer)
+        if entry is not None:
+            entry.spoken = False
+
     def last_heard(self, peer: PeerId) -> float:
         """See `Liveness.heard`."""
         entry = self.entries.get(peer)
@@ -279,6 +286,10 @@ class PartLiveness(Liveness):
     def unwatch(self, peer: PeerId) -> None:
         """See `Liveness`."""
         self._service.remove(self, peer)
+
+    def reply(self, peer: PeerId) -> None:
+        """See `Liveness`."""
+        self._service.reply(peer)
 
     def heard(self, peer: PeerId) -> float:
         """See `Liveness`."""

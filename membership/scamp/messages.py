@@ -65,6 +65,8 @@ class Arc(Message, tag=8, frozen=True):
     """Whether the receiver is one of these."""
     sponsor: bool
     """Whether the receiver is to be the sender's sponsor."""
+    alone: bool
+    """Whether it is to be that since nobody else holds the sender."""
     sample: bytes
     """Of the size estimate; empty but for one random member of the view a period."""
     answer: bool

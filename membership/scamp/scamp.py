@@ -46,7 +46,9 @@ once in e^(fan-out) times. So each process names one of its holders its sponsor,
 then on always includes it in its fan-out; the rest of the fan-out stays random, and the number
 of copies the same. A process is then missed only if its sponsor is missed too (the idea of
 the deterministic links in S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware
-2007). `sponsors=False` gives the plain choice of the paper.
+2007). A sponsor has room for `SPONSORED_MAX`; one that nobody else holds takes the place of the one
+whose arc weighs least among its holders', which asks another holder. `sponsors=False` gives the
+plain choice of the paper.
 
 *Isolation and healing.* Without a holder for a while, a process subscribes again through
 anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a
@@ -561,6 +563,7 @@ class Scamp(Membership):
             sponsored=self._view.pinned,
             sponsoring=self._view.is_pinned(peer),
             sponsor=peer == self._sponsor,
+            alone=peer == self._sponsor and len(self._holders) == 1,
             sample=b"" if answer is None else self._estimate.encode(now),
             answer=bool(answer),
         )
@@ -571,6 +574,8 @@ class Scamp(Membership):
             self._estimate.merge(arc.sample, now)
         if arc.share and peer in self._weights:
             self._weights[peer] = _clamp(arc.share)
+            if arc.alone:
+                self._make_room(peer)
             room = self._view.is_pinned(peer) or self._view.pinned < SPONSORED_MAX
             self._view.pin(peer, pinned=arc.sponsor and room)
         if arc.weight:
@@ -585,14 +590,27 @@ class Scamp(Membership):
     def _choose_sponsor(self, peer: PeerId, arc: Arc) -> None:
         """Stay with a sponsor that has agreed; for want of one, ask this holder if it has room.
 
-        Not one that this process sponsors in turn, if there are others: the two would miss an
-        event together.
+        The question goes along with an answer to the heartbeat that this was told with: as long as
+        nobody sponsors this process, events may miss it. Its only holder is asked even if that has
+        no room. Not asked is one that this process sponsors in turn, if there are others: the two
+        would miss an event together.
         """
         if peer == self._sponsor and not arc.sponsoring:
             self._sponsor = None  # it had no room after all
-        elif self._sponsor not in self._holders and arc.sponsored < SPONSORED_MAX:
+        elif self._sponsor not in self._holders and (
+            arc.sponsored < SPONSORED_MAX or len(self._holders) == 1
+        ):
             mutual = self._view.is_pinned(peer) and len(self._holders) > 2
-            self._sponsor = self._sponsor if mutual else peer
+            if not mutual:
+                self._sponsor = peer
+                self._liveness.reply(peer)
+
+    def _make_room(self, peer: PeerId) -> None:
+        """Sponsor a process that nobody else holds instead of the one that needs it least."""
+        view = self._view
+        sponsored = [contact.peer for contact in view if view.is_pinned(contact.peer)]
+        if peer not in sponsored and len(sponsored) >= SPONSORED_MAX:
+            view.pin(min(sponsored, key=self._weights.__getitem__), pinned=False)
 
     # -- repair ------------------------------------------------------------------------------
 

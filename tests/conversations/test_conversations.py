@@ -197,9 +197,9 @@ def scamp_heartbeats(story: Story) -> None:
     With c = 0 few arcs lead both ways.
     """
     story.options["c"] = 0
-    nodes = community(story, 4)
+    nodes = community(story, 5)
     story.state(*nodes)
-    story.say("one period of a community of four")
+    story.say("one period of a community of five")
     story.run(1.0, *GATEWAY, *SEARCH)
 
 

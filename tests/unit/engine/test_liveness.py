@@ -111,6 +111,18 @@ def test_two_that_watch_each_other_send_one_record_each() -> None:
             assert len(answers) == (second == 1 and sender is one)
 
 
+def test_a_part_that_cannot_wait_has_a_heartbeat_answered_though_it_has_sent_one() -> None:
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    _, end = other.part(A, "at once")
+    end.watch(one.me, 0.0)
+    other.period(1.0)
+    end.reply(one.me.peer)
+    end.reply(Process(3).me.peer)  # one that is not watched
+    (answer,) = other.take(one, Heartbeat(()), 1.5)
+    assert answer == Answer(((int(Kind.MEMBERSHIP), A.group, encode(Word("at once"))),), ())
+
+
 def test_who_listens_sends_nothing_by_itself_and_tells_along_with_its_answers() -> None:
     one, other = Process(1, A), Process(2, A)
     one.part(A)[1].watch(other.me, 0.0)

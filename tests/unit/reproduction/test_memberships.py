@@ -95,11 +95,6 @@ def test_the_comparison_has_every_backend_in_every_world(made: tuple[Path, Membe
     assert all(claim.holds and claim.found for claim in found.claims)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="reception with the first contact dead is 0.79 since one liveness service watches arcs;"
-    " above 0.84 is asked for, and was so before: to be mended",
-)
 def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Memberships]) -> None:
     folder, found = made
     assert [row.backend for row in found.upkeep] == list(VARIANTS)
@@ -110,7 +105,9 @@ def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Membershi
         means = {name: interval.mean for name, interval in row.measures.items()}
         assert means["joined_alone"] == 1.0  # through any member, the first contact dead
         # Infect and die with a fan-out of 3: 1 - r = e^(-3 r), r = 0.94. Four deviations of 160
-        # receptions, of which those of an event hang together, are 0.1.
+        # receptions, of which those of an event hang together, are 0.1. The seed is fixed: the
+        # tables of eight, with c = 0, gave less in 14 of 100 when SCAMP sent heartbeats of its
+        # own (0.95 in the mean), and in 15 of 100 (0.95) since the liveness service sends them.
         assert (means["reception_alone"] or 0) > 0.84
         assert 0 < (means["bootstrap_seconds"] or 0) < 20
         assert 2 < (means["dropped_seconds"] or 0) < 15  # checks of 2 s, heartbeats of 1 s

@@ -1,4 +1,4 @@
-"""What one process of SCAMP says to what it is told: duplicates, and a polite leave."""
+"""What one process of SCAMP says to what it is told: duplicates, sponsors, and a polite leave."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, control_end, decode_control
-from membership.scamp.messages import Copy, Drop, Kept, Renew, Replace, Subscribe
-from membership.scamp.scamp import Scamp, ScampOptions
+from membership.scamp.messages import Arc, Copy, Drop, Kept, Renew, Replace, Subscribe
+from membership.scamp.scamp import SPONSORED_MAX, Scamp, ScampOptions
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
 
 TOPIC = Topic.parse(".a")
@@ -115,6 +115,43 @@ def test_the_steps_remembered_are_bounded() -> None:
     assert steps.first_time(subscriber, 0, 9)
     assert not steps.first_time(subscriber, STEPS_REMEMBERED, 9)
     assert len(steps._taken) == STEPS_REMEMBERED
+
+
+# -- sponsors ----------------------------------------------------------------------------------
+
+
+def arc(
+    weight: float = 0.0,
+    share: float = 0.0,
+    sponsored: int = 0,
+    *,
+    sponsor: bool = False,
+    alone: bool = False,
+) -> Arc:
+    return Arc(weight, share, sponsored, False, sponsor, alone, sample=b"", answer=False)
+
+
+@pytest.mark.parametrize(("holders", "asked"), [(1, True), (2, False)])
+def test_a_holder_without_room_is_asked_only_by_whom_nobody_else_holds(
+    holders: int, asked: bool
+) -> None:
+    bench = Bench(holders)
+    bench.scamp.receive(process(2), arc(weight=0.5, sponsored=SPONSORED_MAX), 1.0)
+    told = bench.scamp.heartbeat(process(2), 1.0)
+    assert told is not None
+    assert (told.sponsor, told.alone) == (asked, asked)
+
+
+def test_whom_nobody_else_holds_takes_the_place_of_the_one_that_needs_its_sponsor_least() -> None:
+    bench = Bench()
+    bench.hold(2, 3, 4, 5, 6)
+    for number, share in ((2, 0.2), (3, 0.1), (4, 0.3), (5, 0.9)):
+        bench.scamp.receive(process(number), arc(share=share, sponsor=True), 1.0)
+    view = bench.scamp.peers()
+    assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 3, 4]
+    for _ in range(2):
+        bench.scamp.receive(process(6), arc(share=1.0, sponsor=True, alone=True), 1.0)
+        assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 4, 6]
 
 
 # -- leaving -----------------------------------------------------------------------------------
