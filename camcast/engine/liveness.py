@@ -218,6 +218,8 @@ class LivenessService:
         if entry is None:
             entry = self.entries[contact.peer] = Entry(contact, now)
         entry.contact = contact
+        if part not in entry.parts and entry.silent:
+            entry.silent, entry.heard = False, now  # this part has not been told
         if entry.parts.get(part) is not watching:
             entry.parts[part] = watching
             entry.renew()

@@ -123,6 +123,20 @@ def test_a_part_that_cannot_wait_has_a_heartbeat_answered_though_it_has_sent_one
     assert answer == Answer(((int(Kind.MEMBERSHIP), A.group, encode(Word("at once"))),), ())
 
 
+def test_a_part_that_watches_a_silent_peer_again_is_told_again_that_it_is_silent() -> None:
+    """Another part listens to it all the while, so that the service has not forgotten the peer."""
+    one, other = Process(1, A, B), Process(2)
+    listening, ear = one.part(B, period=inf, silence=inf)
+    ear.listen(other.me, 0.0)
+    watching, end = one.part(A)
+    for start in (0.0, 10.0):
+        end.watch(other.me, start)
+        for second in range(1, 8):
+            one.period(start + second)
+        end.unwatch(other.me.peer)
+    assert watching.told == listening.told == [("silent", other.me.address)] * 2
+
+
 def test_who_listens_sends_nothing_by_itself_and_tells_along_with_its_answers() -> None:
     one, other = Process(1, A), Process(2, A)
     one.part(A)[1].watch(other.me, 0.0)
