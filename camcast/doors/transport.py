@@ -84,7 +84,8 @@ class PipeLimits:
     `pipes_max` leaves of the limit of descriptors, but for an eighth."""
 
     spare_seconds: float = field(default=1.0, validator=_positive)  # chosen: several gossip rounds
-    """At `pipes_max`, a pipe that moved nothing for so long makes room for a new one."""
+    """At `pipes_max`, a pipe that moved nothing for so long makes room for a new one. One that
+    never had an event does so at once, the first opened first."""
 
     idle_seconds: float = field(default=60.0, validator=_positive)  # chosen: a heartbeat fits often
     """An output pipe that moved nothing for so long is closed, and what waits in it dropped."""

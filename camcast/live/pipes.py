@@ -105,6 +105,7 @@ class CountingInput(InputPipe):
         self.counters = PipeCounters()
         self._on_frame = on_frame
         self._loop = pipes._loop
+        self._begin_turn = pipes.begin_turn
         self._limits = pipes.limits
         self._header_bytes = len(pipes._header)
         self._connections_max = pipes.connections_max
@@ -181,6 +182,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._sweep_handle: asyncio.TimerHandle | None = None
         self._drains = 0  # calls of drain() in progress
         self._settled = asyncio.Event()  # nothing fresh, nothing watched; kept while draining
+        self._spares_left = 0  # how many pipes may be closed in this turn to make room
         self._full_until = 0.0  # no pipe can be spared before
         self._warned: set[str] = set()
         self._log = MinuteLog()
@@ -221,6 +223,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if not records:
                 self._fresh.append(pipe)
             records.append(record)
+            if not control:
+                pipe.carries_events = True
             pipe.waiting += size
             self._waiting += size
             if pipe.waiting > crowd.bytes_max or len(records) > crowd.records_max:
@@ -335,7 +339,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
 
     # -- queues ----------------------------------------------------------------------------
 
+    def begin_turn(self) -> None:
+        """Let an input know that it hands over what one connection sent in a turn."""
+        self._spares_left = max(1, self.pipes_max // 8)
+
     def _flush(self) -> None:
+        self.begin_turn()
         if self._flush_handle is not None:
             self._flush_handle.cancel()
             self._flush_handle = None
@@ -435,7 +444,21 @@ class QueuedPipes(OutputPipes, Generic[P]):
         return pipe
 
     def _spare_one(self, now: float) -> bool:
-        """Close the pipe that has been idle for longest, if it has been for long enough."""
+        """Close a pipe to make room: of those that only answer, or else one that is idle.
+
+        Events go to peers of this process's own tables; control records also to strangers, who can
+        name any address. So it is the pipe opened first of those that never had an event, or the
+        one that has been idle for longest, if it has been for `spare_seconds`. What one connection
+        sends in a turn closes an eighth of the former at most, so that others are answered too.
+        """
+        fresh = self._fresh
+        for pipe in self._pipes.values():
+            if not pipe.carries_events and pipe not in fresh:
+                if not self._spares_left:
+                    return False
+                self._spares_left -= 1
+                self._shut(pipe, self.limits.linger_milliseconds)
+                return True
         if now < self._full_until:  # saves a walk over all pipes for each refusal
             return False
         idlest = min(self._pipes.values(), key=lambda pipe: pipe.moved)

@@ -271,6 +271,7 @@ class ZmqInput(CountingInput):
         if self._again is not None:  # both the descriptor and a call_soon may ask in one turn
             self._again.cancel()
             self._again = None
+        self._begin_turn()
         socket = self._socket
         bytes_left = self._limits.turn_bytes_max
         try:

@@ -31,6 +31,10 @@ back to its own group, or to neighbours that do not know it, who ask for what it
 then every process asks the discovery for members and gossips to one that is not in its tables,
 so that systems that were founded twice meet.
 
+*Hostile peers.* A gossip of a few bytes asks for all lines that this process knows, and a join for
+its whole view. So it answers with `ANSWERS_A_PERIOD` messages of lines or stamps in a period, and
+takes no notice of what asks for more: the next round of gossip, or of asking, makes up for it.
+
 Readings: "timestamp [...] the last time the corresponding line of the table was updated" is a
 number that its owner counts up, as clocks differ. Who condenses a table is not said: the first of
 the delegates, here.
@@ -70,6 +74,8 @@ from membership.hpmcast.tables import STAMP_MAX, Tables, write
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
+# chosen: a delegate of 1,000 processes gets some 20 gossips a period; 64 answers are at most 2 MiB.
+ANSWERS_A_PERIOD: Final = 64
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
 SEEK_SECONDS: Final = 60.0  # chosen: bounds how long two foundings stay apart
 
@@ -117,6 +123,8 @@ class HpmcastMembership(Membership):
         self._let_in_by: PeerId | None = None
         """Whose view made this process a member, in this period: more of it may come."""
         self._silence = Silence(options.gossip_seconds, options.suspect_after)
+        self._answers_left = ANSWERS_A_PERIOD
+        self._unanswered = 0
         self._along = 0  # gossips that went with events since the last tick
         self._next_seek = 0.0
         self._seek_pause = options.gossip_seconds
@@ -142,6 +150,11 @@ class HpmcastMembership(Membership):
     def refused(self) -> int:
         """How many lines of others were left out: they cannot be, or there was no room."""
         return self._tables.refused
+
+    @property
+    def unanswered(self) -> int:
+        """How many gossips, joins and visits were left unanswered: too many in one period."""
+        return self._unanswered
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
         """See `HierarchicalViews`."""
@@ -258,15 +271,26 @@ class HpmcastMembership(Membership):
 
     def _let_in(self, newcomer: Contact, line: LineNews, near: int, now: float) -> None:
         """Tell a newcomer what there is to know; nobody is nearer to it (4.2.1, "Joining")."""
+        if not self._may_answer():
+            return
         if near == 1:
             self._take((line,), now)
         for part in parts(self._tables.news(near)):
+            self._answers_left -= 1
             self._outlet.send([newcomer], View(part))
+
+    def _may_answer(self) -> bool:
+        """Say whether something may be answered in this period; an answer may have many parts."""
+        if self._answers_left > 0:
+            return True
+        self._unanswered += 1
+        return False
 
     def _on_visit(self, visitor: Contact, line: LineNews, near: int, now: float) -> None:
         """Ask a visitor about its part of the system, if this process has not heard of it."""
         entry = self._tables.line_for(visitor.peer, near)
-        if entry is None or entry.line is None:
+        if (entry is None or entry.line is None) and self._may_answer():
+            self._answers_left -= 1
             self._gossip_to([visitor])
             self._take((line,) if near == 1 else (), now)
 
@@ -323,8 +347,12 @@ class HpmcastMembership(Membership):
             self._outlet.send([contact], stamps[near])
 
     def _on_gossip(self, source: Contact, gossip: Gossip, near: int) -> None:
+        if not self._may_answer():
+            return
+        self._answers_left -= 1  # looking for lines is work, whether or not there are any
         if newer := self._tables.newer(gossip.stamps, near):
             for part in parts(newer):
+                self._answers_left -= 1
                 self._outlet.send([source], Update(part))
         for level, key, _ in gossip.stamps:
             at = self._tables.locate(level, key) if level >= near else None
@@ -356,6 +384,7 @@ class HpmcastMembership(Membership):
     def _tick(self, now: float) -> None:
         self._silence.forgive_pause(self._tables, now)
         self._let_in_by = None
+        self._answers_left = ANSWERS_A_PERIOD
         self._tables.read_on()
         self._vouch(now)
         self._remove_silent(now)

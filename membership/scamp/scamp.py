@@ -57,6 +57,10 @@ both ways. That is what joins the halves of a healed partition. Halves that neve
 other (a community founded twice) meet because every process now and then asks the discovery
 for members, and probes one that is not in its view.
 
+*Hostile peers.* One small message draws as many copies as the view has members. So a process makes
+at most `COPIES_A_PERIOD` copies in a period; a subscription or renewal beyond that is not taken,
+and whoever sent it in earnest asks again.
+
 Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
 to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
 copies; an in-view thinner or thicker than the law by a quarter is put right.
@@ -100,6 +104,7 @@ SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
 RENEWED: Final = 0.25
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
 SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
+COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
 COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
 COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
@@ -164,6 +169,9 @@ class Scamp(Membership):
 
     def __init__(self, context: MembershipContext, options: ScampOptions) -> None:
         self.lost_copies = 0
+        self.refused = 0
+        """Subscriptions and renewals that were not taken: too many copies in one period."""
+        self._copies_left = COPIES_A_PERIOD
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
@@ -358,13 +366,26 @@ class Scamp(Membership):
         if onward is not None:
             self._outlet.send([onward], Subscribe(steps - 1, walk), reply_to=newcomer)
             return
+        members = len(self._view) - (newcomer.peer in self._view)
+        copies = members + self._options.c
+        if not self._may_spread(copies):
+            return
         self._estimate.note(newcomer.peer, now)
         self._outlet.send([newcomer], Welcome(self._estimate.encode(now)))
         self._held_by(newcomer, now)
-        members = len(self._view) - (newcomer.peer in self._view)
-        self._spread(newcomer, members + self._options.c, now)
+        self._spread(newcomer, copies, now)
+
+    def _may_spread(self, copies: int) -> bool:
+        """Take note of so many copies, unless they are too many for this period."""
+        if copies > self._copies_left:
+            self.refused += 1
+            return False
+        self._copies_left -= copies
+        return True
 
     def _on_renew(self, subscriber: Contact, copies: int, now: float) -> None:
+        if not self._may_spread(copies):
+            return
         # In a community too small for so many copies this process counts too; else three
         # processes could stay a ring, each passing copies on to the one that holds it already.
         if copies >= len(self._view) and self._keep(subscriber, now):
@@ -515,6 +536,7 @@ class Scamp(Membership):
     def _tick(self, now: float) -> None:
         if self._leaving:
             return
+        self._copies_left = COPIES_A_PERIOD
         self._forgive_pause(now)
         self._forget_former_holders(now)
         self._normalise_weights(now)

@@ -212,6 +212,7 @@ class ZmtpInput(CountingInput):
     ) -> None:
         """Hand over what there is for one turn of `size` bytes that were read."""
         count = 0
+        self._begin_turn()
         try:
             for name, body in frames:
                 count += 1

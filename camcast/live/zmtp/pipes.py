@@ -316,7 +316,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._end_leaving(pipe)
 
     def _lingers(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> bool:
-        if not linger_milliseconds or not (pipe.records or pipe.frame is not None):
+        # Without a connection there is nothing to wait for, but descriptors may be short.
+        waiting = pipe.named is not None and (pipe.records or pipe.frame is not None)
+        if not linger_milliseconds or not waiting:
             return False
         self._leaving[pipe] = None
         if not self._closed:
