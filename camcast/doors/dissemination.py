@@ -142,13 +142,14 @@ class Dissemination(ABC):
         """
 
     def disseminate_together(
-        self, batches: Sequence[Batch], now: float, source: PeerId | None = None
+        self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
-        """Spread batches that came one after the other in one frame of `source`.
+        """Spread batches that came one after the other in one frame, each from its source.
 
-        Called in batched groups only. By default each batch is spread by itself.
+        The processes of an event loop share frames, so the sources may differ. Called in batched
+        groups only. By default each batch is spread by itself.
         """
-        for batch in batches:
+        for batch, source in zip(batches, sources, strict=True):
             self.disseminate(batch, now, source)
 
     def reach(self, known: int) -> int:

@@ -7,7 +7,7 @@ accept* a batch in a group means: its events count as known there, the group's d
 it, and the subscribers of the group get the events if these interest them.
 
 In a group that is *batched* the new batches that come one after the other in one frame are spread
-together, so that they share one draw of peers, and leave as one piece.
+together, whoever sent them, so that they share one draw of peers, and leave as one piece.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class Intake:
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
         self._together: list[Batch] = []
         """New batches of the frame that are to be spread together."""
-        self._together_in: tuple[Participation, PeerId] | None = None
+        self._sources: list[PeerId] = []
+        """Who sent each of these; several, where the senders share an event loop."""
+        self._together_in: Participation | None = None
         self._log_after: dict[str, float] = {}
         """When it may be said again that a peer speaks another version."""
 
@@ -188,21 +190,22 @@ class Intake:
                     "receive" if receivers else "parasite", part, community, now, source
                 )
         if participation.batch_events_max > 1:
-            if self._together_in != (participation, source):
+            if self._together_in is not participation:
                 if self._together_in is not None:
                     self._spread_together(now)
-                self._together_in = participation, source
+                self._together_in = participation
             self._together.append(batch)
+            self._sources.append(source)
         else:
             participation.dissemination.disseminate(batch, now, source)
         self._deliver(participation, new, receivers, now)
 
     def _spread_together(self, now: float) -> None:
         assert self._together_in is not None
-        participation, source = self._together_in
+        participation, self._together_in = self._together_in, None
         batches, self._together = self._together, []
-        self._together_in = None
-        participation.dissemination.disseminate_together(batches, now, source)
+        sources, self._sources = self._sources, []
+        participation.dissemination.disseminate_together(batches, now, sources)
 
     def _accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
         """Accept a batch in a group without a message."""

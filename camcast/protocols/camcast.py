@@ -44,12 +44,12 @@ class Camcast(Dissemination):
         return Sent(sent.peers, super_processes) if super_processes else sent
 
     def disseminate_together(
-        self, batches: Sequence[Batch], now: float, source: PeerId | None = None
+        self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
         """See `Dissemination`; each batch climbs by a draw of its own."""
         for batch in batches:
             self._upward.climb(batch, now)
-        self._spread.disseminate_together(batches, now, source)
+        self._spread.disseminate_together(batches, now, sources)
 
     def reach(self, known: int) -> int:
         """See `Dissemination`; for the spread inside the community, as all that follows."""

@@ -30,7 +30,7 @@ class Gossip(Dissemination):
         return Sent(len(peers))
 
     def disseminate_together(
-        self, batches: Sequence[Batch], now: float, source: PeerId | None = None
+        self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
         """See `Dissemination`; to peers drawn once for all."""
         context = self._context

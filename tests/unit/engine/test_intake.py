@@ -113,9 +113,14 @@ def crowd() -> tuple[World, Node]:
 
 
 def test_what_comes_in_one_frame_is_spread_as_one_piece_to_the_same_peers() -> None:
+    """Whoever sent it: the processes of an event loop share frames."""
     world, node = crowd()
     new = [batch_of(PeerId(bytes([number]) * 16), 1, A) for number in range(1, 6)]
-    frame = FRAME_HEADER + b"".join(record(batch, A, SENDERS[0], "") for batch in new)
+    senders = [SENDERS[number % len(SENDERS)] for number in range(5)]
+    assert len(set(senders)) > 1
+    frame = FRAME_HEADER + b"".join(
+        record(batch, A, sender, "") for batch, sender in zip(new, senders, strict=True)
+    )
     node.receive(frame, world.now)
     (sent,) = pieces(node, A)
     assert sent.records == 5
