@@ -54,6 +54,7 @@ class Worker:
         self._pipes = open_pipes(self._scenario.transport)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
+        self._system = find_system(self._protocol.name)  # reads the installed plugs: once is enough
         self._managers: dict[int, CommunityManager] = {}
         self._communities: dict[int, Community] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -173,7 +174,7 @@ class Worker:
     def _settled(self, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
         sizes = self._scenario.communities
-        size = find_system(self._protocol.name).home_size(self._protocol, community.topic, sizes)
+        size = self._system.home_size(self._protocol, community.topic, sizes)
         above = 0
         if self._protocol.linked:
             above = next((sizes[t] for t in community.topic.ancestors() if t in sizes), 0)
