@@ -185,9 +185,9 @@ def decode_body(
     if rest < 0:
         raise MalformedError("an event record is shorter than its topic and lengths")
     lengths = _lengths(frame, payloads_start, count)
-    if sum(lengths) != rest:
+    if (lengths[0] if count == 1 else sum(lengths)) != rest:
         raise MalformedError("the lengths of an event record's payloads do not fit it")
-    if max(lengths) > wire.PAYLOAD_BYTES_MAX:
+    if rest > wire.PAYLOAD_BYTES_MAX and max(lengths) > wire.PAYLOAD_BYTES_MAX:
         raise MalformedError("an event's payload is over the limit")
     try:
         topic = Topic.decode(frame[topic_start:topic_end])

@@ -93,6 +93,7 @@ class Kind(IntEnum):
     LIVENESS = 5
 
 
+_EVENT: Final = int(Kind.EVENT)  # packed in half the time
 _CONTROL_KINDS: Final = {int(kind): kind for kind in Kind if kind is not Kind.EVENT}
 
 
@@ -130,20 +131,19 @@ def event_head(
 
     `age` is in seconds since the publication. The body, of `body_bytes`, follows.
     """
-    raw = address.encode()
-    return (
-        _EVENT_HEAD.pack(
-            EVENT_HEAD_BYTES - 4 + len(raw) + body_bytes,
-            Kind.EVENT,
-            0,
-            min(hops, HOPS_MAX),
-            min(int(age * _AGES_A_SECOND), _AGE_MAX),
-            len(raw),
-            group,
-            sender,
-        )
-        + raw
+    raw = address.encode() if address else b""
+    ages = int(age * _AGES_A_SECOND)
+    head = _EVENT_HEAD.pack(
+        EVENT_HEAD_BYTES - 4 + len(raw) + body_bytes,
+        _EVENT,
+        0,
+        hops if hops < HOPS_MAX else HOPS_MAX,
+        ages if ages < _AGE_MAX else _AGE_MAX,
+        len(raw),
+        group,
+        sender,
     )
+    return head + raw if raw else head
 
 
 def read_event_head(frame: bytes, start: int) -> tuple[int, float]:
