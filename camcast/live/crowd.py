@@ -23,7 +23,10 @@ MOVES_SECONDS: Final = 0.25  # [DESIGN 4] a pipe that moved so recently is worth
 
 
 class Crowd:
-    """See the module's theory of operation; `pipes` has those that are more than half full."""
+    """See the module's theory of operation.
+
+    `pipes` has those that were more than half full when a record came.
+    """
 
     def __init__(self, limits: PipeLimits, loop: asyncio.AbstractEventLoop) -> None:
         self.pipes: dict[str, OutputPipe] = {}

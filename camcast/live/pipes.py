@@ -163,11 +163,10 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._header = frame_header
         self._record_room = max(1, limits.frame_bytes_max - len(frame_header))
         self._frame_limit = len(frame_header) + max(limits.record_bytes_max, self._record_room)
-        self._event_bounds = limits.queue_records_max, limits.queue_bytes_max
-        self._control_bounds = (
-            int(limits.queue_records_max * (1 + limits.control_reserve)),
-            int(limits.queue_bytes_max * (1 + limits.control_reserve)),
-        )
+        bounds = limits.queue_records_max, limits.queue_bytes_max, limits.waiting_bytes_max
+        self._event_bounds = bounds
+        records, queued, waiting = (int(n * (1 + limits.control_reserve)) for n in bounds)
+        self._control_bounds = records, queued, waiting
         self._waiting = 0  # the bytes that wait in all pipes, and the rest of frames under way
         self._sockets: set[Any] = set()  # open ones, of outputs and inputs
         self._forgotten = finalize(self, _shut_forgotten, self._sockets)
@@ -194,41 +193,46 @@ class QueuedPipes(OutputPipes, Generic[P]):
     def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
         """See `OutputPipes`."""
         size = len(record)
-        records_bound, bytes_bound = self._control_bounds if control else self._event_bounds
+        records_bound, bytes_bound, total_bound = (
+            self._control_bounds if control else self._event_bounds
+        )
         bytes_bound -= size
-        total_bound = self.limits.waiting_bytes_max - size
-        if control:
-            total_bound += int(self.limits.waiting_bytes_max * self.limits.control_reserve)
+        total_bound -= size
         if size > self.limits.record_bytes_max:
             bytes_bound = -1  # no queue is that empty
             self._warn_once("size", "dropped a record of %d bytes, above record_bytes_max", size)
         pipes, crowd = self._pipes, self._crowd
+        # Up to here a pipe is neither full nor crowded, which spares the other comparisons.
+        half_records, half_bytes = crowd.records_max, min(crowd.bytes_max, bytes_bound)
+        total = self._waiting
         for contact in contacts:
-            pipe = pipes.get(contact.address) or self._open(contact.address)
+            pipe = pipes.get(contact.address)
             if pipe is None:
-                self.counters.records_dropped += 1
-                continue
-            records = pipe.records
-            if (
-                pipe.waiting > bytes_bound
-                or len(records) >= records_bound
-                or self._waiting > total_bound
-            ):
-                self._overflows(pipe)
-                continue
+                self._waiting = total
+                pipe = self._open(contact.address)
+                total = self._waiting  # less, if a pipe was closed to make room
+                if pipe is None:
+                    self.counters.records_dropped += 1
+                    continue
+            records, waiting = pipe.records, pipe.waiting
+            count = len(records)
+            if waiting > half_bytes or count > half_records or total > total_bound:
+                if waiting > bytes_bound or count >= records_bound or total > total_bound:
+                    self._overflows(pipe)
+                    continue
+                crowd.pipes[pipe.address] = pipe
             if contact.peer != pipe.named and not self._may_take(pipe, contact.peer):
                 self.counters.records_dropped += 1
                 self.counters.records_misdirected += 1
                 continue
-            if not records:
+            if not count:
                 self._fresh.append(pipe)
+                if not control:
+                    pipe.carries_events = True
             records.append(record)
-            if not control:
-                pipe.carries_events = True
-            pipe.waiting += size
-            self._waiting += size
-            if pipe.waiting > crowd.bytes_max or len(records) > crowd.records_max:
-                crowd.pipes[pipe.address] = pipe
+            pipe.waiting = waiting + size
+            total += size
+        self._waiting = total
         if self._flush_handle is None and self._fresh:
             self._flush_handle = self._loop.call_soon(self._flush)
 
