@@ -58,6 +58,7 @@ async def main(settings, descriptors):
                 "peers": len(community.peers),
                 "controls": counters.controls,
                 "bytes_out": counters.outputs.bytes_sent + manager.pipes._waiting,
+                "records_out": counters.outputs.records_sent + counters.outputs.records_dropped,
             }), flush=True)
 
 asyncio.run(main(json.loads(sys.argv[1]), int(sys.argv[2])))
