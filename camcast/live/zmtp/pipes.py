@@ -275,9 +275,21 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             if pipe.socket is None and pipe.timer is None:  # broken, with nothing to send till now
                 self._dial_later(pipe)
             return False
-        pipe.frame = memoryview(frame_head(len(frame)) + frame)
-        self._waiting += len(pipe.frame)
-        self._write(pipe)
+        assert pipe.socket is not None
+        whole = frame_head(len(frame)) + frame
+        try:
+            sent = pipe.socket.send(whole)
+            if sent == len(whole):  # nearly always
+                return True
+            broken = False
+        except BlockingIOError:
+            sent, broken = 0, False
+        except OSError:
+            sent, broken = 0, True
+        pipe.frame, pipe.sent = memoryview(whole), sent
+        self._waiting += len(whole)
+        if broken:
+            self._broken(pipe)
         return True
 
     def _write(self, pipe: _ZmtpOutput) -> None:
