@@ -53,7 +53,7 @@ class Subject:
 
 def main(
     commit: Annotated[str, typer.Argument(help="Compare with this one.")],
-    nodes: Annotated[int, typer.Option(min=2, help="Of each fleet.")] = 50,
+    nodes: Annotated[int, typer.Option(min=10, help="Of each fleet.")] = 50,
     visits: Annotated[int, typer.Option(min=1, help="Of every subject, in turn.")] = 3,
     transports: Annotated[str, typer.Option(help="Of this checkout.")] = "zmtp,zmq",
     run: Annotated[
