@@ -44,6 +44,7 @@ class Subject:
         """Run Python with this package, and return what it prints, which is JSON."""
         done = subprocess.run(
             [sys.executable, *command],
+            cwd=self.path,  # which `-m` puts before PYTHONPATH
             env={**os.environ, "PYTHONPATH": str(self.path)},
             stdout=subprocess.PIPE,
             check=True,
@@ -78,7 +79,7 @@ def main(
     for _ in range(visits):
         for subject in (base, *ours):
             measured[subject.name].append(measure(subject))
-    title = f"camcast {RUN}" if run else f"{nodes} nodes, 256 B"
+    title = "camcast run" if run else f"{nodes} nodes, 256 B"
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     console.print(comparison(title, base.name, measured))
 
