@@ -43,13 +43,15 @@ def views(graph: Graph) -> list[int]:
 
 
 def assert_lawful(graph: Graph, c: int) -> None:
-    """Mean within 10 % of the law; nobody is a hub or out of reach.
+    """Mean within 10 % of the law; nobody is a hub or out of reach."""
+    expected = law(len(graph), c)
+    assert abs(mean(views(graph)) - expected) <= 0.1 * expected
+    assert_no_hub_and_nobody_out_of_reach(graph, c)
 
-    In-degrees of a random graph are Poisson: beyond mean + 6 sqrt(mean) lies a process in 10^7.
-    """
+
+def assert_no_hub_and_nobody_out_of_reach(graph: Graph, c: int) -> None:
+    """In-degrees of a random graph are Poisson: beyond mean + 6 sqrt(mean) lies one in 10^7."""
     size, sizes, holders = len(graph), views(graph), in_degrees(graph)
-    expected = law(size, c)
-    assert abs(mean(sizes) - expected) <= 0.1 * expected
     assert max(sizes) <= ceil(3 * law(max(size, 64), c) * 1.05)  # the cap; 5 %: N is an estimate
     assert max(holders) <= mean(holders) + 6 * sqrt(mean(holders))
     assert min(sizes) >= 1
@@ -119,18 +121,25 @@ def test_the_recursion_tends_to_the_law() -> None:
         assert at == pytest.approx((c + 1) * (log(10**6) + 0.5772156649 - 1), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("contacts", [1, 3])
 @pytest.mark.parametrize("c", [1, 2])
-def test_fifty(c: int, contacts: int, seed: int) -> None:
-    """Through one gateway (indirection must keep it from becoming a hub) and through three."""
-    nodes = grow(World(seed), 50, gap=0.3, contacts=contacts, options={"c": c})
-    graph = view_graph(nodes)
-    assert_lawful(graph, c)
+def test_fifty(c: int, contacts: int) -> None:
+    """Through one gateway (indirection must keep it from becoming a hub) and through three.
+
+    The mean of four runs is within 10 % of the law. Measured over 15 seeds with c = 2: 11.09 with a
+    standard deviation of 0.31 a run, where the law has 11.74; so one run in 25 is further off.
+    """
+    graphs = [
+        view_graph(grow(World(seed), 50, gap=0.3, contacts=contacts, options={"c": c}))
+        for seed in range(1, 5)
+    ]
+    assert mean(mean(views(graph)) for graph in graphs) == pytest.approx(law(50, c), rel=0.1)
     twins = [scamp_twin.grow(50, c, Random(seed)) for seed in range(20)]
     bare = mean(stdev(scamp_twin.in_degrees(twin)) for twin in twins)
-    # The in-view control makes in-degrees narrower than the bare process, never wider.
-    assert stdev(in_degrees(graph)) < bare
+    for graph in graphs:
+        assert_no_hub_and_nobody_out_of_reach(graph, c)
+        # The in-view control makes in-degrees narrower than the bare process, never wider.
+        assert stdev(in_degrees(graph)) < bare
 
 
 @pytest.mark.parametrize("c", [1, 2])
