@@ -322,7 +322,7 @@ class CommunityManager:
         """What this process received, sent and dropped until now; it does not go on counting."""
         runner = self._running()
         return Counters(
-            **attrs.asdict(runner.node.counters),
+            **attrs.asdict(runner.node.counters, recurse=False),
             published=runner.published,
             unpublished=runner.unpublished,
             missed=sum(community._missed for community in self._communities.values()),

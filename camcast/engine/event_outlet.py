@@ -80,5 +80,5 @@ class GroupEventOutlet:
             self._counters.upward_sent += batch.count * len(peers)
         if self._recorder.trace is not None:
             community = self._interest.topics[0].name
-            for peer in peers:
-                self._recorder.record_batch(kind, batch, community, now, peer.peer)
+            to = [peer.peer for peer in peers]
+            self._recorder.record_batch(kind, batch, community, now, *to)

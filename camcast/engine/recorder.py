@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from attrs import define, field
 
@@ -72,24 +72,21 @@ class Recorder:
         """Trace what happened to this process, in the group of a topic or in none."""
         if self.trace is not None:
             community = "" if topic is None else topic.name
-            self._write(now, kind, community=community, peer=peer)
+            self._write(now, kind, community, peer)
 
     def record_batch(
-        self, kind: TraceKind, batch: Batch, community: str, now: float, peer: bytes = b""
+        self, kind: TraceKind, batch: Batch, community: str, now: float, *peers: bytes
     ) -> None:
-        """Trace what happened to each event of a batch in one of this process's groups."""
+        """Trace what happened to each event of a batch in one of this process's groups.
+
+        One record an event and peer; one an event without `peers`.
+        """
         if self.trace is not None:
+            topic, hops = batch.topic.name, batch.hops
             for sequence, size in enumerate(batch.lengths(), batch.first):
-                self._write(
-                    now,
-                    kind,
-                    community=community,
-                    peer=peer,
-                    topic=batch.topic.name,
-                    event=str(EventId(batch.stream, sequence)),
-                    hops=batch.hops,
-                    size=size,
-                )
+                event = str(EventId(batch.stream, sequence))
+                for peer in peers or (b"",):
+                    self._write(now, kind, community, peer, topic, event, hops, size)
 
     def record_control(self, now: float, *, due: bool = False) -> None:
         """Trace the control traffic since the last time; drivers call this at a run's end.
@@ -103,14 +100,24 @@ class Recorder:
         for group, size in sent.items():
             participation = self._groups.find(group)
             community = "" if participation is None else participation.subscribed.name
-            self._write(now, "control", community=community, size=size)
+            self._write(now, "control", community, size=size)
         sent.clear()
 
-    def _write(self, now: float, kind: TraceKind, **fields: Any) -> None:
+    def _write(
+        self,
+        now: float,
+        kind: TraceKind,
+        community: str,
+        peer: bytes = b"",
+        topic: str = "",
+        event: str = "",
+        hops: int = 0,
+        size: int = 0,
+    ) -> None:
         """Write a record; a sink that fails costs records, never events (TRUST, F20)."""
         assert self.trace is not None
         try:
-            self.trace.record(now, kind, **fields)
+            self.trace.record(now, kind, community, peer, topic, event, hops, size)
         except OSError as error:
             if not self.counters.trace_failures:
                 _log.warning(

@@ -162,7 +162,10 @@ class Worker:
             self._report(
                 messages.Status(
                     joined=sum(c.state in ("member", "alone") for c in self._communities.values()),
-                    settled=sum(map(self._settled, self._communities.values())),
+                    # Of no interest any more when publishing has begun, which it would slow down.
+                    settled=0
+                    if self._publishing
+                    else sum(map(self._settled, self._communities.values())),
                     published=self._published,
                     delivered=self._delivered,
                     parasites=sum(m.counters.parasites for m in self._managers.values()),

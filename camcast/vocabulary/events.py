@@ -44,7 +44,9 @@ class EventId(NamedTuple):
         return int.from_bytes(self.stream[PEER_ID_BYTES:])
 
     def __str__(self) -> str:
-        return f"{self.publisher.hex()}-{self.number}-{self.sequence}"
+        stream = self.stream  # each name of a trace is made here: spares two calls
+        number = int.from_bytes(stream[PEER_ID_BYTES:])
+        return f"{stream[:PEER_ID_BYTES].hex()}-{number}-{self.sequence}"
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is made for each

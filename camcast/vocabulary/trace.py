@@ -153,7 +153,6 @@ class Trace:
         self,
         when: float,
         kind: TraceKind,
-        *,
         community: str = "",
         peer: bytes = b"",
         topic: str = "",

@@ -18,8 +18,8 @@ smallest takes its place. The estimate therefore follows a crash after `AGE_MAX`
 from __future__ import annotations
 
 import hashlib
-from math import ceil
-from struct import Struct
+from math import ceil, inf
+from struct import Struct, pack
 from typing import Final
 
 SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
@@ -28,6 +28,7 @@ SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the esti
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
 _AGE_SCALE: Final = 10.0
+_AGE_SENT_MAX: Final = 65535
 _HASH_RANGE: Final = 2.0**64
 
 
@@ -59,21 +60,23 @@ class SizeEstimate:
         """Return the sample as bytes, for a heartbeat."""
         self.refresh(now)
         scale = _AGE_SCALE / self._heartbeat
-        return b"".join(
+        entries: list[int] = []
+        for number, heard in self._heard.items():
             # Rounded up: rounded down, each exchange would make an entry a little younger.
-            _ENTRY.pack(number, min(65535, ceil((now - heard) * scale)))
-            for number, heard in self._heard.items()
-        )
+            age = ceil((now - heard) * scale)
+            entries += number, age if age < _AGE_SENT_MAX else _AGE_SENT_MAX
+        return pack(">" + "QH" * len(self._heard), *entries)
 
     def merge(self, encoded: bytes, now: float) -> None:
         """Take another process's sample; what does not parse is ignored."""
         if not encoded or not _is_sample(encoded):
             return
         scale = self._heartbeat / _AGE_SCALE
+        known = self._heard
         for number, age in _ENTRY.iter_unpack(encoded):
             heard = now - age * scale
-            if heard > self._heard.get(number, float("-inf")):
-                self._heard[number] = heard
+            if heard > known.get(number, -inf):
+                known[number] = heard
         self.refresh(now)
 
     def is_stranger(self, encoded: bytes) -> bool:
