@@ -211,7 +211,10 @@ def test_strangers_who_keep_output_pipes_taken_keep_nobody_out() -> None:
                     newcomer = CommunityManager(gateways=[attacked.address])
                     async with newcomer:
                         community = await newcomer.join(".hostile")
-                        await community.ready()
+                        # In, that is known to both: until then infect and die may miss it.
+                        await eventually(
+                            lambda: len(community.peers) == len(honest.community.peers) == 2
+                        )
                         late = Payloads(community)
                         await attacked.look(publish=count)
                         await eventually(lambda: len(early.received) == len(late.received) == count)
