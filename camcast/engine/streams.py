@@ -149,17 +149,21 @@ class Streams:
         self._look_after = 0.0
 
     def introduce(self, stream: bytes, peer: bytes, now: float) -> KnownRanges | None:
-        """Begin to keep what is known of a stream that `peer` told of; None: there is no room."""
-        known, introduced = self.known, self._introduced
-        share = introduced.get(peer, 0)
-        if share >= SHARE or len(known) >= STREAMS_MAX:
+        """Begin to keep what is known of a stream that `peer` told of; None: there is no room.
+
+        There always is for those that this process publishes, or accepts from another of its
+        groups, whose `peer` is empty.
+        """
+        if self._is_full(peer):
             self._forget_idle(now)
-            share = introduced.get(peer, 0)
-            if share >= SHARE or len(known) >= STREAMS_MAX:
+            if peer and self._is_full(peer):
                 return None
-        introduced[peer] = share + 1
-        ranges = known[stream] = KnownRanges(now, peer)
+        self._introduced[peer] = self._introduced.get(peer, 0) + 1
+        ranges = self.known[stream] = KnownRanges(now, peer)
         return ranges
+
+    def _is_full(self, peer: bytes) -> bool:
+        return len(self.known) >= STREAMS_MAX or self._introduced.get(peer, 0) >= SHARE
 
     def _forget_idle(self, now: float) -> None:
         """Forget the streams that have been idle for long."""

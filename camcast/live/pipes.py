@@ -227,8 +227,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 continue
             if not count:
                 self._fresh.append(pipe)
-                if not control:
-                    pipe.carries_events = True
+            if not control:
+                pipe.carries_events = True
             records.append(record)
             pipe.waiting = waiting + size
             total += size

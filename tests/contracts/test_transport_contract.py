@@ -460,6 +460,26 @@ def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
     live(test)(PipeLimits(pipes_max=2, spare_seconds=1e-9), refused=0)
 
 
+@pytest.mark.parametrize("first", ["an event", "a control record"])
+def test_a_pipe_with_an_event_in_it_makes_no_room_for_one_that_only_answers(
+    new_pipes: NewPipes, first: str
+) -> None:
+    """Whatever waited in it before the event."""
+
+    async def test() -> None:
+        pipes = new_pipes(PipeLimits(pipes_max=1, spare_seconds=3600.0))
+        inboxes = [Inbox(), Inbox()]
+        kept, stranger = (at(pipes.open_input(ANY_PORT, one).address) for one in inboxes)
+        for control in (first == "a control record", False):
+            pipes.send([kept], make_record(int(control)), control=control)
+        await inboxes[0].has_numbers(2)
+        pipes.send([stranger], make_record(2), control=True)
+        assert (len(pipes), pipes.counters.pipes_refused) == (1, 1)
+        pipes.close(0)
+
+    live(test)()
+
+
 def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
     new_pipes: NewPipes,
 ) -> None:

@@ -127,6 +127,15 @@ def test_streams_are_bounded_whoever_tells_of_them() -> None:
     assert told[-1] is None
 
 
+def test_strangers_who_fill_all_places_keep_no_stream_of_this_process_out() -> None:
+    """Nor one that it accepts from another of its groups: nobody but itself introduces these."""
+    known = Streams()
+    for number in range(streams.STREAMS_MAX):
+        known.introduce(b"%d" % number, b"%d" % (number % 7), 0.0)
+    assert known.introduce(b"stranger's", b"8", 0.0) is None
+    assert known.introduce(b"own", b"", 0.0) is not None
+
+
 def test_what_is_idle_for_long_makes_room_and_nothing_else_does() -> None:
     known = Streams()
     for number in range(streams.SHARE):
