@@ -20,15 +20,16 @@ from typing import Final, cast
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
 from camcast.engine.groups import Groups
+from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
 from camcast.engine.strangers import Strangers
-from camcast.engine.streams import KnownRanges
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
@@ -38,8 +39,6 @@ _log = logging.getLogger(__name__)
 TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
 """Takes a control record: kind, group, sender, the sender's address, body, now."""
 
-LOG_SECONDS: Final = 60.0  # chosen: a line a minute about each peer of another version
-LOGGED_MAX: Final = 64  # chosen: of whom that is remembered; strangers fill this (G5)
 _FIRST_RECORD: Final = len(FRAME_HEADER)
 _EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES
 _event_start: Final = wire.EVENT_START.unpack_from
@@ -75,8 +74,7 @@ class Intake:
         self._sources: list[PeerId] = []
         """Who sent each of these; several, where the senders share an event loop."""
         self._together_in: Participation | None = None
-        self._log_after: dict[str, float] = {}
-        """When it may be said again that a peer speaks another version."""
+        self._log = MinuteLog()
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
@@ -134,9 +132,19 @@ class Intake:
             if self._together_in is not None:
                 self._spread_together(now)
 
-    def publish(self, participation: Participation, batch: Batch, now: float) -> Sent:
-        """Accept a batch that this process publishes; return to how many it was sent."""
-        return self._accept_own(participation, batch, now)
+    def accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
+        """Accept a batch that came in no message; return to how many it was sent.
+
+        This process publishes it, or another of its groups has it.
+        """
+        known = participation.streams.known.get(batch.stream)
+        new = self._mark(participation, known, batch, PeerId(b""), now)
+        if not new:
+            return Sent()
+        receivers = participation.receivers(batch)
+        sent = participation.dissemination.disseminate(batch, now)
+        self._deliver(participation, new, receivers, now)
+        return sent
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
@@ -155,7 +163,7 @@ class Intake:
         participation = self._groups.joined(group.group)
         if participation is None:
             return False
-        self._accept_own(participation, batch, now)
+        self.accept_own(participation, batch, now)
         return True
 
     # -- inside ----------------------------------------------------------------------------
@@ -206,17 +214,6 @@ class Intake:
         batches, self._together = self._together, []
         sources, self._sources = self._sources, []
         participation.dissemination.disseminate_together(batches, now, sources)
-
-    def _accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
-        """Accept a batch in a group without a message."""
-        known = participation.streams.known.get(batch.stream)
-        new = self._mark(participation, known, batch, PeerId(b""), now)
-        if not new:
-            return Sent()
-        receivers = participation.receivers(batch)
-        sent = participation.dissemination.disseminate(batch, now)
-        self._deliver(participation, new, receivers, now)
-        return sent
 
     def _mark(
         self,
@@ -277,10 +274,7 @@ class Intake:
         self._counters.other_versions += 1
         sender = wire.version_1_sender(frame) if version == 1 else None
         peer = "a peer" if sender is None else f"the peer {sender.hex()[:8]}"
-        if now >= self._log_after.get(peer, 0.0):
-            if len(self._log_after) >= LOGGED_MAX:
-                self._log_after.clear()
-            self._log_after[peer] = now + LOG_SECONDS
+        if self._log.due(peer, now):
             _log.warning(
                 "%s speaks version %d of the wire format and this process %d: its frames are"
                 " dropped (%d of all such peers so far; logged once a minute); let all of a"
@@ -326,5 +320,5 @@ class Intake:
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
     """Decode the batch of the event record between `start` and `end`."""
     hops, age = wire.read_event_head(frame, start)
-    body_start = start + wire.EVENT_HEAD_BYTES + frame[start + 10]
+    body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
     return decode_body(frame, body_start, end, hops, age, now)

@@ -9,8 +9,8 @@ from attrs import define, field
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
+from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
-from camcast.engine.streams import Streams
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
@@ -45,7 +45,7 @@ class Participation:
     """Tells its timers from those of an earlier participation in the same group."""
     neighbour_changes: list[tuple[bool, Contact]]
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
-    streams: Streams = field(factory=Streams)
+    streams: KnownStreams = field(factory=KnownStreams)
     """What is known of the events in the group."""
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define
+from attrs import define, field
 
 from camcast.engine.intake import Intake
 from camcast.engine.participation import Participation
@@ -33,7 +33,7 @@ class _Stream:
     participation: Participation
     next: int = 1
     """The sequence number of the next event."""
-    payloads: list[bytes] = []  # noqa: RUF008  # replaced, never changed, when a batch is opened
+    payloads: list[bytes] = field(factory=list)
     size: int = 0
     """The bytes of the body so far."""
     reach: tuple[int, int] = 0, 0
@@ -80,7 +80,6 @@ class Publisher:
         if stream.payloads and stream.size + size > BODY_BYTES_MAX:
             self._close(stream, now)
         if not stream.payloads:
-            stream.payloads = []
             stream.size = BODY_FIXED_BYTES + len(topic.encoded)
             if participation.batch_events_max > 1:
                 peers, links = participation.reach()
@@ -133,5 +132,5 @@ class Publisher:
         )
         if self._recorder.trace is not None:
             self._recorder.record_batch("publish", batch, stream.topic.name, now)
-        sent = self._intake.publish(stream.participation, batch, now)
+        sent = self._intake.accept_own(stream.participation, batch, now)
         return sent.peers, sent.super_processes

@@ -44,9 +44,9 @@ from camcast.doors.transport import (
     PipeLimits,
 )
 from camcast.live.crowd import Crowd
-from camcast.live.minute_log import MinuteLog
 from camcast.live.output_pipe import OutputPipe
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
 

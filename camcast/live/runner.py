@@ -16,11 +16,11 @@ from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPi
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
-from camcast.live.minute_log import MinuteLog
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic

@@ -66,6 +66,8 @@ stream, first, count. Read for every copy, so the node unpacks it without a call
 STREAM_START: Final = Struct(">24sIH")
 """Its end: where a body begins, which stands behind the address of a record that has one."""
 EVENT_HEAD_BYTES: Final = _EVENT_HEAD.size
+ADDRESS_LENGTH: Final = 10
+"""Where the length of the address is in an event record."""
 BODY_FIXED_BYTES: Final = 42
 """The body of a batch up to its topic."""
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
@@ -172,7 +174,9 @@ def event_sender(frame: bytes, start: int) -> PeerId:
 def event_address(frame: bytes, start: int) -> str:
     """Return the sender's address in an event record, empty if it carries none."""
     address_start = start + EVENT_HEAD_BYTES
-    return frame[address_start : address_start + frame[start + 10]].decode("ascii", "replace")
+    return frame[address_start : address_start + frame[start + ADDRESS_LENGTH]].decode(
+        "ascii", "replace"
+    )
 
 
 def version_of(frame: bytes) -> int | None:

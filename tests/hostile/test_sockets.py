@@ -207,7 +207,8 @@ def test_strangers_who_keep_output_pipes_taken_keep_nobody_out() -> None:
                     port = server.getsockname()[1]
                     await send(stranger, PUSH)
                     asking = asyncio.ensure_future(ask_in_many_names(stranger, port))
-                    await asyncio.sleep(0.5)  # by now all pipes were taken a few times
+                    while not (await attacked.look())["pipes_refused"]:  # all were taken
+                        pass
                     newcomer = CommunityManager(gateways=[attacked.address])
                     async with newcomer:
                         community = await newcomer.join(".hostile")

@@ -56,6 +56,7 @@ async def main(settings, descriptors):
             print(json.dumps({
                 "received": len(payloads),
                 "peers": len(community.peers),
+                "pipes_refused": counters.outputs.pipes_refused,
                 "controls": counters.controls,
                 "bytes_out": counters.outputs.bytes_sent + manager.pipes._waiting,
                 "records_out": counters.outputs.records_sent + counters.outputs.records_dropped,

@@ -64,14 +64,15 @@ def subscriber(transport: str, *gateways: str) -> Iterator[Subscriber]:
             process.kill()
 
 
-async def publish_all(community: Community, count: int, size: int) -> int:
-    """Publish so many events, each again until it is accepted; return how many were not at once."""
-    dropped = 0
+async def publish_all(community: Community, count: int, size: int) -> None:
+    """Publish so many events, each again until it is accepted.
+
+    One is not where all peers stood still for a quarter of a second, on a busy machine.
+    """
     for number in range(count):
         payload = number.to_bytes(4).ljust(size, b".")
         while not (await community.publish(payload)).accepted:
-            dropped += 1  # all peers stood still for a quarter of a second, on a busy machine
-    return dropped
+            pass
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["", "beside a stopped peer"])

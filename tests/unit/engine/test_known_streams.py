@@ -7,14 +7,14 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.engine import streams
-from camcast.engine.streams import (
+from camcast.engine import known_streams as streams
+from camcast.engine.known_streams import (
     IDLE_SECONDS,
     JUMP,
     JUMPS_MAX,
     RANGES_MAX,
     KnownRanges,
-    Streams,
+    KnownStreams,
 )
 from camcast.vocabulary.events import SEQUENCE_MAX
 
@@ -110,7 +110,7 @@ def test_forged_jumps_leave_room_for_what_comes_out_of_order() -> None:
 
 
 def test_a_flood_of_streams_from_one_peer_keeps_nobody_out() -> None:
-    known = Streams()
+    known = KnownStreams()
     honest = known.introduce(b"honest", b"friend", 0.0)
     assert honest is not None
     for number in range(streams.STREAMS_MAX):
@@ -121,7 +121,7 @@ def test_a_flood_of_streams_from_one_peer_keeps_nobody_out() -> None:
 
 
 def test_streams_are_bounded_whoever_tells_of_them() -> None:
-    known = Streams()
+    known = KnownStreams()
     told = [known.introduce(b"%d" % n, b"%d" % n, 0.0) for n in range(streams.STREAMS_MAX + 100)]
     assert len(known.known) == streams.STREAMS_MAX
     assert told[-1] is None
@@ -129,7 +129,7 @@ def test_streams_are_bounded_whoever_tells_of_them() -> None:
 
 def test_strangers_who_fill_all_places_keep_no_stream_of_this_process_out() -> None:
     """Nor one that it accepts from another of its groups: nobody but itself introduces these."""
-    known = Streams()
+    known = KnownStreams()
     for number in range(streams.STREAMS_MAX):
         known.introduce(b"%d" % number, b"%d" % (number % 7), 0.0)
     assert known.introduce(b"stranger's", b"8", 0.0) is None
@@ -137,7 +137,7 @@ def test_strangers_who_fill_all_places_keep_no_stream_of_this_process_out() -> N
 
 
 def test_what_is_idle_for_long_makes_room_and_nothing_else_does() -> None:
-    known = Streams()
+    known = KnownStreams()
     for number in range(streams.SHARE):
         known.introduce(b"%d" % number, b"peer", 0.0)
     assert known.introduce(b"new", b"peer", IDLE_SECONDS) is None

@@ -137,7 +137,7 @@ class KnownRanges:
             del bounds[:2]
 
 
-class Streams:
+class KnownStreams:
     """What one group knows of the streams in it, in bounded memory."""
 
     __slots__ = ("_introduced", "_look_after", "known")
