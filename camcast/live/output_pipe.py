@@ -21,6 +21,6 @@ class OutputPipe:
     """Whether the loop watches its connection, because not all could be given to it."""
     closed: bool = False
     carries_events: bool = False
-    """Whether an event ever opened its queue: then it goes to a peer of a table, no stranger."""
+    """Whether an event ever waited in it: then it goes to a peer of a table, no stranger."""
     named: PeerId | None = None
     """Who said to listen there, on the connection that there is; None while nobody has."""

@@ -101,6 +101,16 @@ def test_a_forged_jump_silences_nobody() -> None:
         assert arrive(known, number, 1) == [number]
 
 
+def test_holes_behind_a_forged_jump_are_given_up_before_the_jump() -> None:
+    known = KnownRanges(0.0, b"")
+    assert arrive(known, 1, 9) == list(range(1, 10))
+    for number in range(RANGES_MAX + 40):
+        known.add(10 * JUMP + 2 * number, 1)
+    assert len(known.bounds) == 2 * RANGES_MAX
+    for number in range(10, 5_000):
+        assert arrive(known, number, 1) == [number]
+
+
 def test_forged_jumps_leave_room_for_what_comes_out_of_order() -> None:
     known = KnownRanges(0.0, b"")
     refused = [known.add(2 * JUMP * number, 1) is None for number in range(1, 100)]
