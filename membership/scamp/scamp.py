@@ -51,11 +51,10 @@ whose arc weighs least among its holders', which asks another holder. `sponsors=
 plain choice of the paper.
 
 *Isolation and healing.* Without a holder for a while, a process subscribes again through
-anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a
-*cold list*, which no timeout purges; one of them is probed a period, and an answer makes arcs
-both ways. That is what joins the halves of a healed partition. Halves that never knew each
-other (a community founded twice) meet because every process now and then asks the discovery
-for members, and probes one that is not in its view.
+anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a *cold
+list* (`camcast.vocabulary.cold_list`); one of them is probed a period, and an answer makes arcs
+both ways. Halves that never knew each other (a community founded twice) meet because every process
+now and then asks the discovery for members, and probes one that is not in its view.
 
 *Hostile peers.* One small message draws as many copies as the view has members. So a process makes
 at most `COPIES_A_PERIOD` copies in a period; a subscription or renewal beyond that is not taken,
@@ -75,6 +74,7 @@ from typing import ClassVar, Final
 from attrs import define, evolve, field, frozen, validators
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
@@ -105,8 +105,6 @@ RENEWED: Final = 0.25
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
 SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
-COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
-COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
 
@@ -189,7 +187,7 @@ class Scamp(Membership):
         self._sponsor: PeerId | None = None
         self._sampled: dict[PeerId, bool] = {}
         """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
-        self._cold: dict[PeerId, tuple[Contact, float]] = {}
+        self._cold = ColdList()
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
         self._joined = False
         self._leaving = False
@@ -428,7 +426,7 @@ class Scamp(Membership):
         if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
             return False
         self._weights[contact.peer] = 1 / len(self._view)
-        self._cold.pop(contact.peer, None)
+        self._cold.pop(contact.address)
         self._liveness.watch(contact, now)
         return True
 
@@ -465,7 +463,7 @@ class Scamp(Membership):
             self._drop_arc(source.peer, now)
         if left:
             self._forget_holder(source.peer)
-            self._cold.pop(source.peer, None)
+            self._cold.pop(source.address)
 
     def _drop_arc(self, peer: PeerId, now: float) -> None:
         """Hold no arc to a peer, which may still hold one to this process."""
@@ -500,10 +498,7 @@ class Scamp(Membership):
         if contact is None:
             return
         self._drop_arc(peer, now)
-        self._cold.pop(peer, None)
-        if len(self._cold) >= COLD_MAX:
-            del self._cold[next(iter(self._cold))]
-        self._cold[peer] = (contact, now)
+        self._cold.put(contact, self._topic, now)
 
     def _on_probe(self, source: Contact, probe: Probe, now: float) -> None:
         """Make arcs both ways with one who had lost this process, or never met its community."""
@@ -518,11 +513,9 @@ class Scamp(Membership):
             self._outlet.send([source], Probe(self._estimate.encode(now), cold=True))
 
     def _warm(self, source: Contact, now: float) -> None:
-        """Hold a cold peer that has answered; by address, for it may have a new identity."""
-        for peer, (contact, _) in list(self._cold.items()):
-            if contact.address == source.address:
-                self._cold.pop(peer, None)
-                self._keep(source, now)
+        """Hold a cold peer that has answered."""
+        if self._cold.pop(source.address) is not None:
+            self._keep(source, now)
 
     # -- the period --------------------------------------------------------------------------
 
@@ -692,7 +685,7 @@ class Scamp(Membership):
             for holder in list(self._holders.values()):
                 if holder.heard > lately:
                     self._keep(holder.contact, now)
-        known = list(self._view) or [contact for contact, _ in self._cold.values()]
+        known = list(self._view) or [cold.contact for cold in self._cold]
         if known and now >= self._next_reconnect:
             self._next_reconnect = now + 2 * self._options.heartbeat_seconds
             self._contacts = self._rng.sample(known, min(len(known), CONTACTS_WANTED))
@@ -712,13 +705,10 @@ class Scamp(Membership):
             self._outlet.seek(self._topic, CONTACTS_WANTED)
 
     def _probe(self, now: float) -> None:
-        for peer, (_, since) in list(self._cold.items()):
-            if since < now - COLD_SECONDS:
-                del self._cold[peer]
-        if self._cold and now >= self._next_probe:
+        if len(self._cold) and now >= self._next_probe:
             self._next_probe = now + self._options.probe_seconds
-            contact, _ = self._rng.choice(list(self._cold.values()))
-            self._outlet.send([contact], Probe(self._estimate.encode(now), cold=True))
+            for cold in self._cold.sample(1, self._rng, now):
+                self._outlet.send([cold.contact], Probe(self._estimate.encode(now), cold=True))
 
 
 def _clamp(weight: float) -> float:
