@@ -166,7 +166,7 @@ def _print_memberships(found: Memberships) -> None:
         UPKEEP,
         {f"{cost.variant} {cost.backend}": cost.measures.__getitem__ for cost in found.upkeep},
     )
-    _print_claims(found)
+    _print_evidence(found)
 
 
 def _print_measures(
@@ -196,13 +196,18 @@ def _text(name: str, value: Interval | int) -> str:
     return measure.text(value.mean, value.low, value.high)
 
 
-def _print_claims(found: Reproduction) -> None:
-    grid = Grid(title="What the paper concludes", title_justify="left", box=None)
-    for heading in ("claim", "holds", "here"):
+def _print_evidence(found: Reproduction) -> None:
+    """Print what the paper says and what was found; drawings, which have no data, are left out."""
+    from camcast.report.evidence import NO_DATA, in_words
+
+    grid = Grid(title="What the paper says, and what was found", title_justify="left", box=None)
+    for heading in ("item", "the paper", "verdict", "found"):
         grid.add_column(heading, overflow="fold")
-    for claim in found.claims:
-        grid.add_row(claim.quote, claim.holds, claim.found)
+    for row in found.evidence:
+        if not row.found.startswith(NO_DATA):
+            grid.add_row(row.item, row.quote, row.verdict, row.found)
     _print_grid(grid)
+    typer.echo(in_words(found.evidence))
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
@@ -250,11 +255,11 @@ _PAPERS: Final[Mapping[str, _Paper]] = {
         {"engine": "--engine is for camcast; memberships runs live and virtual nodes"},
     ),
     "percolation": _Paper(
-        _print_claims,
+        _print_evidence,
         {"engine": "--engine is for camcast; percolation has a simulator of its own"},
     ),
     "hpmcast": _Paper(
-        _print_claims,
+        _print_evidence,
         dict.fromkeys(
             ("engine", "events"),
             "--engine and --events are not for hpmcast: one event a run, all alike",

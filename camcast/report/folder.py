@@ -20,15 +20,15 @@ class ResultsFolder:
         self.path = path
 
     def write_rows(
-        self, name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+        self, name: str, about: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Write rows as CSV, and as JSON with what there is to say about them."""
+        """Write rows as CSV, and as JSON with what there is to say about them; None: a list."""
         text = StringIO()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         self.write(f"{name}.csv", text.getvalue().encode())
-        self.write(f"{name}.json", as_bytes({**about, "rows": rows}))
+        self.write(f"{name}.json", as_bytes(rows if about is None else {**about, "rows": rows}))
 
     def write_drawing(self, name: str, drawing: Drawing) -> None:
         """Write a figure's pictures."""

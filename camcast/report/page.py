@@ -16,8 +16,8 @@ from importlib.metadata import version
 from typing import Final
 
 from camcast.population.outcome import Interval
-from camcast.report.claim import Claim
 from camcast.report.drawing import Drawing, library_versions, script
+from camcast.report.evidence import Evidence, in_words
 
 NOTHING: Final = "\N{EN DASH}"
 
@@ -139,18 +139,30 @@ def interval_cell(interval: Interval) -> str:
     return f"{number(interval.mean)}<small>{low} to {high}</small>"
 
 
-def claims_table(claims: Sequence[Claim]) -> str:
-    """Return what a paper claims beside what was found; nothing without a claim."""
-    if not claims:
+def evidence_table(evidence: Sequence[Evidence]) -> str:
+    """Return what a paper says beside what was found; nothing without a row."""
+    if not evidence:
         return ""
     rows = (
-        f"<tr><td>{escape(claim.where)}</td><td><blockquote>“{escape(claim.quote)}”</blockquote>"
-        f"</td><td><strong>{escape(claim.holds)}</strong></td><td>{escape(claim.found)}</td></tr>"
-        for claim in claims
+        f"<tr><td>{escape(row.item)}</td><td><blockquote>“{escape(row.quote)}”</blockquote></td>"
+        f"<td>{_number_or_nothing(row.published)}</td>"
+        f"<td>{interval_cell(Interval(row.ours, row.low, row.high))}</td>"
+        f"<td>{NOTHING if row.z is None else f'{row.z:+.1f}'}</td>"
+        f"<td><strong>{row.verdict}</strong></td><td>{escape(row.found)}</td></tr>"
+        for row in evidence
     )
-    return "<h2>What the paper concludes</h2>" + grid(
-        ["section", "claim", "holds", "here"], rows, "words"
+    heads = ["item", "the paper", "published", "ours", "z", "verdict", "found"]
+    return (
+        f"<h2>What the paper says, and what was found</h2><p>{escape(in_words(evidence))} A number"
+        " agrees if it is in our 95 % interval, or no farther from it than its rounding and the"
+        " chance in its own runs; z is its distance in standard errors. A sentence without a number"
+        " is consistent if all its parts hold, and holds in part if some do.</p>"
+        + grid(heads, rows, "words")
     )
+
+
+def _number_or_nothing(value: float | None) -> str:
+    return NOTHING if value is None else number(value)
 
 
 def only_about(protocols: Sequence[str] | None) -> str:

@@ -1,6 +1,6 @@
 """What was simulated for a plan, found again by the cell that it was simulated of.
 
-Which cells there are, nobody lists: tables, figures and claims are put together from examples
+Which cells there are, nobody lists: tables, figures and evidence are put together from examples
 first, and what they ask for is simulated (`reproduce_by_cells`).
 """
 

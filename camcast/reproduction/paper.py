@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import attrs
 from attrs import frozen
 
-from camcast.report.claim import Claim
 from camcast.report.drawing import Drawing
+from camcast.report.evidence import Evidence
 from camcast.reproduction.cell_results import CellResults
 from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
@@ -57,8 +57,8 @@ class Reproduction(attrs.AttrsInstance, Protocol):
         """What has one."""
 
     @property
-    def claims(self) -> Sequence[Claim]:
-        """What the paper concludes, beside what was found."""
+    def evidence(self) -> Sequence[Evidence]:
+        """What the paper says, beside what was found."""
 
 
 F = TypeVar("F", bound=Figure)
@@ -120,12 +120,12 @@ class ByCells(Generic[S, R]):
 
 
 @frozen(kw_only=True)
-class FiguresAndClaims(Generic[P, F]):
+class FiguresAndEvidence(Generic[P, F]):
     """Everything that was computed again of a paper without tables."""
 
     plan: P
     figures: tuple[F, ...]
-    claims: tuple[Claim, ...]
+    evidence: tuple[Evidence, ...]
 
     @property
     def tables(self) -> tuple[()]:
@@ -133,13 +133,13 @@ class FiguresAndClaims(Generic[P, F]):
         return ()
 
 
-def figures_and_claims(
-    figures: Callable[[S], tuple[F, ...]], claims: Callable[[S], tuple[Claim, ...]]
-) -> Callable[[S], FiguresAndClaims[Any, F]]:
+def figures_and_evidence(
+    figures: Callable[[S], tuple[F, ...]], evidence: Callable[[S], tuple[Evidence, ...]]
+) -> Callable[[S], FiguresAndEvidence[Any, F]]:
     """Return what puts together the results of a paper without tables."""
 
-    def together(found: S) -> FiguresAndClaims[Any, F]:
-        return FiguresAndClaims(plan=found.plan, figures=figures(found), claims=claims(found))
+    def together(found: S) -> FiguresAndEvidence[Any, F]:
+        return FiguresAndEvidence(plan=found.plan, figures=figures(found), evidence=evidence(found))
 
     return together
 

@@ -2,8 +2,9 @@
 
 * ``plan.json``: what was asked for; written first, and a folder takes no other;
 * ``cells.jsonl``: the sweep, a line for each finished cell;
-* tables, figures and claims as ``.csv`` and ``.json``, the figures as ``.svg``, ``.png`` and, for
-  Vega-Lite, ``.vl.json``;
+* tables and figures as ``.csv`` and ``.json``, figures as ``.svg``, ``.png`` and, for Vega-Lite,
+  ``.vl.json``, too;
+* ``evidence.csv`` and ``.json``: a row for all that the paper says, with ours and a verdict;
 * ``index.html``: all of it.
 
 Which protocols are chosen is no matter of the folder's: every choice finds the cells of the others,
@@ -13,6 +14,7 @@ and writes its own. What another has written besides, a figure say, stays; it is
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Generic
@@ -25,6 +27,8 @@ from camcast.reproduction.paper import OnProgress, P, Paper, R
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"
+EVIDENCE: Final = "evidence"
+"""The name of its files, without what follows the dot."""
 
 _PROTOCOLS: Final = "protocols"
 _OPTIONS: Final = ("runs", "events", "seed", "engine")
@@ -75,14 +79,18 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
     @property
     def command(self) -> str:
         """The command that makes this folder's content."""
-        given = attrs.asdict(self.plan)
+        chosen = attrs.asdict(self.plan).get(_PROTOCOLS)
+        return shlex.join([*self._command(chosen), "--output", str(self.path)])
+
+    def _command(self, protocols: Sequence[str] | None = None) -> list[str]:
         parts = ["camcast", "reproduce", self.paper.name]
-        if chosen := given.get(_PROTOCOLS):
-            parts += ["--protocol", ",".join(chosen)]
+        if protocols:
+            parts += ["--protocol", ",".join(protocols)]
+        given = attrs.asdict(self.plan)
         for name in _OPTIONS:
             if name in given:
                 parts += [f"--{name}", str(given[name])]
-        return shlex.join([*parts, "--output", str(self.path)])
+        return parts
 
     def reproduce(self, workers: int | None, on_progress: OnProgress | None = None) -> R:
         """Compute what is not there yet, and write everything; raises `SweepError`."""
@@ -95,11 +103,15 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
             self.write_rows(figure.name, figure.about, points)
             drawings[figure.name] = drawing = self.paper.draw(figure)
             self.write_drawing(figure.name, drawing)
-        if found.claims:
-            claims = [attrs.asdict(claim) for claim in found.claims]
-            self.write_rows("claims", {"title": "What the paper concludes"}, claims)
+        if rows := self.evidence(found):
+            self.write_rows(EVIDENCE, None, rows)
         self.write("index.html", self.paper.html(found, drawings, self.command).encode())
         return found
+
+    def evidence(self, found: R) -> list[dict[str, Any]]:
+        """Return the rows of the evidence, each with the command that it is computed by."""
+        command = shlex.join(self._command())
+        return [attrs.asdict(row) | {"command": command} for row in found.evidence]
 
     def as_json(self, found: R) -> dict[str, Any]:
         """Return what was computed as JSON takes it, with what it was computed from."""

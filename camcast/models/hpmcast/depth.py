@@ -15,7 +15,7 @@ from camcast.models.hpmcast.membership import level_view
 from camcast.models.rfpbcast import completion_rounds
 
 
-@cache  # seconds, and a figure and a claim ask for the same
+@cache  # seconds, and a figure and the evidence ask for the same
 def needed_rounds(
     arity: int,
     depth: int,

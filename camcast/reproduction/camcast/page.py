@@ -9,8 +9,8 @@ from typing import Final
 from camcast.report.drawing import Drawing
 from camcast.report.page import (
     NOTHING,
-    claims_table,
     document,
+    evidence_table,
     grid,
     how_made,
     interval_cell,
@@ -90,7 +90,7 @@ def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> 
             picture(one.name, f"Figure {one.number}: {one.title}", one.notes, drawings[one.name])
             for one in found.figures
         ),
-        claims_table(found.claims),
+        evidence_table(found.evidence),
         _agreement(found.agreement, found.runs_compared),
         how_made(command, made, ("numpy", "numba"), settings),
     ]

@@ -18,8 +18,8 @@ from attrs import frozen
 
 from camcast.population import baselines
 from camcast.population.outcome import Interval, mean_interval
-from camcast.report.claim import Claim
-from camcast.reproduction.camcast.claims import claims
+from camcast.report.evidence import Evidence
+from camcast.reproduction.camcast.evidence import evidence
 from camcast.reproduction.camcast.figures import Figure, figures
 from camcast.reproduction.camcast.parasites import copies_outside
 from camcast.reproduction.camcast.plan import (
@@ -61,7 +61,7 @@ class Reproduction:
     agreement: tuple[Agreement, ...]
     runs_compared: Mapping[str, int]
     """How many runs of each simulator the agreement is of."""
-    claims: tuple[Claim, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def compute(cell: Cell) -> JSON:
@@ -131,13 +131,14 @@ def _compute_baseline(given: Mapping[str, Any]) -> JSON:
 def _together(simulated: Results) -> Reproduction:
     plan = simulated.plan
     ours = plan.about("camcast")
+    both = tables(simulated)
     return Reproduction(
         plan=plan,
-        tables=tables(simulated),
+        tables=both,
         figures=figures(simulated) if ours else (),
         agreement=_agreement(simulated) if ours else (),
         runs_compared=compared(plan) if ours else {},
-        claims=claims(simulated),
+        evidence=evidence(simulated, both),
     )
 
 

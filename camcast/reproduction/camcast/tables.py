@@ -47,6 +47,9 @@ _COLUMNS: Final = (
     *("simulator", "runs"),
 )
 _F: Final = FAN_OUTS_PMCAST[-1]
+BY_EQUATION_12: Final = "ln n / ln ln n + 1"
+BY_EQUATION_5: Final = f"T(n, F) (002, Equation 5), F = {_F}, 0.85 arrive"
+"""The formulas that come closest to the published rounds of gossip broadcast and PMcast."""
 
 
 @frozen(kw_only=True)
@@ -202,7 +205,7 @@ def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:
     fan_out = floor(log(n) + PARAMETERS.c)
     told = {
         "ln n / ln ln n (Equation 12)": rounds(n),
-        "ln n / ln ln n + 1": rounds(n, 1),
+        BY_EQUATION_12: rounds(n, 1),
         "Pittel, F = 0.85 ⌊ln n + c⌋, + 1": pittel_rounds(n, fan_out, SUCCESS, 1),
     }
     for how, mean in told.items():
@@ -213,8 +216,7 @@ def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:
 
 def _rounds_of_pmcast(column: _Column) -> Iterable[Entry]:
     n = column.processes
-    how = f"T(n, F) (002, Equation 5), F = {_F}, 0.85 arrive"
-    yield column.told(PMCAST, how, float(pittel_rounds(n, _F, SUCCESS)))
+    yield column.told(PMCAST, BY_EQUATION_5, float(pittel_rounds(n, _F, SUCCESS)))
     how = f"until all have it (002, Equation 2), F = {_F}, 0.85"
     yield column.told(PMCAST, how, completion_rounds(n, _F, SUCCESS))
     counted = {"last": "until the last has it", "rounds": "until nobody gossips"}

@@ -1,4 +1,4 @@
-"""The page of the hpmcast paper: figures and claims in one file."""
+"""The page of the hpmcast paper: figures and evidence in one file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from camcast.report.drawing import Drawing
-from camcast.report.page import claims_table, document, how_made, only_about, picture
+from camcast.report.page import document, evidence_table, how_made, only_about, picture
 from camcast.reproduction.hpmcast.figures import Figure
 from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST, Plan
-from camcast.reproduction.paper import FiguresAndClaims
+from camcast.reproduction.paper import FiguresAndEvidence
 
 _TITLE: Final = "hpmcast, section 5.3 to 6.2, computed again"
 _SETTINGS: Final = (
@@ -48,7 +48,7 @@ _SETTINGS: Final = (
 
 
 def html(
-    found: FiguresAndClaims[Plan, Figure], drawings: Mapping[str, Drawing], command: str
+    found: FiguresAndEvidence[Plan, Figure], drawings: Mapping[str, Drawing], command: str
 ) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
     plan = found.plan
@@ -63,7 +63,7 @@ def html(
     parts = [
         introduction,
         only_about(plan.protocols),
-        claims_table(found.claims),
+        evidence_table(found.evidence),
         "<h2>Figures</h2>",
         *(picture(one.name, one.title, one.notes, drawings[one.name]) for one in found.figures),
         how_made(command, f"Seed {plan.seed}, {plan.runs:,} runs.", ("numpy", "numba"), settings),

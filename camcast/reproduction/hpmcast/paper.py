@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from camcast.reproduction.hpmcast.cells import Results, compute
-from camcast.reproduction.hpmcast.claims import claims
+from camcast.reproduction.hpmcast.evidence import evidence
 from camcast.reproduction.hpmcast.figures import figures
-from camcast.reproduction.paper import ByCells, figures_and_claims
+from camcast.reproduction.paper import ByCells, figures_and_evidence
 
-reproduce: Final = ByCells(compute, Results, figures_and_claims(figures, claims))
+reproduce: Final = ByCells(compute, Results, figures_and_evidence(figures, evidence))
 """Simulate all cells of a plan, or those that a file does not have yet."""

@@ -17,8 +17,8 @@ from typing import Any, Final, cast
 import attrs
 from attrs import frozen
 
-from camcast.report.claim import Claim
-from camcast.reproduction.memberships.claims import claims, claims_beyond
+from camcast.report.evidence import Evidence
+from camcast.reproduction.memberships.evidence import evidence, evidence_beyond
 from camcast.reproduction.memberships.live import live_cells, run_live
 from camcast.reproduction.memberships.plan import Plan, World
 from camcast.reproduction.memberships.results import COLUMNS, Figure, Results, Row
@@ -35,7 +35,7 @@ class Memberships:
     figures: tuple[Figure, ...]
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
-    claims: tuple[Claim, ...]
+    evidence: tuple[Evidence, ...]
 
     @property
     def tables(self) -> tuple[Sheet, Sheet]:
@@ -129,5 +129,5 @@ def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
         figures=tuple(f for world in worlds.values() for f in world.figures()),
         comparison=tuple(r for world in worlds.values() for r in world.comparison()),
         upkeep=upkeep_rows([run for run in runs if run[0]["kind"] == "upkeep"]),
-        claims=(*claims(worlds["live"]), *claims_beyond(worlds["virtual"])),
+        evidence=(*evidence(worlds["live"]), *evidence_beyond(worlds["virtual"])),
     )

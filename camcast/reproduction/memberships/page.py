@@ -9,8 +9,8 @@ from typing import Final
 from camcast.measures import measure_of
 from camcast.report.drawing import Drawing
 from camcast.report.page import (
-    claims_table,
     document,
+    evidence_table,
     grid,
     how_made,
     interval_cell,
@@ -57,7 +57,7 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
         introduction,
         "<h2>The comparison</h2>",
         _comparison(found.comparison, plan.rest_seconds),
-        claims_table(found.claims),
+        evidence_table(found.evidence),
         "<h2>What they cost, and how soon they notice</h2>",
         _upkeep(found.upkeep),
     ]

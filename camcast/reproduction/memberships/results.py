@@ -194,13 +194,18 @@ class Results:
         )
 
     def means(
-        self, backend: str, measure: str, p_sel: Sequence[float] | None = None
+        self,
+        backend: str,
+        measure: str,
+        p_sel: Sequence[float] | None = None,
+        communities: Sequence[str] | None = None,
     ) -> list[float]:
         """Return, run by run, the mean of a measure over d and a and all p_sel, or those given.
 
         Of upward messages: the sum of those from g and those from d.
         """
-        communities = ("g", "d") if measure == "upward" else ("d", "a")
+        if communities is None:
+            communities = ("g", "d") if measure == "upward" else ("d", "a")
         factor = len(communities) if measure == "upward" else 1
         means = []
         for run in self._results[backend]:

@@ -7,8 +7,8 @@ from html import escape
 from typing import Final
 
 from camcast.report.drawing import Drawing
-from camcast.report.page import claims_table, document, how_made, pairs, picture
-from camcast.reproduction.paper import FiguresAndClaims
+from camcast.report.page import document, evidence_table, how_made, pairs, picture
+from camcast.reproduction.paper import FiguresAndEvidence
 from camcast.reproduction.percolation.figures import Figure
 from camcast.reproduction.percolation.plan import (
     GAMMA,
@@ -52,7 +52,7 @@ _SETTINGS: Final = (
 
 
 def html(
-    found: FiguresAndClaims[Plan, Figure], drawings: Mapping[str, Drawing], command: str
+    found: FiguresAndEvidence[Plan, Figure], drawings: Mapping[str, Drawing], command: str
 ) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
     plan, figures = found.plan, {figure.number: figure for figure in found.figures}
@@ -68,7 +68,7 @@ def html(
         label = f"Figure {figure.number}: {figure.title}"
         return picture(figure.name, label, figure.notes, drawings[figure.name])
 
-    parts = [introduction, claims_table(found.claims)]
+    parts = [introduction, evidence_table(found.evidence)]
     for title, rows in _PARTS.items():
         parts.append(f"<h2>{escape(title)}</h2>")
         parts += [pairs(drawn(figures[number]) for number in numbers) for numbers in rows]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from camcast.reproduction.paper import ByCells, figures_and_claims
+from camcast.reproduction.paper import ByCells, figures_and_evidence
 from camcast.reproduction.percolation.cells import Results, compute
-from camcast.reproduction.percolation.claims import claims
+from camcast.reproduction.percolation.evidence import evidence
 from camcast.reproduction.percolation.figures import figures
 
-reproduce: Final = ByCells(compute, Results, figures_and_claims(figures, claims))
+reproduce: Final = ByCells(compute, Results, figures_and_evidence(figures, evidence))
 """Simulate all cells of a plan, or those that a file does not have yet."""

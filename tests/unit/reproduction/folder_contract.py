@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 from xml.etree import ElementTree
 
+from camcast.report.evidence import VERDICTS
 from camcast.reproduction.paper import Paper
 from camcast.reproduction.plan_folder import PlanFolder
 from tests.unit.reproduction.page import Page
 
 TIMEOUT_SECONDS = 900.0  # until what must come counts as never
 FIGURE_ENDS = (".csv", ".json", ".svg", ".png", ".vl.json")
+EVIDENCE = [
+    *("paper", "item", "quote", "published", "ours", "low", "high", "z", "verdict", "found"),
+    "command",
+]
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -48,7 +53,7 @@ class FolderContract:
 
     def test_it_has_every_table_and_figure(self, folder: Path) -> None:
         expected = {"plan.json", "cells.jsonl", "index.html"}
-        tables = (*self.TABLES, "claims")
+        tables = (*self.TABLES, "evidence")
         expected |= {f"{name}{end}" for name in tables for end in (".csv", ".json")}
         expected |= {f"{name}{end}" for name in self.FIGURES for end in FIGURE_ENDS}
         assert {path.name for path in folder.iterdir()} == expected
@@ -63,6 +68,19 @@ class FolderContract:
                 for row in as_json["rows"]
             ]
             assert plain == rows(folder / f"{name}.csv"), name
+
+    def test_the_evidence_has_its_columns_and_a_command_a_row(self, folder: Path) -> None:
+        listed = json.loads((folder / "evidence.json").read_text())
+        assert len(listed) == len(rows(folder / "evidence.csv")) > 0
+        for row in listed:
+            assert list(row) == EVIDENCE
+            assert row["verdict"] in VERDICTS
+            assert row["quote"]
+            assert row["found"]
+            assert row["command"].startswith(f"camcast reproduce {self.PAPER.name} ")
+            if row["verdict"] in ("agrees", "differs") and row["published"] is not None:
+                assert row["ours"] is not None
+        assert len({(row["paper"], row["item"]) for row in listed}) == len(listed)
 
     def test_pictures_are_pictures(self, folder: Path) -> None:
         for name in self.FIGURES:

@@ -50,7 +50,7 @@ def number(text: str) -> float:
     return float(text) if text else float("nan")
 
 
-# -- the folder ------------------------------------------------------------------------------------
+# -- the folder -----------------------------------------------------------------------------------
 
 
 class TestFolder(FolderContract):
@@ -111,7 +111,7 @@ def test_the_published_values_stand_beside_ours(folder: Path) -> None:
         assert any(row["low"] for row in pmcast)
 
 
-# -- some protocols --------------------------------------------------------------------------------
+# -- some protocols -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,17 +145,18 @@ def test_what_is_chosen_is_as_in_the_whole(
         f"{name}{end}" for name in drawn for end in FIGURE_ENDS
     }
     for name in made - {"cells.jsonl", "index.html"}:
-        if not name.startswith(("table", "claims")):
+        if not name.startswith(("table", "evidence")):
             assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
     page = (tmp_path / "index.html").read_text()
     assert [name for name in Page(page).ids if name in FIGURES] == drawn
     assert f"--protocol {','.join(protocols)} --runs {RUNS_HERE}" in page
     assert ("gossip broadcast was" in page.lower()) == ("broadcast" in protocols)
-    claimed = [row["where"] for row in rows(folder / "claims.csv") if row["where"] != "1.4"]
-    if drawn:
-        assert [row["where"] for row in rows(tmp_path / "claims.csv")] == claimed
-    else:
-        assert not (tmp_path / "claims.csv").exists()
+    both = {row["item"]: row for row in rows(folder / "evidence.csv")}
+    few = rows(tmp_path / "evidence.csv") if (tmp_path / "evidence.csv").exists() else []
+    assert all(both[row["item"]] == row for row in few)
+    kept = [row["item"] for row in few if row["item"].startswith("Table")]
+    assert {item.split(", ")[1] for item in kept} == {a for a in approaches if a[0] == "("}
+    assert any(row["item"] == "Figure 15" for row in few) == bool(drawn)
 
 
 def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Path) -> None:
@@ -190,7 +191,7 @@ def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
     assert row["runs"] == str(RUNS_HERE)
 
 
-# -- the page --------------------------------------------------------------------------------------
+# -- the page -------------------------------------------------------------------------------------
 
 
 def test_the_page_has_the_published_numbers_and_how_it_was_made(folder: Path) -> None:
@@ -207,7 +208,7 @@ def test_what_is_in_a_script_does_not_end_it() -> None:
     assert "</script" not in in_script(drawing.script()).lower()
 
 
-# -- stopping and continuing -----------------------------------------------------------------------
+# -- stopping and continuing ----------------------------------------------------------------------
 
 
 def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> None:
@@ -248,7 +249,7 @@ def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
     assert {file.name for file in path.iterdir()} == {"plan.json", "cells.jsonl"}
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", [["--runs", 3], ["--seed", 4], ["--engine", "chain"]])
@@ -292,7 +293,7 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-# -- the engines -----------------------------------------------------------------------------------
+# -- the engines ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -319,6 +320,11 @@ def test_the_default_reproduction(tmp_path: Path) -> None:
                 entry.how.endswith(ours)
             ):
                 assert entry.deviation == pytest.approx(0, abs=tolerance)
-    assert [claim.holds for claim in found.claims] == [
-        *("yes", "in the mean", "yes", "over all processes", "yes", "reliability: of a"),
-    ]
+    verdicts = {row.item: row.verdict for row in found.evidence}
+    expected = {
+        **dict.fromkeys(("Figure 13", "Figure 15", "Figure 16"), "consistent"),
+        **dict.fromkeys(("1.4", "Figure 14"), "agrees"),
+        **dict.fromkeys(("1.4, of each community", "6.1.2, Figure 14"), "differs"),
+        **dict.fromkeys(("Figure 17", "Figure 18"), "in part"),
+    }
+    assert {item: verdicts[item] for item in expected} == expected

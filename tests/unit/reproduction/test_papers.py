@@ -19,7 +19,7 @@ from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, installed
 from camcast.reproduction.camcast import paper as camcast_paper
 from camcast.reproduction.camcast import plan as camcast_plan
 from camcast.reproduction.chosen_protocols import choose, protocols_of
-from camcast.reproduction.hpmcast import claims as hpmcast_claims
+from camcast.reproduction.hpmcast import evidence as hpmcast_evidence
 from camcast.reproduction.hpmcast import figures as hpmcast_points
 from camcast.reproduction.hpmcast import paper as hpmcast_paper
 from camcast.reproduction.hpmcast import plan as hpmcast_plan
@@ -55,7 +55,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PlanFolder, "reproduce", fail)
 
 
-# -- which paper -----------------------------------------------------------------------------------
+# -- which paper ----------------------------------------------------------------------------------
 
 
 def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
@@ -96,7 +96,7 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
     )
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_plan_is_of_its_paper_s_protocols() -> None:
     assert choose("camcast", protocols_of("camcast")) is None
 
 
-# -- which cells -----------------------------------------------------------------------------------
+# -- which cells ----------------------------------------------------------------------------------
 
 
 def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
@@ -167,7 +167,7 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
     alone = [of(protocol) for protocol in protocols_of("camcast") if protocol != "pmcast"]
     assert all(one < whole for one in alone)
     assert all(not one & other for one, other in combinations(alone, 2))
-    # beside each other they have a claim, that of 1.4
+    # beside each other they have the comparison of 1.4
     beside = of("camcast", "broadcast") - of("camcast") - of("broadcast")
     assert len(beside) == 1
     assert set().union(*alone, beside) == whole
@@ -181,7 +181,7 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
 def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
     protocols: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Figures and claims are those of the whole. What the cells say is made up: it is the same
+    """Figures and evidence are those of the whole. What the cells say is made up: it is the same
     for the same cell."""
 
     def made_up(results: Results, cell: Cell) -> Any:
@@ -190,11 +190,11 @@ def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
 
     example = Results.example
     monkeypatch.setattr(Results, "example", made_up)
-    for module in (hpmcast_points, hpmcast_claims):
+    for module in (hpmcast_points, hpmcast_evidence):
         monkeypatch.setattr(module, "needed_rounds", lambda *_, **__: 1.0)  # seconds, of no cell
     whole = Results(hpmcast_plan.Plan())
     chosen = Results(hpmcast_plan.Plan(protocols=protocols))
-    told, concluded = hpmcast_points.figures(chosen), hpmcast_claims.claims(chosen)
+    told, concluded = hpmcast_points.figures(chosen), hpmcast_evidence.evidence(chosen)
     of = {"rfpbcast": ("rfpbcast",), "pmcast": ("figure9", "pmcast")}
     others = [name for names in of.values() for name in names]
     names = {name for protocol in protocols for name in of.get(protocol, ())}
@@ -203,7 +203,7 @@ def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
         for figure in hpmcast_points.figures(whole)
         if figure.name in names or ("hpmcast" in protocols and figure.name not in others)
     )
-    assert set(concluded) <= set(hpmcast_claims.claims(whole))
+    assert set(concluded) <= set(hpmcast_evidence.evidence(whole))
     assert concluded
 
 
@@ -227,7 +227,7 @@ def test_a_folder_goes_on_with_another_choice(tmp_path: Path) -> None:
     _, all_of_one = reproduce("rfpbcast")
     assert drawn() == ["rfpbcast"]
     assert {path.name for path in tmp_path.iterdir()} == {
-        *("plan.json", "cells.jsonl", "index.html", "claims.csv", "claims.json"),
+        *("plan.json", "cells.jsonl", "index.html", "evidence.csv", "evidence.json"),
         *(f"rfpbcast{end}" for end in (".csv", ".json", ".svg", ".png", ".vl.json")),
     }
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

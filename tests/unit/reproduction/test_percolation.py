@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from camcast.population import graphs
-from camcast.reproduction.paper import FiguresAndClaims
+from camcast.reproduction.paper import FiguresAndEvidence
 from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation import cells as percolation_cells
 from camcast.reproduction.percolation.figures import Figure
@@ -17,7 +17,7 @@ from camcast.reproduction.percolation.plan import Plan
 from camcast.reproduction.plan_folder import PlanFolder
 from tests.unit.reproduction.folder_contract import FolderContract, reproduce, rows
 
-Reproduction = FiguresAndClaims[Plan, Figure]
+Reproduction = FiguresAndEvidence[Plan, Figure]
 FIGURES = [f"figure{number}" for number in range(1, 19)]
 PLAN = Plan(runs=2, events=2, seed=3)
 
@@ -97,13 +97,11 @@ def test_the_page_has_the_size_of_the_paper(folder: Path) -> None:
     assert "2,482 nodes" in (folder / "index.html").read_text()
 
 
-def test_the_claims_name_their_sections(made: tuple[Path, Reproduction]) -> None:
-    claims = made[1].claims
-    assert len(claims) == 9
-    assert all(claim.where and claim.quote and claim.holds and claim.found for claim in claims)
-    by_place = {claim.where: claim.holds for claim in claims}
-    assert by_place["V-B2"] == "yes"
-    assert by_place["V-A, Figure 1"] == "yes"
+def test_what_needs_no_chance_has_its_verdict(made: tuple[Path, Reproduction]) -> None:
+    by_item = {row.item: row.verdict for row in made[1].evidence}
+    assert by_item["V-B2"] == "agrees"
+    assert by_item["Figure 1"] == by_item["Figure 6"] == "consistent"
+    assert by_item["Table I"] == "cannot be judged"
 
 
 @pytest.mark.slow
@@ -112,7 +110,11 @@ def test_the_command_and_what_the_paper_concludes(tmp_path: Path) -> None:
     done = reproduce("percolation", "--events", 100, "--output", tmp_path / "out", "--json")
     found = json.loads(done.stdout)
     assert [figure["number"] for figure in found["figures"]] == list(range(1, 19))
-    assert [claim["holds"] for claim in found["claims"]] == [
-        *("no", "yes", "yes, in the mean over networks", "yes", "yes", "yes"),
-        *("of events that spread", "of events that spread", "below the transition"),
-    ]
+    verdicts = {row["item"]: row["verdict"] for row in found["evidence"]}
+    expected = {
+        **dict.fromkeys(("IV-C", "Figure 7", "Figure 8"), "differs"),
+        **dict.fromkeys(("Figure 1", "Figure 2", "Figure 3", "Figure 6"), "consistent"),
+        "V-B2": "agrees",
+        "VI": "in part",
+    }
+    assert {item: verdicts[item] for item in expected} == expected

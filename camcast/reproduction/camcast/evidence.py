@@ -1,0 +1,277 @@
+"""What the CAMCAST paper (000) says up to section 6.1, beside what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from math import hypot, sqrt
+from typing import Final
+
+import numpy as np
+
+from camcast.models.camcast.messages import gossip_messages
+from camcast.population.outcome import Interval
+from camcast.report.evidence import (
+    Evidence,
+    between,
+    drawing,
+    exceeds,
+    half_of,
+    statement,
+    told_apart,
+    value,
+)
+from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST, FAN_OUTS, PMCAST
+from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, PARAMETERS, SIZES
+from camcast.reproduction.camcast.results import Results, group_of
+from camcast.reproduction.camcast.tables import BY_EQUATION_5, BY_EQUATION_12, Entry, Table
+
+EXPERIMENTS: Final = 100  # [CAMCAST 6.1.1] "averaged over 100 experiments"
+_DEGRADED: Final = 0.05  # [CAMCAST 1.4: "degraded by only 5%"]
+_NEAR: Final = 0.1  # chosen: "of an order of" N ln N
+_BETTER: Final = 0.1  # chosen: "much better", in absolute terms
+_ENOUGH: Final = 0.95  # chosen: "enough for disseminating the event to the upper communities"
+_HALF: Final = 0.5  # [CAMCAST 6.1.2: "almost half of the processes fail"]
+
+_DRAWINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "Figure 1": ("Publication/Subscription alternatives.", "Bottom-up is the third of them."),
+    "Figure 2": ("Dissemination in CAMCAST", "camcast.protocols.camcast does so."),
+    "Figure 3": (
+        "Super-topic and topic table for a process interested in topic t",
+        "Their sizes are in 4.4.",
+    ),
+    "Figure 4": ("Bootstrapping", "tests/conversations has ours."),
+    "Figure 5": ("Initialization algorithm", "It is the search of camcast.engine.links."),
+    "Figure 6": ("Algorithm used to maintain the link", "It is camcast.engine.links."),
+    "Figure 7": ("Subscription/Reception algorithm", "It is camcast.engine.intake."),
+    "Figure 8": ("Dissemination algorithm", "It is camcast.protocols.camcast."),
+    "Figure 9": ("Unstructured approach", "It is --membership scamp."),
+    "Figure 10": ("Semi-structured approach", "It is --membership hybrid."),
+    "Figure 11": ("Structured approach", "It is --membership dht."),
+    "Figure 12": ("Dependencies between the packages", "docs/architecture.md has ours."),
+}
+
+_statement = partial(statement, "000")
+_value = partial(value, "000")
+
+
+def evidence(results: Results, tables: Sequence[Table]) -> tuple[Evidence, ...]:
+    """Return what the paper says of the protocols that are chosen, beside what was found."""
+    rows = [*_table_rows("000", tables)]
+    if results.plan.about("camcast"):
+        rows += [drawing("000", item, *said) for item, said in _DRAWINGS.items()]
+        rows += _figures(results)
+        rows += _levels(tables)
+    if results.plan.about("camcast", "broadcast"):
+        rows += _beside_broadcast(results)
+    return tuple(rows)
+
+
+# -- Tables 1 and 2 -------------------------------------------------------------------------------
+
+_WAYS: Final = {
+    (1, CAMCAST): "measured",
+    (1, BROADCAST): BY_EQUATION_12,  # "calculated using the analytical equations" (6.1.2)
+    (1, PMCAST): BY_EQUATION_5,
+    (2, CAMCAST): FAN_OUTS[CAMCAST, "ceil"],
+    (2, BROADCAST): FAN_OUTS[BROADCAST, "floor"],
+}
+"""Which of our ways to tell a table's entry its published value is compared with."""
+
+
+def _table_rows(paper: str, tables: Sequence[Table]) -> Iterator[Evidence]:
+    for table in tables:
+        rounded = 0.005 if table.number == 1 else 0.5
+        for entry in table.entries:
+            way = _WAYS.get((table.number, entry.approach), "F = 4: copies")
+            if entry.published is None or not entry.how.endswith(way):
+                continue
+            yield value(
+                paper,
+                f"Table {table.number}, {entry.approach}, {entry.topology}",
+                table.title,
+                entry.published,
+                _interval(entry),
+                f"{entry.how}; {entry.runs:,} runs." if entry.runs else f"{entry.how}.",
+                rounded=rounded,
+                error=_error(entry) if (table.number, entry.approach) == (1, CAMCAST) else 0.0,
+            )
+
+
+def _interval(entry: Entry) -> Interval:
+    if entry.simulator == "formula":
+        return Interval(entry.mean, entry.mean, entry.mean)
+    return Interval(entry.mean, entry.low, entry.high)
+
+
+def _error(entry: Entry) -> float:
+    """Return the standard error of the paper's mean, if its runs scatter as ours do."""
+    half = half_of(_interval(entry))
+    return 0.0 if half is None else half / 1.96 * sqrt((entry.runs or 0) / EXPERIMENTS)
+
+
+def _levels(tables: Sequence[Table]) -> Iterator[Evidence]:
+    of = {
+        entry.topology: _interval(entry)
+        for entry in tables[0].entries
+        if (entry.approach, entry.how) == (CAMCAST, "measured")
+    }
+    three, five = of["100 (j = 2)"], of["100 (j = 4)"]
+    yield _statement(
+        "6.1.2, Table 1",
+        "The results [...] convey the impact of the number of levels in a hierarchy on the latency"
+        " complexity.",
+        [exceeds(five, three)],
+        f"Three communities of 100 take {three.mean:.2f} rounds, five {five.mean:.2f}.",
+    )
+
+
+# -- Figures 13 to 18 -----------------------------------------------------------------------------
+
+
+def _figures(results: Results) -> Iterator[Evidence]:
+    of = partial(_intervals, results)
+    third, half = of("reception", CRASHED_COMPARED), of("reception", _HALF)
+    none = of("reception", 0.0)
+    bounds = [float(bound) for bound in gossip_messages(np.array(SIZES), PARAMETERS.c)]
+    ratios = [_scaled(sent, 1 / b) for sent, b in zip(of("messages", 0.0), bounds, strict=True)]
+    yield _statement(
+        "Figure 13",
+        "The message complexity is of an order of Nt · ln Nt as expected.",
+        [between(ratio, 1 - _NEAR, 1 + _NEAR) for ratio in ratios],
+        f"Without crashes a community sends this share of N (ln N + c): {_percent(ratios)}.",
+    )
+    upward = of("upward_messages", _HALF)[:-1]
+    climbing = results.spread(crash=_HALF)["upward_share"]
+    yield _value(
+        "Figure 14",
+        "even if almost half of the processes fail, at least one event is sent to the community of"
+        " processes participating in the super-community",
+        1.0,
+        min(upward, key=lambda interval: interval.mean or 0.0),
+        f"With half of them dead, {upward[0].mean:.2f} copies are sent from g and"
+        f" {upward[1].mean:.2f} from d, in the mean.",
+        bound="least",
+    )
+    yield _statement(
+        "6.1.2, Figure 14",
+        "This is enough for disseminating the event to the upper communities.",
+        [share >= _ENOUGH for share in climbing[:-1]],
+        f"With half of them dead, at least one copy is sent from g in {climbing[0]:.0%} of the"
+        f" runs, and from d in {climbing[1]:.0%}; of those alive {_percent(half)} receive it.",
+    )
+    yield _statement(
+        "Figure 15",
+        "the reception probability is smaller for processes interested in a",
+        [exceeds(more, less) for row in (third, half) for more, less in pairwise(row)],
+        f"With 30 % dead: {_percent(third)}; with 50 %: {_percent(half)}.",
+    )
+    yield _statement(
+        "6.1.2, Figure 15",
+        "the reception probability depends on the average probability that a process crashes",
+        [exceeds(*pair) for pair in zip(none, half, strict=True)],
+        f"With none dead: {_percent(none)}; with 50 %: {_percent(half)}.",
+    )
+    yield from _reliability(results)
+
+
+def _reliability(results: Results) -> Iterator[Evidence]:
+    of = partial(_intervals, results, "reliability")
+    rising = {crash: of(crash) for crash in (_HALF, CRASHED_COMPARED, 0.0)}
+    strong = rising[CRASHED_COMPARED]
+    yield _statement(
+        "Figure 16",
+        "the reliability depends on the community in which the event is disseminated to",
+        [told_apart(*pair) for pair in pairwise(strong)],
+        f"With 30 % dead: {_percent(strong)}. The larger a community, the harder it is to complete,"
+        " so that with many dead g is the least reliable, not a.",
+    )
+    yield _statement(
+        "6.1.2, Figure 16",
+        "As soon as the percentage of alive processes increases in Πd and Πa, the reliability"
+        " increases rapidly.",
+        [exceeds(m, f) for few, many in pairwise(rising.values())
+         for f, m in zip(few[1:], many[1:], strict=True)],
+        "; ".join(f"{crash:.0%} dead: {_percent(row)}" for crash, row in rising.items()) + ".",
+    )  # fmt: skip
+    for figure, measure in ((17, "reception"), (18, "reliability")):
+        stillborn = _intervals(results, measure, CRASHED_COMPARED)
+        weak = _intervals(results, measure, CRASHED_COMPARED, weak=True)
+        yield _statement(
+            f"Figure {figure}",
+            "We achieve a much better reliability for a weakly connected system than in the"
+            " preceding scenarios.",
+            [
+                exceeds(better, worse, _BETTER)
+                for better, worse in zip(weak, stillborn, strict=True)
+                if (worse.mean or 0.0) <= 1 - _BETTER
+            ],
+            f"{measure.capitalize()} with 30 % crashed, weakly: {_percent(weak)}; stillborn:"
+            f" {_percent(stillborn)}. Much better is {_BETTER:.0%} more, where there is room for"
+            " it. Upward messages have more senders and no link is dead for good; but the same"
+            " share of copies is lost, and more processes must be reached for all to be.",
+        )
+
+
+# -- beside gossip broadcast ----------------------------------------------------------------------
+
+
+def _beside_broadcast(results: Results) -> Iterator[Evidence]:
+    alone = results.spread(group_of(SIZES), CRASHED_COMPARED)
+    broadcast = Interval(**alone["reception_of_all"])
+    of_all = Interval(**results.spread(crash=CRASHED_COMPARED)["reception_of_all"])
+    shares = _intervals(results, "reception", CRASHED_COMPARED)
+    quote = (
+        "the reception probability of an event is degraded by only 5% despite the crash of 30% of"
+        " the processes with respect to a gossip-based approach"
+    )
+    yield _value(
+        "1.4",
+        quote,
+        _DEGRADED,
+        _less(of_all, broadcast),
+        f"Of all alive processes {of_all.mean:.1%} receive it, with gossip broadcast"
+        f" {broadcast.mean:.1%}.",
+        bound="most",
+    )
+    less = [_less(share, broadcast) for share in shares]
+    worst = max(less, key=lambda interval: interval.mean or 0.0)
+    yield _value(
+        "1.4, of each community",
+        quote,
+        _DEGRADED,
+        worst,
+        f"Less by community: {_percent(less)}. Nine in ten of all processes are in g.",
+        bound="most",
+    )
+
+
+# -- intervals ------------------------------------------------------------------------------------
+
+
+def _intervals(results: Results, measure: str, crash: float, weak: bool = False) -> list[Interval]:
+    found = results.spread(crash=crash, weak=weak)["communities"]
+    return [Interval(**community[measure]) for community in found]
+
+
+def _scaled(interval: Interval, factor: float) -> Interval:
+    ends = (interval.mean, interval.low, interval.high)
+    return Interval(*(None if end is None else end * factor for end in ends))
+
+
+def _less(one: Interval, other: Interval) -> Interval:
+    """Return by which share of the other one mean is less, of independent runs."""
+    if one.mean is None or not other.mean:
+        return Interval(None, None, None)
+    ratio = one.mean / other.mean
+    halves = half_of(one), half_of(other)
+    if None in halves or not one.mean:
+        return Interval(1 - ratio, None, None)
+    error = ratio * hypot((halves[0] or 0.0) / one.mean, (halves[1] or 0.0) / other.mean)
+    return Interval(1 - ratio, 1 - ratio - error, 1 - ratio + error)
+
+
+def _percent(intervals: Sequence[Interval]) -> str:
+    named = zip(COMMUNITIES, intervals, strict=True)
+    return ", ".join(f"{name} {interval.mean or 0.0:.1%}" for name, interval in named)

@@ -1,0 +1,281 @@
+"""What section 6.2 of the CAMCAST paper (000) says of its three memberships, beside what was found.
+
+Parts of a statement are intervals over runs: with few runs most of them can be told from chance by
+nobody, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from math import inf
+from typing import Final
+
+import numpy as np
+
+from camcast.measures import measure_of
+from camcast.population.outcome import Interval, mean_interval
+from camcast.report.evidence import (
+    Evidence,
+    between,
+    exceeds,
+    half_of,
+    statement,
+    told_apart,
+    value,
+)
+from camcast.reproduction.memberships.plan import VARIANTS
+from camcast.reproduction.memberships.results import Results
+
+_LOW_P_SEL: Final = 0.1  # [CAMCAST 6.2.2: "even with low [...] probability (0.1)"]
+_CONVERGED: Final = 0.99  # chosen: "converge to a reception probability of 100%"
+_VERY_GOOD: Final = 0.9  # chosen: "very good", "very high"
+_MINOR: Final = 0.2  # chosen: "minor differences"; the sizes alone make 6 %
+
+_STRUCTURED_FIRST: Final = (("dht", "hybrid"), ("hybrid", "scamp"), ("dht", "scamp"))
+
+_statement = partial(statement, "000")
+_value = partial(value, "000")
+
+
+def evidence(results: Results) -> list[Evidence]:
+    """Return the paper's conclusions beside what was found live."""
+    rows: list[Evidence] = []
+    for at, community in enumerate(("d", "a")):
+        rows += _reception(results, 19 + at, community)
+        rows.append(_reliability(results, 21 + at, community))
+        rows += _efficiency(results, 23 + at, community)
+        rows.append(
+            _falls(
+                results,
+                25 + at,
+                community,
+                "hops_mean",
+                "the latency complexity decreases while the inter-community dissemination"
+                " probability increases",
+            )
+        )
+        rows.append(_upward(results, 27 + at, {"d": "g", "a": "d"}[community]))
+    below_half = tuple(p for p in results.p_sel if p < 0.5) or results.p_sel[:1]
+    rows += [
+        _order(
+            results,
+            "6.2",
+            "the more structured the membership algorithm, the better the overall performance",
+            "reception",
+        ),
+        _compared(
+            results,
+            "6.2.2, p_sel < 0.5",
+            "for the test where psel < 0.5, the unstructured (V1) and semi-structured (V2)"
+            " approaches perform differently",
+            "reception",
+            below_half,
+        ),
+    ]
+    return rows
+
+
+def evidence_beyond(results: Results) -> list[Evidence]:
+    """Return the paper's ranking beside what was found in the virtual network."""
+    return [
+        _order(
+            results,
+            f"6.2, in the virtual network: {measure}",
+            "the more structured the membership algorithm, the better the overall performance",
+            measure,
+            (("dht", "scamp"),),
+        )
+        for measure in ("reception", "reliability", "efficiency")
+    ]
+
+
+def _of(
+    results: Results,
+    backend: str,
+    measure: str,
+    communities: Sequence[str] = ("d", "a"),
+    p_sel: Sequence[float] | None = None,
+) -> Interval:
+    """Return the mean over runs of a measure over communities and p_sel, all if None."""
+    means = results.means(backend, measure, p_sel, communities)
+    return mean_interval(np.array(means), 0.0, measure_of(measure).most)
+
+
+# -- figure by figure -----------------------------------------------------------------------------
+
+
+def _reception(results: Results, number: int, community: str) -> Iterator[Evidence]:
+    def at(backend: str, p_sel: Sequence[float]) -> Interval:
+        return _of(results, backend, "reception", (community,), p_sel)
+
+    most = {backend: at(backend, results.p_sel[-1:]) for backend in results.backends}
+    worst = min(most.values(), key=lambda interval: interval.mean or 0.0)
+    yield _value(
+        f"Figure {number}",
+        "all three approaches converge to a reception probability of 100%",
+        1.0,
+        worst,
+        f"At p_sel = {results.p_sel[-1]:g}: {_listed(most)}. The least is compared.",
+    )
+    low = tuple(p for p in results.p_sel if p <= _LOW_P_SEL) or results.p_sel[:1]
+    few = {backend: at(backend, low) for backend in results.backends}
+    near = at("dht", (_near(results),))
+    yield _statement(
+        f"6.2.2, Figure {number}, low p_sel",
+        "The structured approach ensures very good results even for a low inter-community"
+        " dissemination probability.",
+        [between(near, _VERY_GOOD), *(exceeds(few["dht"], few[b]) for b in ("scamp", "hybrid"))],
+        f"V3 at p_sel = {_near(results):g}: {_number(near)}; at p_sel ≤ {max(low):g}:"
+        f" {_listed(few)}. Very good is {_VERY_GOOD:.0%}, and more than the others.",
+    )
+    first = {
+        backend: next(
+            (p for p in results.p_sel if (at(backend, (p,)).mean or 0.0) >= _CONVERGED), inf
+        )
+        for backend in results.backends
+    }
+    shown = ", ".join(f"{VARIANTS[b]} {'none' if p == inf else f'{p:g}'}" for b, p in first.items())
+    yield _statement(
+        f"6.2.2, Figure {number}, convergence",
+        "The structured approach converges the fastest",
+        [None if first["dht"] == first[b] else first["dht"] < first[b]
+         for b in ("scamp", "hybrid")],
+        f"The lowest p_sel with {_CONVERGED:.0%} reception in the mean: {shown}.",
+    )  # fmt: skip
+
+
+def _reliability(results: Results, number: int, community: str) -> Evidence:
+    near = _near(results)
+    of = {
+        backend: _of(results, backend, "reliability", (community,), (near,))
+        for backend in results.backends
+    }
+    return _statement(
+        f"Figure {number}",
+        "the reliability of all approaches is very high, even with low inter-community"
+        " dissemination probability (0.1)",
+        [between(interval, _VERY_GOOD) for interval in of.values()],
+        f"At p_sel = {near:g}: {_listed(of)}; very high is {_VERY_GOOD:.0%}.",
+    )
+
+
+def _efficiency(results: Results, number: int, community: str) -> Iterator[Evidence]:
+    yield _falls(
+        results,
+        number,
+        community,
+        "efficiency",
+        "a higher inter-community dissemination probability increases the number of duplicate"
+        " messages in the system",
+    )
+    yield _order(
+        results,
+        f"6.2.2, Figure {number}, order",
+        "The structured approach behaves better than the semi-structured approach, which is better"
+        " than the unstructured approach.",
+        "efficiency",
+        communities=(community,),
+    )
+
+
+def _falls(results: Results, number: int, community: str, measure: str, quote: str) -> Evidence:
+    ends = {
+        backend: [
+            _of(results, backend, measure, (community,), (p_sel,))
+            for p_sel in (results.p_sel[0], results.p_sel[-1])
+        ]
+        for backend in results.backends
+    }
+    shown = ", ".join(
+        f"{VARIANTS[b]} {_number(first)} to {_number(last)}" for b, (first, last) in ends.items()
+    )
+    return _statement(
+        f"Figure {number}",
+        quote,
+        [exceeds(first, last) for first, last in ends.values()],
+        f"{measure_of(measure).title.capitalize()} from the lowest p_sel to the highest: {shown}.",
+    )
+
+
+def _upward(results: Results, number: int, community: str) -> Evidence:
+    of = {b: _of(results, b, "upward", (community,)) for b in results.backends}
+    apart = {
+        (one, other): exceeds(_times(of[one], 1 + _MINOR), of[other])
+        for pair in combinations(results.backends, 2)
+        for one, other in (pair, pair[::-1])
+    }
+    return _statement(
+        f"Figure {number}",
+        "The minor differences between the three approaches come from the different number of"
+        " reached super-processes.",
+        [*apart.values()],
+        f"Upward messages of an event from {community}: {_listed(of)}; minor is less than"
+        f" {_MINOR:.0%}.",
+    )
+
+
+# -- backends beside each other -------------------------------------------------------------------
+
+
+def _order(
+    results: Results,
+    item: str,
+    quote: str,
+    measure: str,
+    pairs: Sequence[tuple[str, str]] = _STRUCTURED_FIRST,
+    communities: Sequence[str] = ("d", "a"),
+) -> Evidence:
+    of = {b: _of(results, b, measure, communities) for b in results.backends}
+    return _statement(
+        item,
+        quote,
+        [exceeds(of[better], of[worse]) for better, worse in pairs],
+        "; ".join(_difference(of, *pair) for pair in pairs) + _alone(of) + ".",
+    )
+
+
+def _compared(
+    results: Results, item: str, quote: str, measure: str, p_sel: Sequence[float]
+) -> Evidence:
+    of = {b: _of(results, b, measure, p_sel=p_sel) for b in ("scamp", "hybrid")}
+    apart = told_apart(of["scamp"], of["hybrid"]) or None  # not told apart is not the same
+    return _statement(
+        item,
+        quote,
+        [apart],
+        f"{measure} at p_sel ≤ {max(p_sel):g}: {_difference(of, 'scamp', 'hybrid')}{_alone(of)}.",
+    )
+
+
+def _difference(of: Mapping[str, Interval], one: str, other: str) -> str:
+    more = exceeds(of[one], of[other])
+    said = {None: "not told apart", True: "more", False: "less"}[more]
+    difference = (of[one].mean or 0.0) - (of[other].mean or 0.0)
+    return f"{VARIANTS[one]} - {VARIANTS[other]} = {difference:+.3f} ({said})"
+
+
+def _alone(of: Mapping[str, Interval]) -> str:
+    single = any(half_of(interval) is None for interval in of.values())
+    return "; a single run has no interval, and tells nothing apart" if single else ""
+
+
+def _near(results: Results) -> float:
+    return min(results.p_sel, key=lambda p_sel: abs(p_sel - _LOW_P_SEL))
+
+
+def _times(interval: Interval, factor: float) -> Interval:
+    ends = (interval.mean, interval.low, interval.high)
+    return Interval(*(None if end is None else end * factor for end in ends))
+
+
+def _listed(of: Mapping[str, Interval]) -> str:
+    return ", ".join(f"{VARIANTS[backend]} {_number(interval)}" for backend, interval in of.items())
+
+
+def _number(interval: Interval) -> str:
+    if interval.mean is None:
+        return "-"
+    half = half_of(interval)
+    return f"{interval.mean:.3f}" + ("" if half is None else f" ± {half:.3f}")
