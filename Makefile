@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench against peers scale clean
+.PHONY: help demo test test-slow lint bench against peers chaos scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,6 +36,9 @@ against: $(VENV)/dev ## Let this checkout and another commit do the same jobs, i
 
 peers: $(VENV)/core ## Let other systems do the same job, as far as they are installed (docs/benchmarks.md)
 	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --json ../peers.json
+
+chaos: $(VENV)/core ## Break processes and networks on purpose, as root (MEMBERSHIP=scamp,dht CHAOS="--only kill-50")
+	$(BIN)/python -m tests.chaos --membership $(MEMBERSHIP) $(CHAOS)
 
 scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB of disk)
 	rm -rf build/scale

@@ -1,0 +1,270 @@
+"""The set-full checker: what was published against what every subscription got.
+
+As in Jepsen's checker of that name, each event is a write, and each subscription a reader that has
+to see it. An event is *due* at a node if the node's topic is the event's or above it, the node had
+joined before the event was published, and it was still a member at the end of the run. An event of
+a process that was killed is due only if one of the nodes left got it: what a process accepts in its
+last instant may die with it.
+
+Of an event that is due and never came, `Missed` may have told the subscriber. Without such a notice
+the event is *lost*. It is *late* if it came after the time limit. A subscription that gets an event
+twice has a *duplicate*; one that gets an event of a foreign topic, or one that nobody published,
+has a *parasite*, and so has a process that counted a copy of a foreign community at its socket.
+
+An event that is due is *judged*, unless it was published within the window in which the scenario
+lets events be lost: those are *excused*, and counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from math import inf
+
+from attrs import define, field, frozen
+
+from camcast import Topic
+from tests.chaos.records import (
+    AnyRecord,
+    Delivered,
+    Ended,
+    Failed,
+    Joined,
+    Lagged,
+    Missed,
+    NotReady,
+    Published,
+    Refused,
+    Sample,
+)
+
+EventKey = tuple[str, int]
+"""Stream and sequence of an event."""
+
+_EXAMPLES = 20  # chosen: a screen of lost events is enough to begin with
+
+
+@frozen(kw_only=True)
+class Fault:
+    """When the fault of a run began and ended, and what is asked of the events of that time."""
+
+    began: float = inf
+    healed: float = inf
+    """The end of the fault; infinite for one that has no end, as a crash."""
+    excused_from: float = inf
+    excused_to: float = -inf
+    """Events published from `excused_from` to `excused_to` may be lost."""
+    arrival_seconds: float = inf
+    """How long after its publication, and after the end of the fault, an event may arrive."""
+
+
+@frozen(kw_only=True)
+class Findings:
+    """What the checker found in one run."""
+
+    events: int
+    """Accepted from publishers, except those that died with their publishers."""
+    due: int
+    """Judged pairs of an event and a node that is to get it."""
+    lost: int
+    """Of those, how many never arrived, and nobody said so."""
+    late: int
+    """Of those, how many arrived after the time limit."""
+    missed: int
+    """Of those, how many never arrived, and `Missed` told the subscriber."""
+    lost_by_climb: dict[int, tuple[int, int]]
+    """Lost and due, by the number of levels that the event had to climb."""
+    excused_due: int
+    """Excused pairs of an event and a node that is to get it."""
+    excused_lost: int
+    """Of those, how many never arrived."""
+    duplicated: int
+    """Deliveries to a subscription that had the event already."""
+    parasites: int
+    """Deliveries of foreign or unknown events, and foreign copies counted at sockets."""
+    not_ready: int
+    """Nodes that did not become members in time."""
+    refused: int
+    """Events that `publish` did not accept."""
+    lagged: int
+    """Events that full queues of subscriptions dropped, and told."""
+    failures: int
+    """Exceptions that nobody caught in a worker process."""
+    forgotten: int
+    """How often a topic table dropped a peer."""
+    heal_seconds: float | None
+    """From the end of the fault (from its beginning, if it has no end) to the publication of the
+    last event that never arrived somewhere; None if all arrived."""
+    arrival_seconds_max: float
+    """The longest that an event took, from its publication or, if later, the end of the fault."""
+    examples: list[str]
+    """Some of the events that never arrived, excused ones too, for whoever looks for the cause."""
+
+
+def climb(published: str, subscribed: str) -> int | None:
+    """Return how many levels an event rises to reach a topic; None if it is not for it."""
+    above, below = Topic.parse(subscribed), Topic.parse(published)
+    return below.level - above.level if above.includes(below) else None
+
+
+@define
+class _Run:
+    """The records of a run, sorted by what they are asked for."""
+
+    topics: dict[str, str] = field(factory=dict)
+    joined: dict[str, float] = field(factory=dict)
+    ended: dict[str, Ended] = field(factory=dict)
+    published: dict[EventKey, Published] = field(factory=dict)
+    arrivals: dict[str, dict[EventKey, float]] = field(factory=lambda: defaultdict(dict))
+    notices: dict[str, list[Missed]] = field(factory=lambda: defaultdict(list))
+    samples: dict[str, Sample] = field(factory=dict)
+    counts: Counter[type[AnyRecord]] = field(factory=Counter)
+    lagged: int = 0
+    duplicated: int = 0
+
+    def add(self, record: AnyRecord) -> None:
+        """Sort a record in."""
+        self.counts[type(record)] += 1
+        if isinstance(record, Joined):
+            self.topics[record.node] = record.topic
+            self.joined[record.node] = record.when
+        elif isinstance(record, Ended):
+            self.ended[record.node] = record
+        elif isinstance(record, Published):
+            self.published[record.stream, record.sequence] = record
+        elif isinstance(record, Delivered):
+            arrived = self.arrivals[record.subscriber]
+            for sequence in range(record.first, record.first + record.count):
+                key = record.stream, sequence
+                self.duplicated += key in arrived
+                arrived[key] = min(arrived.get(key, inf), record.when)
+        elif isinstance(record, Missed):
+            self.notices[record.subscriber].append(record)
+        elif isinstance(record, Lagged):
+            self.lagged += record.count
+        elif isinstance(record, Sample):
+            last = self.samples.get(record.process)
+            if last is None or last.when < record.when:
+                self.samples[record.process] = record
+
+    def survivors(self) -> list[str]:
+        """Return the nodes that were members to the end."""
+        return [node for node in self.joined if node not in self.ended]
+
+    def events(self) -> list[Published]:
+        """Return the events that left their publishers, in the order of publication."""
+        arrived = {key for node in self.survivors() for key in self.arrivals[node]}
+        events = []
+        for key, event in self.published.items():
+            end = self.ended.get(event.node)
+            if end is None or not end.killed or key in arrived:
+                events.append(event)
+        return sorted(events, key=lambda event: event.when)
+
+    def was_told(self, node: str, event: Published) -> bool:
+        """Return whether the node's subscription was told that it can no longer get the event."""
+        return any(
+            notice.stream == event.stream and notice.first <= event.sequence <= notice.last
+            for notice in self.notices[node]
+        )
+
+    def parasites(self) -> int:
+        """Return how many events came to where they do not belong."""
+        delivered = 0
+        for subscriber, arrived in self.arrivals.items():
+            topic = self.topics.get(subscriber.partition("/")[0], "")
+            foreign: dict[str, bool] = {}
+            for key in arrived:
+                event = self.published.get(key)
+                below = "" if event is None else event.topic
+                if below not in foreign:
+                    foreign[below] = not (topic and below) or climb(below, topic) is None
+                delivered += foreign[below]
+        return delivered + sum(sample.parasites for sample in self.samples.values())
+
+
+def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
+    """Return what the records of a run say.
+
+    Only subscriptions that bear the name of their node are judged. Those of a node n that the
+    scenario makes slow are called n/name; they count for duplicates and parasites.
+    """
+    run = _Run()
+    for record in history:
+        run.add(record)
+    events, survivors = run.events(), run.survivors()
+    topics = set(run.topics.values())
+    climbs = {(low, high): climb(low, high) for low in {e.topic for e in events} for high in topics}
+    due: Counter[int] = Counter()
+    lost: Counter[int] = Counter()
+    zero = fault.began if fault.began < inf or not events else events[0].when
+    late = missed = excused_due = excused_lost = 0
+    arrival_max, last_absent = 0.0, -inf
+    examples: list[str] = []
+    for event in events:
+        key = event.stream, event.sequence
+        excused = fault.excused_from <= event.when < fault.excused_to
+        start = max(event.when, fault.healed) if fault.healed < inf else event.when
+        for node in survivors:
+            levels = climbs[event.topic, run.topics[node]]
+            if levels is None or run.joined[node] > event.when:
+                continue
+            excused_due += excused
+            due[levels] += not excused
+            arrived = run.arrivals[node].get(key)
+            if arrived is not None:
+                arrival_max = max(arrival_max, arrived - start)
+                late += not excused and arrived - start > fault.arrival_seconds
+                continue
+            last_absent = event.when
+            if len(examples) < _EXAMPLES:
+                examples.append(
+                    f"{event.when - zero:+.1f} s: {event.stream[-12:]}-{event.sequence} of"
+                    f" {event.node} in {event.topic} ({event.peers} peers, {event.links} links)"
+                    f" did not come to {node} in {run.topics[node]}"
+                )
+            if excused:
+                excused_lost += 1
+            elif run.was_told(node, event):
+                missed += 1
+            else:
+                lost[levels] += 1
+    end = fault.healed if fault.healed < inf else fault.began
+    return Findings(
+        events=len(events),
+        due=due.total(),
+        lost=lost.total(),
+        late=late,
+        missed=missed,
+        lost_by_climb={levels: (lost[levels], due[levels]) for levels in sorted(due)},
+        excused_due=excused_due,
+        excused_lost=excused_lost,
+        duplicated=run.duplicated,
+        parasites=run.parasites(),
+        not_ready=run.counts[NotReady],
+        refused=run.counts[Refused],
+        lagged=run.lagged,
+        failures=run.counts[Failed],
+        forgotten=sum(sample.forgotten for sample in run.samples.values()),
+        heal_seconds=None if last_absent == -inf else max(0.0, last_absent - min(end, last_absent)),
+        arrival_seconds_max=arrival_max,
+        examples=examples,
+    )
+
+
+def growth(samples: Iterable[Sample]) -> float | None:
+    """Return by what factor the largest growth of a process's memory in the second half was.
+
+    The mean of the last tenth of its samples is compared with that of the tenth in the middle.
+    None if there are too few samples.
+    """
+    resident: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for sample in samples:
+        resident[sample.process].append((sample.when, sample.resident))
+    factors = []
+    for taken in resident.values():
+        sizes = [size for _, size in sorted(taken)]
+        tenth, middle = len(sizes) // 10, len(sizes) // 2
+        if tenth:
+            factors.append(sum(sizes[-tenth:]) / sum(sizes[middle : middle + tenth]))
+    return max(factors, default=None)
