@@ -34,6 +34,7 @@ def model(
     a: options.A = None,
     z: options.Z = None,
     p_sel: options.PSel = None,
+    preset: options.Preset = None,
     success: Success = 0.85,  # [CAMCAST 6.1.1]
     crash: Crash = 0.0,
     weak: Weak = False,
@@ -60,7 +61,7 @@ def model(
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
-        chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+        chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak, preset=preset)
         name = protocol or CAMCAST
         described = options.described(ctx, name, chosen, protocol_settings)
         predicted = find_system(name).predict(described)

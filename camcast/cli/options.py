@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import attrs
 import typer
@@ -12,19 +12,21 @@ import typer
 from camcast.cli.failure import CommandError
 from camcast.community import CommunityError
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import UnknownPlugError, find_protocol
+from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
 from camcast.doors.transport import BindError
 from camcast.live.gateway_file import GatewayError, read_gateways
-from camcast.scenarios.base import ScenarioError
+from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.systems import CAMCAST, SYSTEMS, find_system
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import PRESETS, Parameters
 from camcast.vocabulary.topics import ROOT, TopicError
 
 if TYPE_CHECKING:
     from camcast.scenarios.live import Scenario
     from camcast.scenarios.virtual import VirtualScenario
     from camcast.settings.chain import Setting
+
+S = TypeVar("S", bound=BaseScenario)
 
 COMMUNITY_ERRORS: Final = (
     AddressError,
@@ -110,6 +112,15 @@ A = Annotated[float | None, typer.Option("--a", help="Super-processes each sends
 Z = Annotated[int | None, typer.Option("--z", help="Size of a super-topic table (paper: z).")]
 Tau = Annotated[int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")]
 PSel = Annotated[float | None, typer.Option("--p-sel", help="Fixed p_sel instead of g/N.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="paper",
+        help="paper: as it prints p_a = a/z and its loop; a membership without what this project"
+        " has added to it; no batches.",
+    ),
+]
 
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 
@@ -127,15 +138,40 @@ def parameters(
     tau: int | None,
     p_sel: float | None,
     defaults: Parameters | None = None,
+    preset: str | None = None,
 ) -> Parameters:
     """Combine what was given with the defaults; `ValueError` for a value out of range."""
-    values = given(c=c, g=g, a=a, z=z, tau=tau, p_sel=p_sel)
+    values = given(c=c, g=g, a=a, z=z, tau=tau, p_sel=p_sel) | preset_parameters(preset)
     if defaults is not None:
         base = attrs.asdict(defaults)
         if "z" in values and "tau" not in values:
             del base["tau"]  # τ's default follows z
         values = base | values
     return Parameters(**values)
+
+
+def preset_parameters(preset: str | None) -> dict[str, Any]:
+    """Return the parameters of a preset, none for None; `OptionError` for an unknown one."""
+    if preset is None:
+        return {}
+    if preset not in PRESETS:
+        raise OptionError(f"unknown preset {preset!r}; there is: {', '.join(PRESETS)}")
+    return dict(PRESETS[preset])
+
+
+def with_preset(scenario: S, preset: str | None) -> S:
+    """Return a scenario with a preset's parameters, and its membership's options of that name.
+
+    What the scenario says of the membership itself stays. Raises `OptionError`.
+    """
+    if preset is None:
+        return scenario
+    backend = find_backend(find_protocol(scenario.protocol).membership or scenario.membership)
+    return attrs.evolve(
+        scenario,
+        parameters=attrs.evolve(scenario.parameters, **preset_parameters(preset)),
+        options={**backend.as_printed, **scenario.options},
+    )
 
 
 def named_values(pairs: list[str] | None, option: str = "--set") -> dict[str, object]:

@@ -88,6 +88,15 @@ def reproduce(
             " 1,000 times slower).",
         ),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="paper",
+            help="Of memberships: p_a, fan-out and SCAMP as printed, without sponsors and"
+            " indirection; no batches.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compute the tables and figures of a paper again, beside the published and the model's.
@@ -113,7 +122,7 @@ def reproduce(
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(_PAPERS)}")
         asked = _PAPERS[what]
         chosen = None if names is None else choose(what, names)
-        given = options.given(runs=runs, events=events, seed=seed, engine=engine)
+        given = options.given(runs=runs, events=events, seed=seed, engine=engine, preset=preset)
         for name in asked.refused:
             if name in given:
                 raise ValueError(asked.refused[name])
@@ -245,10 +254,15 @@ class _Paper:
     """Options that are not for it, and why."""
 
 
+_AS_PRINTED: Final = "--preset is for memberships; this paper's figures have nothing added to them"
 _PAPERS: Final[Mapping[str, _Paper]] = {
     "camcast": _Paper(
         _print_tables,
-        {"events": "--events is for memberships and percolation; camcast has one event a run"},
+        {
+            "events": "--events is for memberships and percolation; camcast has one event a run",
+            "preset": "--preset is for memberships; in the setting of 6.1.1 p_a and fan-out are as"
+            " printed in any case",
+        },
     ),
     "memberships": _Paper(
         _print_memberships,
@@ -256,14 +270,20 @@ _PAPERS: Final[Mapping[str, _Paper]] = {
     ),
     "percolation": _Paper(
         _print_evidence,
-        {"engine": "--engine is for camcast; percolation has a simulator of its own"},
+        {
+            "engine": "--engine is for camcast; percolation has a simulator of its own",
+            "preset": _AS_PRINTED,
+        },
     ),
     "hpmcast": _Paper(
         _print_evidence,
-        dict.fromkeys(
-            ("engine", "events"),
-            "--engine and --events are not for hpmcast: one event a run, all alike",
-        ),
+        {
+            **dict.fromkeys(
+                ("engine", "events"),
+                "--engine and --events are not for hpmcast: one event a run, all alike",
+            ),
+            "preset": _AS_PRINTED,
+        },
     ),
 }
 

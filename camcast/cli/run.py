@@ -80,6 +80,7 @@ def run(
     z: options.Z = None,
     tau: options.Tau = None,
     p_sel: options.PSel = None,
+    preset: options.Preset = None,
     processes: Annotated[
         int | None, typer.Option("--processes", "-p", help="Operating system processes.")
     ] = None,
@@ -121,6 +122,7 @@ def run(
             **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
             **options.given(processes=processes, kill=kill, seed=seed, transport=transport),
         )
+        chosen = options.with_preset(chosen, preset)
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):
         carry_out(chosen, output or dated_folder(chosen.name), json=json)

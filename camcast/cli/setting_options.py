@@ -50,9 +50,10 @@ def setting(
     crash: float,
     *,
     weak: bool,
+    preset: str | None = None,
 ) -> Setting:
     """Build the setting that the options describe; `ValueError` names what is wrong."""
-    parameters = options.parameters(c, g, a, z, None, p_sel)
+    parameters = options.parameters(c, g, a, z, None, p_sel, preset=preset)
     communities = chain(sizes_of(sizes), parameters)
     check_probability("--success", success)
     check_probability("--crash", crash)

@@ -109,6 +109,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
         a: options.A = None,
         z: options.Z = None,
         p_sel: options.PSel = None,
+        preset: options.Preset = None,
         success: Success = 0.85,  # [CAMCAST 6.1.1]
         crash: Crash = 0.0,
         weak: Weak = False,
@@ -162,12 +163,13 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 read = VirtualScenario.read(scenario)
                 changed = options.systems_options(protocol, protocol_settings, None, None, read)
                 changed |= options.given(seed=seed)
-                _run_scenario(attrs.evolve(read, **changed), output, form, json=json)
+                read = options.with_preset(attrs.evolve(read, **changed), preset)
+                _run_scenario(read, output, form, json=json)
                 return
             for name, given in (("--output", output), ("--trace-format", trace_format)):
                 if given is not None:
                     raise CommandError(f"{name} goes with a scenario file")
-            chain = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak)
+            chain = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak, preset=preset)
             name = protocol or CAMCAST
             chosen = options.described(ctx, name, chain, protocol_settings)
             system = find_system(name)

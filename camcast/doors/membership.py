@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from random import Random
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.doors.options import build_options
@@ -146,6 +146,8 @@ class Backend:
     topic tables should have. 0 for N = 1, never falls as N rises, and at most N-1."""
     context: type[MembershipContext] = MembershipContext
     """What memberships are made with; `camcast.doors.selective` has another."""
+    as_printed: Mapping[str, object] = field(factory=dict)
+    """The options with which it does what its paper prints, and no more (``--preset paper``)."""
 
     def parse_options(self, given: Mapping[str, object]) -> Any:
         """Build the options; `OptionError` names an unknown one or a wrong value."""

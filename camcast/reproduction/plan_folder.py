@@ -31,7 +31,7 @@ EVIDENCE: Final = "evidence"
 """The name of its files, without what follows the dot."""
 
 _PROTOCOLS: Final = "protocols"
-_OPTIONS: Final = ("runs", "events", "seed", "engine")
+_OPTIONS: Final = ("runs", "events", "seed", "engine", "preset")
 """The fields of plans that `camcast reproduce` has options for."""
 
 
@@ -88,7 +88,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
             parts += ["--protocol", ",".join(protocols)]
         given = attrs.asdict(self.plan)
         for name in _OPTIONS:
-            if name in given:
+            if given.get(name) is not None:
                 parts += [f"--{name}", str(given[name])]
         return parts
 

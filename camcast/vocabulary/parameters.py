@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from math import ceil, log
+from collections.abc import Mapping
+from math import ceil, floor, log
+from typing import Any, Final
 
 from attrs import field, frozen, validators
 
@@ -76,6 +78,11 @@ class Parameters:
     """How many events that a process publishes in one instant travel as one batch, and share their
     draws. With 1 each event has its own draw at each process, as in the papers. [DESIGN 4]"""
 
+    as_printed: bool = False
+    """Whether p_a and the fan-out are as the paper prints them: p_a = a/z, however few there are
+    in the community or in the super-topic table, and floor(ln N_t + c) + 1 copies, as the loop of
+    Figure 8 sends. [CAMCAST 3.5, Figure 8]"""
+
     @tau.default
     def _tau_default(self) -> int:
         return self.z - 1  # chosen: a single failed link is replaced at the next check
@@ -85,8 +92,12 @@ class Parameters:
             raise ValueError(f"tau={self.tau} is larger than z={self.z}: 0 <= τ <= z (paper, 3.4)")
 
     def fan_out(self, size: float) -> int:
-        """Return ceil(ln N_t + c), at least 1 (3.5; the loop of Figure 8 sends one more)."""
-        return max(1, ceil(log(max(size, 1.0)) + self.c))
+        """Return ceil(ln N_t + c), at least 1 (3.5).
+
+        The loop of Figure 8, with `as_printed`, sends one more only if ln N_t + c is whole.
+        """
+        wanted = log(max(size, 1.0)) + self.c
+        return max(1, floor(wanted) + 1 if self.as_printed else ceil(wanted))
 
     def selection_probability(self, size: float) -> float:
         """Return p_sel = min(1, g/N_t): certainty in a community of fewer than g (3.5, 4.5.1)."""
@@ -102,7 +113,16 @@ class Parameters:
         1; there p_a grows instead, which keeps the mean at g·a upward messages an event. With
         the paper's p_a, one event in three of a lone publisher would go no further (4.5.1: "if
         the number of processes becomes very small, we make all processes propagate"). If p_sel
-        is fixed, p_a is the paper's.
+        is fixed, p_a does not grow. With `as_printed` it is min(1, a/z) always.
         """
+        if self.as_printed:
+            return min(1.0, self.a / self.z)
         scarcity = 1.0 if self.p_sel is not None else max(1.0, self.g / max(size, 1.0))
         return min(1.0, self.a * scarcity / max(links, 1))
+
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "paper": {"as_printed": True, "batch_events_max": 1, "refresh_probability": 0.0}
+}
+"""Parameters by the name of a preset. ``paper``: what the paper's sections 3 and 6.1 print, and
+nothing that this project has added to it."""

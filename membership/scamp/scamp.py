@@ -722,6 +722,7 @@ BACKEND = Backend(
     options=ScampOptions,
     discovery="gateways",
     expected_view=expected_view,
+    as_printed={"sponsors": False, "indirection": False},
 )
 """V1 of the paper (000, 5.2.1): contacts from configured gateways."""
 

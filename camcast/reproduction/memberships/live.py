@@ -13,8 +13,14 @@ import attrs
 
 from camcast.experiment.by_p_sel import read_apart
 from camcast.experiment.run import run_experiment
-from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
-from camcast.reproduction.memberships.runs import BOTTOM, rows_of, setting_of, table_to_law
+from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.runs import (
+    BOTTOM,
+    parameters_of,
+    rows_of,
+    setting_of,
+    table_to_law,
+)
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import summarise
 from camcast.runs.trace_reading import Reading
@@ -40,6 +46,7 @@ def live_cells(plan: Plan) -> list[Cell]:
             "rest_seconds": plan.rest_seconds,
             "seed": plan.seed,
             "run": run,
+            **plan.variant,
         }
         for run in range(plan.runs)
         for backend in VARIANTS
@@ -51,7 +58,7 @@ def run_live(given: Mapping[str, Any]) -> JSON:
     values = tuple(given["p_sel"])
     scenario = Scenario(
         **setting_of(given),
-        parameters=PARAMETERS,
+        parameters=parameters_of(given),
         workload=Workload(topic=BOTTOM, events=given["events"] * len(values), rate=RATE),
         processes=PROCESSES,
         join_seconds=JOIN_SECONDS_MAX,
@@ -67,7 +74,8 @@ def run_live(given: Mapping[str, Any]) -> JSON:
         readings = read_apart(scenario, folder)
     rows: list[JSON] = []
     for p_sel, reading in readings.items():
-        described = attrs.evolve(scenario, parameters=attrs.evolve(PARAMETERS, p_sel=p_sel))
+        parameters = attrs.evolve(scenario.parameters, p_sel=p_sel)
+        described = attrs.evolve(scenario, parameters=parameters)
         rows += rows_of(summarise(reading, described), p_sel)
     seconds = outcome.timings
     lived = sum(seconds.values()) - seconds["reading the traces"]

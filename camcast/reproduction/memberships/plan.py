@@ -8,7 +8,7 @@ from typing import Final, Literal
 import attrs
 from attrs import field, frozen
 
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import PRESETS, Parameters
 
 World = Literal["live", "virtual"]
 
@@ -47,6 +47,8 @@ class Plan:
     runs: int = RUNS
     events: int = EVENTS
     seed: int = 1
+    preset: str | None = None
+    """``paper``: parameters and memberships as the paper prints them; None: the defaults."""
     sizes: tuple[int, ...] | None = field(
         default=None, validator=attrs.validators.optional(_check_sizes)
     )
@@ -60,6 +62,13 @@ class Plan:
         for name in ("runs", "events"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give 1 or more")
+        if self.preset is not None and self.preset not in PRESETS:
+            raise ValueError(f"unknown preset {self.preset!r}; there is: {', '.join(PRESETS)}")
+
+    @property
+    def variant(self) -> dict[str, str]:
+        """What of a cell is not the default: the preset, if there is one."""
+        return {} if self.preset is None else {"preset": self.preset}
 
     def sizes_of(self, backend: str) -> tuple[int, ...]:
         """Return how many processes g, d and a have, live."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from camcast.reproduction.memberships.plan import COMMUNITIES
+import attrs
+
+from camcast.doors.plugs import find_backend
+from camcast.reproduction.memberships.plan import COMMUNITIES, PARAMETERS
 from camcast.runs.summary import CommunitySummary, Summary
 from camcast.scenarios.live import chain
 from camcast.sweeps import JSON
+from camcast.vocabulary.parameters import PRESETS, Parameters
 from camcast.vocabulary.topics import Topic
 
 BOTTOM: Final = Topic(("d", "g"))
@@ -21,9 +25,20 @@ def setting_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "name": "memberships",
         "communities": chain(given["sizes"], ["d", "g"]),
         "membership": given["backend"],
-        "options": {"c": 0},  # [CAMCAST 6.2.1] topic tables of ln N
+        "options": options_of(given),
         "seed": seed_of(given),
     }
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, object]:
+    """Return the options of a cell's membership."""
+    printed = find_backend(given["backend"]).as_printed if "preset" in given else {}
+    return {**printed, "c": 0}  # [CAMCAST 6.2.1] topic tables of ln N
+
+
+def parameters_of(given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of a cell (6.2.1), but for p_sel."""
+    return attrs.evolve(PARAMETERS, **PRESETS.get(given.get("preset", ""), {}))
 
 
 def rows_of(summary: Summary, p_sel: float) -> list[JSON]:

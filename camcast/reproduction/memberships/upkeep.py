@@ -20,8 +20,8 @@ from camcast.engine.node import Settings
 from camcast.measures import measure_of
 from camcast.population.outcome import Interval, mean_interval
 from camcast.protocols.camcast import CamcastProtocol
-from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
-from camcast.reproduction.memberships.runs import seed_of
+from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.runs import options_of, parameters_of, seed_of
 from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
@@ -89,6 +89,7 @@ def upkeep_cells(plan: Plan) -> list[Cell]:
             "sizes": list(plan.sizes_of(backend)),
             "seed": plan.seed,
             "run": run,
+            **plan.variant,
         }
         for backend in VARIANTS
         for run in range(plan.runs)
@@ -115,8 +116,8 @@ class _Run:
         self._settings = Settings(
             backend=backend,
             discovery=find_discovery(backend.discovery),
-            options=backend.parse_options({"c": 0}),  # [CAMCAST 6.2.1]
-            parameters=PARAMETERS,
+            options=backend.parse_options(options_of(given)),
+            parameters=parameters_of(given),
             protocol=CamcastProtocol(),
         )
         self._first = self._start(())

@@ -7,8 +7,14 @@ from typing import Any, Final
 
 import attrs
 
-from camcast.reproduction.memberships.plan import PARAMETERS, VARIANTS, Plan
-from camcast.reproduction.memberships.runs import BOTTOM, rows_of, setting_of, table_to_law
+from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.runs import (
+    BOTTOM,
+    parameters_of,
+    rows_of,
+    setting_of,
+    table_to_law,
+)
 from camcast.scenarios.virtual import Crashes, Links, VirtualScenario
 from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import run_scenario
@@ -33,6 +39,7 @@ def virtual_cells(plan: Plan) -> list[Cell]:
             "events": min(plan.events, VIRTUAL_EVENTS_MAX),
             "seed": plan.seed,
             "run": run,
+            **plan.variant,
         }
         for backend in VARIANTS
         for run in range(plan.runs)
@@ -45,7 +52,7 @@ def run_virtual(given: Mapping[str, Any]) -> JSON:
     p_sel = given["p_sel"]
     scenario = VirtualScenario(
         **setting_of(given),
-        parameters=attrs.evolve(PARAMETERS, p_sel=p_sel),
+        parameters=attrs.evolve(parameters_of(given), p_sel=p_sel),
         settle_seconds=VIRTUAL_SETTLE_SECONDS,
         duration_seconds=VIRTUAL_SECONDS,
         links=Links(loss=LOSS),

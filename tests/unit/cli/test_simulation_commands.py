@@ -60,6 +60,57 @@ def test_weak_crashes_are_not_the_same(capfd: pytest.CaptureFixture[str]) -> Non
     assert strong["high"] < weak["low"]
 
 
+# Of two, one of whom publishes, and a root of one (z = 3, a = 1, g = 5): each who has the event
+# sends upward with p_a = 1/3, and 0.85 of what is sent arrives.
+PRINTED_CLIMB = 0.85 / 3
+PRINTED_ROOT = 1 - (1 - PRINTED_CLIMB) * (1 - 0.85 * PRINTED_CLIMB)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "runs"), [("population", 4000), ("chain", 4000), ("virtual", 400)]
+)
+def test_with_the_preset_paper_p_a_is_a_over_z(
+    simulator: str, runs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """000, 3.5. By default p_a grows in communities of fewer than g, or supers of fewer than z."""
+    sizes = ["simulate", simulator, "--sizes", "2,1", "--runs", runs]
+    printed, ours = (
+        answer(capfd, *sizes, *option)["communities"][1]["reception"]
+        for option in (["--preset", "paper"], [])
+    )
+    error = (PRINTED_ROOT * (1 - PRINTED_ROOT) / runs) ** 0.5
+    assert abs(printed["mean"] - PRINTED_ROOT) < 4 * error
+    assert ours["low"] > 0.9
+
+
+def test_the_model_has_the_preset_too(capfd: pytest.CaptureFixture[str]) -> None:
+    found = answer(capfd, "model", "--sizes", "2,1", "--preset", "paper")
+    assert found["communities"][1]["reception"] == pytest.approx(PRINTED_ROOT, abs=0.001)
+
+
+def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The preset is no more than what a file can say in detail; --set of the file stays."""
+    plain, detailed = tmp_path / "plain.toml", tmp_path / "detailed.toml"
+    plain.write_text(SCENARIO + "[options]\nindirection = true\n")
+    detailed.write_text(
+        SCENARIO
+        + "[options]\nindirection = true\nsponsors = false\n"
+        + "[parameters]\nas_printed = true\nbatch_events_max = 1\nrefresh_probability = 0.0\n"
+    )
+    digests = [
+        answer(capfd, "simulate", "virtual", file, *option)["digest"]
+        for file, option in ((plain, ["--preset", "paper"]), (detailed, []), (plain, []))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_an_unknown_preset_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    _, text = refusal(capfd, "simulate", "chain", "--sizes", "10,3", "--preset", "lecture")
+    assert "unknown preset 'lecture'; there is: paper" in text
+
+
 def test_a_seed_and_a_run_determine_the_counts(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from camcast.reproduction.memberships.comparison import Memberships, together
 from camcast.reproduction.memberships.live import live_cells
 from camcast.reproduction.memberships.plan import COMMUNITIES, VARIANTS, Plan
 from camcast.reproduction.memberships.results import COLUMNS, MEASURES
+from camcast.reproduction.memberships.runs import options_of, parameters_of
 from camcast.reproduction.memberships.upkeep import UPKEEP, run_upkeep, upkeep_cells
 from camcast.reproduction.memberships.virtual import virtual_cells
 from camcast.reproduction.papers import MEMBERSHIPS
@@ -141,6 +142,22 @@ def test_a_finished_run_is_not_repeated(
     PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
     assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
     assert (folder / "cells.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("backend", VARIANTS)
+def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: str) -> None:
+    plan = Plan(runs=1, preset="paper")
+    cells: list[Any] = [*live_cells(plan), *upkeep_cells(plan), *virtual_cells(plan)]
+    assert {cell["preset"] for cell in cells} == {"paper"}
+    assert "preset" not in live_cells(Plan())[0]
+    options = options_of({"backend": backend, "preset": "paper"})
+    assert options == {"c": 0} | (
+        {} if backend == "dht" else {"sponsors": False, "indirection": False}
+    )
+    assert options_of({"backend": backend}) == {"c": 0}
+    assert parameters_of({"preset": "paper"}).as_printed
+    with pytest.raises(ValueError, match="unknown preset 'lecture'; there is: paper"):
+        Plan(preset="lecture")
 
 
 # -- the conclusions, from made-up results --------------------------------------------------------

@@ -119,6 +119,12 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
         (["camcast", "--runs", 1], ["runs is 1; give 2 or more"]),
         (["camcast", "--engine", "steam"], ["unknown engine 'steam'; known: population, chain"]),
         (["camcast", "--events", 3], ["--events is for memberships"]),
+        (
+            ["camcast", "--preset", "paper"],
+            ["--preset is for memberships; in the setting of 6.1.1"],
+        ),
+        (["hpmcast", "--preset", "paper"], ["--preset is for memberships; this paper's figures"]),
+        (["memberships", "--preset", "lecture"], ["unknown preset 'lecture'; there is: paper"]),
         (["memberships", "--runs", 0], ["runs is 0; give 1 or more"]),
         (["memberships", "--engine", "chain"], ["--engine is for camcast"]),
         (["percolation", "--runs", 1], ["runs is 1; give 2 or more"]),

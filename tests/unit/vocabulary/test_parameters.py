@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import PRESETS, Parameters
 
 
 def test_the_defaults_are_those_of_section_6_1_1() -> None:
@@ -78,6 +78,27 @@ def test_the_mean_of_g_a_upward_messages_holds_in_small_communities_too(
 
 def test_a_fixed_p_sel_goes_with_the_papers_p_a() -> None:
     assert Parameters(p_sel=1.0, a=1, z=4).link_probability(1, 4) == 0.25
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("links", [1, 2, 4])
+def test_as_printed_p_a_is_a_over_z_whoever_is_there(size: int, links: int) -> None:
+    """3.5, note 7; ours is larger where there are fewer than g processes, or than z links."""
+    printed = Parameters(**PRESETS["paper"], g=5, a=1, z=4)
+    assert printed.link_probability(size, links) == 0.25
+    assert (Parameters(g=5, a=1, z=4).link_probability(size, links) == 0.25) == (
+        size == 100 and links == 4
+    )
+
+
+@pytest.mark.parametrize(("size", "c"), [(1000, 5), (7, 0), (1, 5), (1, -3), (84, 0.5)])
+def test_as_printed_the_fan_out_is_how_often_the_loop_of_figure_8_runs(
+    size: float, c: float
+) -> None:
+    sent, j = 0, 0
+    while j <= log(size) + c:  # for (j=0;j<=ln(Nt)+ct;j++)
+        sent, j = sent + 1, j + 1
+    assert Parameters(c=c, as_printed=True).fan_out(size) == max(1, sent)
 
 
 @pytest.mark.parametrize(("z", "tau"), [(1, 0), (3, 2), (10, 9)])
