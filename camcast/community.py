@@ -77,11 +77,17 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
         ignorant: Sequence[str] = (),
         reached: Mapping[str, Reach] | None = None,
         me: str = "",
+        nobody: Sequence[str] = (),
     ) -> None:
+        """Say what each gateway did.
+
+        `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
+        are the gateways that keep the register and said that nobody is there.
+        """
         self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
         parts = []
         if addresses:
-            not_one = "not every gateway" if ignorant else "no gateway"
+            not_one = "not every gateway" if ignorant or nobody else "no gateway"
             parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
         for reach in Reach:
             such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
@@ -91,7 +97,12 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
                 f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
                 " the register, which is `camcast gateway` or a process that names no other gateway"
             )
-        else:
+        if nobody:
+            parts.append(
+                f"{', '.join(nobody)} knows of nobody there, which all gateways would have to say"
+                " for the process to found the community"
+            )
+        if not (ignorant or nobody):
             parts.append("Check that one runs there, or found the community by naming no gateway")
         super().__init__(". ".join(parts))
 
@@ -118,8 +129,8 @@ class CommunityManager:
     to listen at (port 0: any free port; with an overlay, any other port has to be free for UDP,
     too). `advertise` is the address told to other processes, needed when `bind` is a wildcard.
     Addresses off the loopback need `insecure=True`, since anybody who reaches an open node can read
-    and publish. `remember` is a file in which an overlay (hybrid, dht) keeps contacts from one run
-    to the next, for when no gateway answers. `trace` takes a record of everything that happens.
+    and publish. `remember` is a file that keeps contacts from one run to the next, for when no
+    gateway answers. `trace` takes a record of everything that happens.
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
     that several managers of one loop share. `rng` is the random stream of
     the protocols; without it they are seeded by the operating system.
@@ -421,10 +432,10 @@ class Community:
         """Become a member; the first one founds the community.
 
         Raises `GatewayTimeout` when the configured gateways cannot tell who is in it: only if all
-        of them answer, and one that keeps the register knows of nobody, the process is the first
-        member. With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that
-        runs out (None: never). After an error, or when the call is cancelled, the process no
-        longer tries to join, unless another call or a subscription wants it to.
+        of them keep its register and answer that nobody is there, the process is the first member.
+        With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that runs out
+        (None: never). After an error, or when the call is cancelled, the process no longer tries to
+        join, unless another call or a subscription wants it to.
         """
         participation = self._take_part()
 
@@ -450,9 +461,12 @@ class Community:
         if unanswered is not None:
             me = self._manager.address
             reached = await reaches(unanswered.unreachable)
-            raise GatewayTimeout(
-                self.topic, unanswered.unreachable, unanswered.ignorant, reached, me
+            silent, ignorant, nobody = (
+                unanswered.unreachable,
+                unanswered.ignorant,
+                unanswered.nobody,
             )
+            raise GatewayTimeout(self.topic, silent, ignorant, reached, me, nobody)
         assert not in_time
         raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")
 

@@ -3,29 +3,40 @@
 "Each community has its own gateways; these are highly available processes, known by all
 other processes" (paper 000, 5.2.1). Any process that is asked answers, from its own tables and
 from what was announced to it. The answer is one of three: some members; nobody, from a process
-that keeps the *register*; or that it does not know. A process keeps the register if its own
-configuration names no other gateway, or names itself among them: ``camcast gateway`` does, and so
-does a founder whose address the others name. Every process announces itself to all the gateways
-that it knows, so the registers are complete but for what was lost.
+that keeps the *register* of the topic; or that it does not know. A process keeps the register of
+a topic if its own configuration names no gateway for it, or names itself among them: ``camcast
+gateway`` does, and so does a founder whose address the others name. Every process announces itself
+to all the gateways that it knows, so the registers are complete but for what was lost. An
+announcement is a lease, renewed until withdrawn.
 
-A seek asks all gateways of the topic at once. The first answer with members ends it. The
-community is empty when every gateway has answered and at least one keeps the register. In all
+*Seeking.* A seek asks all gateways of the topic at once. The first answer with members ends it. The
+community is empty only if all gateways keep its register and say that nobody is there. In all
 other cases the finding names the gateways that were silent and those that do not know: half an
-answer must not found a second community. An announcement is a lease, renewed until withdrawn.
+answer must not found a second community.
+
+*Remembered contacts.* Members of one's own communities are remembered, in a file if there is one
+(`overlays.remembered`). They are asked beside the gateways until a seek has found out who is in its
+community, and again from a seek on that has not: so who starts, or is alone, while no gateway
+answers finds the others through them. Their members count; that they are silent or know nobody says
+nothing, since they keep no register.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import ClassVar, Final
 
 from attrs import define, field
 
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.doors.options import OptionError
+from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import MalformedError
+from overlays.endpoints import address_of, endpoint_of
+from overlays.remembered import REMEMBERED_MAX, Remembered
 
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
@@ -47,6 +58,8 @@ class Ask(Message, tag=3, frozen=True):
 
     seek: int
     wanted: int
+    topic: str
+    """The group's: whose register a process keeps depends on the name."""
 
 
 class Members(Message, tag=4, frozen=True):
@@ -57,13 +70,13 @@ class Members(Message, tag=4, frozen=True):
 
 
 class Nobody(Message, tag=5, frozen=True):
-    """Answer: the gateway keeps the register, and the group has no members."""
+    """Answer: the gateway keeps the register of the group, which has no members."""
 
     seek: int
 
 
 class Unknown(Message, tag=6, frozen=True):
-    """Answer: the gateway knows of no members, and keeps no register."""
+    """Answer: the process knows of no members, and does not keep the register."""
 
     seek: int
 
@@ -105,10 +118,25 @@ class _Seek:
     topic: Topic
     silent: dict[int, str]
     """The gateways that have not answered, by the number of the question to each."""
+    remembered: dict[int, str]
+    """The remembered contacts that have not answered, likewise."""
     ignorant: list[str] = field(factory=list)
     """The gateways that answered that they do not know."""
-    nobody: bool = False
-    """Whether a register, perhaps our own, said that the community is empty."""
+    nobody: list[str] = field(factory=list)
+    """The gateways that keep the register and said that the community is empty."""
+
+    @property
+    def over(self) -> bool:
+        """Whether no answer is to come that would change the finding, but for members."""
+        empty = bool(self.nobody) and not self.ignorant
+        return not self.silent and (empty or not self.remembered)
+
+
+def _usable(endpoint: Endpoint) -> bool:
+    try:
+        return is_numeric(check_address(address_of(endpoint)))
+    except AddressError:
+        return False
 
 
 class GatewayDiscovery(Discovery):
@@ -119,33 +147,45 @@ class GatewayDiscovery(Discovery):
     )
 
     def __init__(self, context: DiscoveryContext) -> None:
-        if context.remember is not None:
-            raise OptionError(
-                "gateways are named in the configuration, and nothing else is remembered;"
-                " contacts are kept from run to run with membership hybrid or dht"
-            )
         self._context = context
         self._directory = Directory()
+        self._remembered = Remembered(context.remember, _usable)
+        self._certain = False
+        """Whether the last seek found out who is in its community."""
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         self._announcements = 0
         self._seeks: dict[int, _Seek] = {}
         """The seeks under way, by the numbers of their open questions."""
-        named = [address for some in context.gateways.values() for address in some]
-        self._keeps_register = not named or context.me.address in named
+        self._registers = {
+            topic: context.me.address in addresses for topic, addresses in context.gateways.items()
+        }
+        """For each topic that has gateways in the configuration, whether this process is one."""
+
+    def open(self, datagrams: DatagramPort, now: float) -> None:
+        """See `Discovery`; this one sends no datagrams."""
+        self._remembered.recall()
+
+    def close(self, now: float) -> None:
+        """See `Discovery`."""
+        self._remembered.write(now, final=True)
 
     def gateways(self, topic: Topic) -> tuple[str, ...]:
         """Return the gateways of the nearest topic above or at `topic` that has any."""
-        for candidate in (topic, *topic.ancestors()):
-            if addresses := self._context.gateways.get(candidate):
-                return tuple(a for a in addresses if a != self._context.me.address)
-        return ()
+        nearest = self._configured(topic)
+        named = () if nearest is None else self._context.gateways[nearest]
+        return tuple(a for a in named if a != self._context.me.address)
+
+    def _configured(self, topic: Topic) -> Topic | None:
+        """Return the nearest topic above or at `topic` that the configuration has gateways for."""
+        above = (topic, *topic.ancestors())
+        return next((one for one in above if self._context.gateways.get(one)), None)
 
     def announce(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
         if topic.group not in self._announced:
             self._announcements += 1
             self._announced[topic.group] = (topic, self._announcements)
-            self._announce(topic, self._announcements)
+            self._announce(topic, self._announcements, now)
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
@@ -160,16 +200,24 @@ class GatewayDiscovery(Discovery):
             for contact in self._directory.members(topic.group, now)
             if contact.peer != self._context.me.peer
         ]
-        if own or not gateways:
+        asked = (self._context.me.address, *gateways)
+        without = [endpoint_of(address) for address in asked]
+        others = [] if self._certain else self._remembered.some(self._context.rng, without)
+        if own or not (gateways or others):
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
-        # Not to be guessed, since a gateway may answer from another address than was asked.
-        questions = {self._context.rng.getrandbits(63): gateway for gateway in gateways}
-        seek = _Seek(topic, questions, nobody=self._keeps_register)
-        for number, gateway in questions.items():
+        seek = _Seek(topic, self._number(gateways), self._number(map(address_of, others)))
+        for number, address in (*seek.silent.items(), *seek.remembered.items()):
             self._seeks[number] = seek
-            self._send((gateway,), topic.group, Ask(number, wanted))
-        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *questions)
+            self._send((address,), topic.group, Ask(number, wanted, topic.name))
+        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *seek.silent, *seek.remembered)
+
+    def _number(self, addresses: Iterable[str]) -> dict[int, str]:
+        """Give the question to each of these addresses a number.
+
+        Nobody may guess it, since a gateway may answer from another address than was asked.
+        """
+        return {self._context.rng.getrandbits(63): address for address in addresses}
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`."""
@@ -177,7 +225,7 @@ class GatewayDiscovery(Discovery):
             case ("announce", bytes() as group, number):
                 topic, current = self._announced.get(GroupId(group), (None, 0))
                 if topic is not None and number == current:  # else withdrawn in between
-                    self._announce(topic, current)
+                    self._announce(topic, current, now)
             case ("seek", *numbers):
                 late = [self._seeks[number] for number in numbers if number in self._seeks]
                 if late:
@@ -190,18 +238,16 @@ class GatewayDiscovery(Discovery):
                 self._directory.remember(group, source, now)
             case Withdraw():
                 self._directory.forget(group, source.peer)
-            case Ask(seek=number, wanted=wanted):
-                wanted = max(0, min(wanted, CONTACTS_MAX))
-                # Who asks itself is named as a gateway, by another of its addresses.
-                self._keeps_register |= source.peer == self._context.me.peer
-                answer: Message = Nobody(number) if self._keeps_register else Unknown(number)
-                if members := self._members(group, wanted, source.peer, now):
-                    answer = Members(number, members)
-                self._context.outlet.send([source], answer, group=group)
+            case Ask():
+                self._on_ask(source, group, message, now)
             case Members() | Nobody() | Unknown() if message.seek in self._seeks:
-                self._on_answer(message)
+                self._on_answer(source, message, now)
 
-    def _announce(self, topic: Topic, number: int) -> None:
+    def _announce(self, topic: Topic, number: int, now: float) -> None:
+        for contact in self._context.known(topic.group, REMEMBERED_MAX):
+            if contact.peer != self._context.me.peer:
+                self._remembered.note(endpoint_of(contact.address))
+        self._remembered.write(now)
         self._send(self.gateways(topic), topic.group, Announce())
         self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group, number)
 
@@ -222,20 +268,50 @@ class GatewayDiscovery(Discovery):
     def _sample(self, contacts: list[Contact], wanted: int) -> tuple[Contact, ...]:
         return tuple(self._context.rng.sample(contacts, min(wanted, len(contacts))))
 
-    def _on_answer(self, answer: Members | Nobody | Unknown) -> None:
+    def _on_ask(self, source: Contact, group: GroupId, ask: Ask, now: float) -> None:
+        topic = read_topic(ask.topic)
+        if topic.group != group:
+            raise MalformedError(f"a question about {topic} in the group of another topic")
+        configured = self._configured(topic)
+        if configured is not None and source.peer == self._context.me.peer:
+            # This process asks itself: it is named as a gateway, by another of its addresses.
+            self._registers[configured] = True
+        answer: Message = Nobody(ask.seek) if self._keeps_register(topic) else Unknown(ask.seek)
+        wanted = max(0, min(ask.wanted, CONTACTS_MAX))
+        if members := self._members(group, wanted, source.peer, now):
+            answer = Members(ask.seek, members)
+        self._context.outlet.send([source], answer, group=group)
+
+    def _keeps_register(self, topic: Topic) -> bool:
+        configured = self._configured(topic)
+        return configured is None or self._registers[configured]
+
+    def _on_answer(self, source: Contact, answer: Members | Nobody | Unknown, now: float) -> None:
         seek = self._seeks.pop(answer.seek)
-        gateway = seek.silent.pop(answer.seek)
+        gateway = seek.silent.pop(answer.seek, None)
+        seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
-        if isinstance(answer, Nobody):
-            seek.nobody = True
+        for contact in contacts if gateway else (source, *contacts):
+            self._remembered.note(endpoint_of(contact.address))
+        if gateway is None:
+            pass  # it keeps no register that this process goes by
+        elif isinstance(answer, Nobody):
+            seek.nobody.append(gateway)
         elif not contacts:
             seek.ignorant.append(gateway)
-        if contacts or not seek.silent:
+        if contacts or seek.over:
             self._end(seek, contacts)
 
     def _end(self, seek: _Seek, contacts: tuple[Contact, ...] = ()) -> None:
-        for number in seek.silent:
+        for number in (*seek.silent, *seek.remembered):
             del self._seeks[number]
-        found = contacts or (seek.nobody and not seek.silent)
-        silent, ignorant = ((), ()) if found else (seek.silent.values(), seek.ignorant)
-        self._context.outlet.found(seek.topic, contacts, silent, ignorant=ignorant)
+        # Who names no other gateway keeps the register itself, and has heard of nobody.
+        empty = not seek.silent and not seek.ignorant
+        self._certain = bool(contacts) or (empty and bool(seek.nobody))
+        outlet, topic = self._context.outlet, seek.topic
+        if contacts:
+            outlet.found(topic, contacts)
+        else:
+            outlet.found(
+                topic, (), seek.silent.values(), ignorant=seek.ignorant, nobody=seek.nobody
+            )

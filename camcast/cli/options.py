@@ -78,7 +78,9 @@ GatewayAddresses = Annotated[
 Remember = Annotated[
     Path | None,
     typer.Option(
-        "--remember", metavar="FILE", help="Keep an overlay's contacts there, for the next run."
+        "--remember",
+        metavar="FILE",
+        help="Keep contacts there, for a start when no gateway answers.",
     ),
 ]
 Retry = Annotated[

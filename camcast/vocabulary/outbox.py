@@ -64,7 +64,8 @@ class Finding(NamedTuple):
 
     Without contacts, `unreachable` lists the addresses that were asked and did not answer, and
     `ignorant` those that answered that they do not know. If there is either, nothing is known
-    about the community. `size` is the discovery's estimate of N_t, if it has one.
+    about the community, although those in `nobody` keep its register and said that it is empty.
+    `size` is the discovery's estimate of N_t, if it has one.
     """
 
     topic: Topic
@@ -72,6 +73,7 @@ class Finding(NamedTuple):
     unreachable: tuple[str, ...] = ()
     size: float | None = None
     ignorant: tuple[str, ...] = ()
+    nobody: tuple[str, ...] = ()
 
     @property
     def unknown(self) -> bool:
@@ -157,7 +159,10 @@ class ControlOutlet:
         unreachable: Iterable[str] = (),
         size: float | None = None,
         ignorant: Iterable[str] = (),
+        nobody: Iterable[str] = (),
     ) -> None:
         """Answer a seek; only a discovery does."""
-        finding = Finding(topic, tuple(contacts), tuple(unreachable), size, tuple(ignorant))
+        finding = Finding(
+            topic, tuple(contacts), tuple(unreachable), size, tuple(ignorant), tuple(nobody)
+        )
         self._outbox.findings.append(finding)

@@ -28,20 +28,16 @@ from attrs import define
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.topics import GroupId, Topic
+from overlays.endpoints import endpoint_of
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
+from overlays.remembered import Remembered
 
 log = logging.getLogger(__name__)
 
 LOOKS_MAX: Final = 3
 # chosen: how often nobody may be found while calls fail before the community counts as empty, and
 # is founded once more. The second look-up no longer asks the dead.
-
-
-def endpoint(address: str) -> Endpoint:
-    """Return (host, port) of an address like ``tcp://127.0.0.1:7000``."""
-    host, _, port = address.removeprefix("tcp://").rpartition(":")
-    return host, int(port)
 
 
 @define
@@ -62,7 +58,7 @@ class KademliaDiscovery(Discovery):
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
-        self._overlay = self._overlay_at(endpoint(context.me.address)[0])
+        self._overlay = self._overlay_at(endpoint_of(context.me.address)[0])
         self._announced: dict[GroupId, int] = {}
         """The number of the latest announcement, by community, until it is withdrawn."""
         self._announcements = 0
@@ -75,9 +71,9 @@ class KademliaDiscovery(Discovery):
             rng=self._context.rng,
             wake=self._context.outlet.wake,
             host=host,
-            port=endpoint(self._context.me.address)[1],
+            port=endpoint_of(self._context.me.address)[1],
             port_required=self._context.port_required,
-            memory=self._context.remember,
+            remembered=Remembered(self._context.remember, usable),
         )
 
     # -- life ----------------------------------------------------------------------------------
@@ -85,8 +81,8 @@ class KademliaDiscovery(Discovery):
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
         listed = [a for addresses in self._context.gateways.values() for a in addresses]
-        bootstrap = [endpoint(address) for address in dict.fromkeys(listed)]
-        own = endpoint(self._context.me.address)
+        bootstrap = [endpoint_of(address) for address in dict.fromkeys(listed)]
+        own = endpoint_of(self._context.me.address)
         others = [a for a in bootstrap if usable(a) and a != own]
         if not usable(own):
             raise OSError(

@@ -33,7 +33,6 @@ import errno
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal
 
@@ -45,8 +44,8 @@ from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Done, Protocol, Shared
-from overlays.kademlia.remembered import REMEMBERED_MAX, recall, remember
 from overlays.kademlia.table import NEIGHBOURS, Limits, Neighbour, usable
+from overlays.remembered import Remembered
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +57,6 @@ UPKEEP_SECONDS_MAX: Final = (
 UPKEEP_PINGS: Final = 20  # chosen: 100 neighbours are seen in 5 minutes; 33 bytes/s
 REBOOTSTRAP_ROUNDS: Final = 5  # chosen: 5 minutes until two halves of a partition meet
 SILENCE_CALLS: Final = 3  # chosen: calls that fail together by bad luck at 20 % loss: 1 in 9,600
-REMEMBERED_ASKED: Final = 16  # chosen: remembered endpoints pinged at a time
 CRAWL_STARTS: Final = NEIGHBOURS
 
 State = Literal["alone", "connected", "degraded"]
@@ -129,8 +127,8 @@ class KademliaOverlay:
 
     `wake(delay, *name)` asks the driver for a later `KademliaOverlay.wake(name, now)`.
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
-    its place unless `port_required`. `remembered` are endpoints of earlier runs, and `memory` is
-    the file that keeps them. `limits` bounds the neighbours of one subnet.
+    its place unless `port_required`. `remembered` are endpoints that
+    answered, in earlier runs, too. `limits` bounds the neighbours of one subnet.
     """
 
     def __init__(
@@ -141,8 +139,7 @@ class KademliaOverlay:
         host: str = "127.0.0.1",
         port: int = 0,
         port_required: bool = False,
-        remembered: Sequence[Endpoint] = (),
-        memory: Path | None = None,
+        remembered: Remembered | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._shared = Shared(
@@ -157,8 +154,8 @@ class KademliaOverlay:
         self._host = host
         self._port = port
         self._port_required = port_required
-        self._memory = memory
-        self._remembered = dict.fromkeys(filter(usable, remembered))
+        self.remembered = remembered or Remembered(None, usable)
+        """The endpoints that have answered."""
         self._datagrams: DatagramPort | None = None
         """The process's UDP; None until the overlay is opened."""
         self._bootstrap: tuple[Endpoint, ...] = ()
@@ -167,7 +164,6 @@ class KademliaOverlay:
         self._searches: dict[int, _Search] = {}
         self._timers = 0
         """How many upkeeps and searches have been numbered."""
-        self._written_at: float | None = None
         self._heard_at: float | None = None
         self._silence = 0
         self._interval = UPKEEP_SECONDS_MIN
@@ -185,11 +181,6 @@ class KademliaOverlay:
         if self._heard_at is None:
             return "alone"
         return "degraded" if self._silence >= SILENCE_CALLS else "connected"
-
-    @property
-    def remembered(self) -> tuple[Endpoint, ...]:
-        """The endpoints that have answered, latest first; for the next run."""
-        return tuple(reversed(self._remembered))
 
     @property
     def neighbours(self) -> dict[GroupId | None, tuple[Neighbour, ...]]:
@@ -238,8 +229,7 @@ class KademliaOverlay:
         self._datagrams = datagrams
         identity = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
         self._bootstrap = tuple(bootstrap)
-        if self._memory is not None:
-            self._remembered.update(dict.fromkeys(recall(self._memory)))
+        self.remembered.recall()
         self._enter(identity, then, now)
 
     def join(self, topic: Topic, contact: Contact, now: float) -> None:
@@ -290,7 +280,7 @@ class KademliaOverlay:
             identity.waiting.clear()
         for group in list(self._identities):
             self._retire(group, now)
-        self._write(now, final=True)
+        self.remembered.write(now, final=True)
 
     def _bind(self, group: GroupId | None, node_id: bytes, port: int) -> _Identity:
         assert self._datagrams is not None
@@ -515,15 +505,14 @@ class KademliaOverlay:
             self._crawl(identity, target, self._starts(target), lambda _now: None).start(now)
         for node in protocol.router.stalest(UPKEEP_PINGS):
             protocol.check(node, now)
-        self._write(now)
+        self.remembered.write(now)
         self._schedule(identity)
 
     def _ask_again(self, protocol: Protocol, done: Done, now: float) -> list[Call]:
         """Ping the bootstrap nodes and some remembered endpoints."""
         own = self.addresses
-        latest = [a for a in self.remembered if a not in self._bootstrap]
-        latest = self._rng.sample(latest, min(len(latest), REMEMBERED_ASKED))
-        asked = [a for a in (*self._bootstrap, *latest) if a not in own]
+        latest = self.remembered.some(self._rng, without=(*self._bootstrap, *own))
+        asked = [*(a for a in self._bootstrap if a not in own), *latest]
         return [protocol.request(address, "ping", done=done, now=now) for address in asked]
 
     def _rebootstrap(self, protocol: Protocol, then: Then, now: float) -> list[Endpoint]:
@@ -549,10 +538,7 @@ class KademliaOverlay:
             was_degraded = self.state == "degraded"
             self._heard_at = now
             self._silence = 0
-            self._remembered.pop(address, None)
-            self._remembered[address] = None
-            if len(self._remembered) > REMEMBERED_MAX:
-                del self._remembered[next(iter(self._remembered))]
+            self.remembered.note(address)
             if was_degraded:
                 log.info("the DHT answers again")
                 self._hurry()
@@ -568,10 +554,3 @@ class KademliaOverlay:
         for identity in self._identities.values():
             if identity.upkeep is not None:
                 self._schedule(identity)
-
-    def _write(self, now: float, *, final: bool = False) -> None:
-        if self._memory is None or self._heard_at is None:
-            return
-        if final or self._written_at is None or now - self._written_at >= UPKEEP_SECONDS_MAX:
-            self._written_at = now
-            remember(self._memory, self.remembered)

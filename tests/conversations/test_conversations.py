@@ -145,7 +145,7 @@ def gateway_silent(story: Story) -> None:
 
 
 def gateway_half(story: Story) -> None:
-    """Half an answer founds no community: a dead gateway, and one that keeps no register.
+    """Half an answer founds no community: only registers that all say nobody make a founder.
 
     n1 is the gateway, n2 and n3 are members of .a.b and .a. n4 is told of n1 and n3.
     """
@@ -170,8 +170,11 @@ def gateway_half(story: Story) -> None:
         f" do not know: {' '.join(map(name_of, ignorant))}"
     )
     gateway = story.network.restart(gateway)
-    story.say("n1 is back, and knows nobody until n2 renews its lease: n4 founds; they merge")
-    story.skip(20.0)
+    story.say("n1 is back, and says nobody until n2 renews its lease; n3 still does not know")
+    story.network.run(9.5)
+    story.only(newcomer)
+    story.run(0.0, *HEARTBEATS, *SEARCH)
+    story.skip(10.0)
     story.state(newcomer, topic=".a.b")
 
 

@@ -130,6 +130,21 @@ async def test_half_an_answer_founds_no_second_community() -> None:
 
 
 @live
+async def test_what_each_gateway_said_is_named() -> None:
+    """One is silent, one keeps the register, one only knows its own topic."""
+    silent = free_address()
+    async with managers(2) as (gateway, member):
+        await member.join(".b")
+        asked = (silent, gateway.address, member.address)
+        async with CommunityManager(gateways=asked) as newcomer:
+            with pytest.raises(GatewayTimeout, match="not every gateway answered") as caught:
+                await newcomer.join(".a")
+            assert f"{silent} cannot be connected to" in str(caught.value)
+            assert f"{gateway.address} knows of nobody there" in str(caught.value)
+            assert f"{member.address} does not know who is in .a" in str(caught.value)
+
+
+@live
 async def test_what_is_known_of_a_silent_gateway_is_said() -> None:
     def at_once(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()

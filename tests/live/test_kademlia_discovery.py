@@ -13,7 +13,6 @@ from camcast import (
     CommunityError,
     CommunityManager,
     GatewayTimeout,
-    OptionError,
     Parameters,
     Received,
     Subscription,
@@ -119,19 +118,22 @@ async def test_closing_while_it_joins_leaves_nothing() -> None:
         await asyncio.gather(*(cut_short(membership, address) for membership in MEMBERSHIPS))
 
 
+@pytest.mark.parametrize("membership", MEMBERSHIPS)
 @live
-async def test_remembered_contacts_serve_when_the_gateway_is_gone(tmp_path: Path) -> None:
-    """Bert comes back after the only bootstrap node has gone, and finds Anna by himself."""
+async def test_remembered_contacts_serve_when_the_gateway_is_gone(
+    membership: str, tmp_path: Path
+) -> None:
+    """Bert comes back after the only gateway has gone, and finds Anna by himself."""
     memory = tmp_path / "contacts"
-    async with CommunityManager("dht") as bootstrap, AsyncExitStack() as lives:
-        gateway = bootstrap.address
-        anna = await lives.enter_async_context(CommunityManager("dht", gateways=[gateway]))
+    async with CommunityManager(membership) as first, AsyncExitStack() as lives:
+        gateway = first.address
+        anna = await lives.enter_async_context(CommunityManager(membership, gateways=[gateway]))
         events = (await anna.join(".soccer")).subscribe()
-        async with CommunityManager("dht", gateways=[gateway], remember=memory) as bert:
+        async with CommunityManager(membership, gateways=[gateway], remember=memory) as bert:
             await (await bert.join(".soccer")).ready(min_peers=1)
         assert memory.stat().st_mode & 0o777 == 0o600
-        await bootstrap.close()
-        async with CommunityManager("dht", gateways=[gateway], remember=memory) as again:
+        await first.close()
+        async with CommunityManager(membership, gateways=[gateway], remember=memory) as again:
             community = await again.join(".soccer")
             await community.ready(min_peers=1)
             await community.publish(b"back")
@@ -157,11 +159,3 @@ async def test_a_silent_overlay_is_degraded_and_known_tables_work() -> None:
         await eventually(lambda: bert.discovery_state == "degraded")
         await soccer.publish(b"still here")
         assert (await next_of(events)).payload == b"still here"
-
-
-@live
-async def test_gateways_remember_nothing_and_say_so(tmp_path: Path) -> None:
-    manager = CommunityManager("scamp", remember=tmp_path / "contacts")
-    with pytest.raises(OptionError, match="hybrid or dht"):
-        await manager.start()
-    assert manager.discovery_state == "closed"

@@ -22,6 +22,7 @@ from overlays.kademlia.discovery import KademliaDiscovery
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from tests.camcast_command import camcast
 from tests.patience import eventually, live
+from tests.unit.overlays.kademlia.kademlia_world import remembered
 
 A, B = map(Topic.parse, (".a", ".b"))
 HOST = "127.0.0.1"
@@ -234,7 +235,7 @@ async def test_the_names_of_calls_are_the_systems_chance_unless_a_stream_is_give
 async def test_close_in_the_middle_of_everything() -> None:
     answers: list[object] = []
     with udp_socket() as silent:
-        member = Member(remembered=[silent.getsockname()])
+        member = Member(remembered=remembered(silent.getsockname()))
         overlay, now = member.overlay, member.loop.time()
         overlay.open(member.udp, [], answers.append, now)
         overlay.join(A, contact_of(1), now)

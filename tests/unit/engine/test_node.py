@@ -475,7 +475,7 @@ def some(kind: type[messages.Message], **given: Any) -> messages.Message:
         (Kind.MEMBERSHIP, said.Welcome(b"\xff" * 640)),
         *((Kind.LINKS, links.NewProcess(".a", n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.LINKS, links.ReqContact(b"1" * 8, (".q",) * 40, n)) for n in (HUGE, NEGATIVE)),
-        *((Kind.DISCOVERY, gateways.Ask(n, n)) for n in (HUGE, NEGATIVE, 0)),
+        *((Kind.DISCOVERY, gateways.Ask(n, n, A.name)) for n in (HUGE, NEGATIVE, 0)),
         (Kind.DISCOVERY, gateways.Members(HUGE, ())),
     ],
 )  # fmt: skip
@@ -506,7 +506,8 @@ def test_no_more_contacts_are_given_than_were_asked_for(wanted: int) -> None:
     network.inject(
         one.me.address, control(Kind.LINKS, A, stranger(1), links.NewProcess(".a", wanted))
     )
-    network.inject(one.me.address, control(Kind.DISCOVERY, A, stranger(1), gateways.Ask(1, wanted)))
+    ask = gateways.Ask(1, wanted, A.name)
+    network.inject(one.me.address, control(Kind.DISCOVERY, A, stranger(1), ask))
     answers = transcript.of(links.SuperProcesses, gateways.Members)
     for exchange in answers:
         assert len(exchange.content.contacts) <= max(1, wanted)
@@ -548,7 +549,7 @@ FLOODS: dict[str, Flood] = {
         *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, some(said.Renew, copies=3)),),
         *(("announce", Kind.DISCOVERY, gateways.Announce()),),
-        *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64)),),
+        *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64, A.name)),),
         *(("push", Kind.LINKS, links.SuperProcesses(".", SIXTY_FOUR, pushed=True)),),
         *(("pong", Kind.LINKS, links.Pong(".")),),
     )

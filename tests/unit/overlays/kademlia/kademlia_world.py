@@ -15,6 +15,8 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import Found, KademliaOverlay
+from overlays.kademlia.table import usable
+from overlays.remembered import Remembered
 
 PORT = 4000
 BOOTSTRAP = (ip_of(0), PORT)
@@ -22,6 +24,14 @@ BOOTSTRAP = (ip_of(0), PORT)
 
 def contact_of(number: int) -> Contact:
     return Contact(PeerId(number.to_bytes(16)), address_of(number))
+
+
+def remembered(*endpoints: Endpoint) -> Remembered:
+    """Return what a process remembers that these endpoints answered."""
+    memory = Remembered(None, usable)
+    for endpoint in endpoints:
+        memory.note(endpoint)
+    return memory
 
 
 class World:

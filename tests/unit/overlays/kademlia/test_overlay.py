@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 from collections import Counter
@@ -23,8 +22,8 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
 from overlays.kademlia.overlay import FIND_SECONDS_MAX, Found
-from overlays.kademlia.remembered import recall, remember
-from overlays.kademlia.table import NEIGHBOURS, Neighbour
+from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
+from overlays.remembered import Remembered, recall
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
 
 REPOSITORY = Path(__file__).parents[4]
@@ -397,44 +396,14 @@ def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> No
 def test_contacts_that_answered_are_kept_in_a_file(world: World, tmp_path: Path) -> None:
     path = tmp_path / "contacts.json"
     world.populate([A] * 5)
-    world.start(9, [A], memory=path)
+    world.start(9, [A], remembered=Remembered(path, usable))
     world.close(9)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
     kept = recall(path)
     assert BOOTSTRAP in kept
     assert len(kept) == 6
     world.crash(0)
-    world.start(10, [B], memory=path)
+    world.start(10, [B], remembered=Remembered(path, usable))
     assert len(world.find(10, A).contacts) == 5
-
-
-def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "contacts.json"
-    assert recall(path) == []
-    assert caplog.records == []
-    contacts = [("127.0.0.1", 1), ("10.0.0.1", 65_535)]
-    assert remember(path, contacts)
-    assert recall(path) == contacts
-    good = path.read_bytes()
-    damaged = [
-        b"",
-        good[:-1],
-        good.replace(b"10.0", b"11.0"),
-        good.replace(b'"version":1', b'"version":2'),
-        b"[" * 10_000,
-        b"\xff" * 10,
-        b" " * 70_000 + good,
-    ]
-    for data in damaged:
-        path.write_bytes(data)
-        caplog.clear()
-        assert recall(path) == []
-        assert "ignored" in caplog.text
-    remember(path, [("127.0.0.1", 70_000), ("localhost", 1), ("224.0.0.1", 1)])
-    assert recall(path) == []
-    assert not remember(tmp_path / "absent" / "contacts.json", contacts)
-    assert recall(tmp_path) == []
 
 
 def test_points_are_spread_over_the_subtree() -> None:

@@ -17,7 +17,13 @@ from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import KademliaOverlay
 from overlays.kademlia.protocol import DATAGRAM_BYTES_MAX, PADDING, Protocol
 from overlays.kademlia.table import Limits, usable
-from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
+from tests.unit.overlays.kademlia.kademlia_world import (
+    BOOTSTRAP,
+    PORT,
+    World,
+    contact_of,
+    remembered,
+)
 
 A, B = map(Topic.parse, (".a", ".b"))
 ATTACKER = 100
@@ -192,7 +198,7 @@ def test_a_bad_answer_does_not_end_a_look_up(world: World, bad: bytes) -> None:
     # It is the bootstrap node, and so everybody's first choice.
     Attacker(world, lambda method, _: [ID] if method == "ping" else bad, number=0)
     world.start(1, [A])
-    world.start(2, [A], remembered=world.overlays[1].addresses)
+    world.start(2, [A], remembered=remembered(*world.overlays[1].addresses))
     world.pass_time(5)
     overlay = world.overlays[2]
     assert world.find(2, A).contacts == (contact_of(1),)

@@ -1,28 +1,30 @@
-"""Endpoints of earlier runs in a small file, for a start at which no bootstrap node answers.
+"""Endpoints that answered, kept in a small file for a start at which no gateway answers.
 
 The file is one line of JSON with a checksum, replaced atomically and readable by its owner only.
 A file that is damaged, too long or of another version is ignored. An endpoint from the file is
-pinged like any other and enters a routing table only if it answers.
+asked like a stranger: who does not answer there is of no consequence.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Final
 from zlib import crc32
 
 import msgspec
 
 from camcast.doors.datagrams import Endpoint
-from overlays.kademlia.table import usable
 
 log = logging.getLogger(__name__)
 
 REMEMBERED_MAX: Final = 64  # chosen: three buckets; in a churn of 90 % some six still answer
+REMEMBERED_ASKED: Final = 16  # chosen: asked at a time; in a churn of 80 % three still answer
+WRITE_SECONDS: Final = 60.0  # chosen: what a crash forgets; 2 KB a minute wear no disk
 _FILE_BYTES_MAX: Final = 65_536  # chosen: 64 contacts need 2 KB
 _VERSION: Final = 1
 _contacts = msgspec.json.Decoder(list[Endpoint])
@@ -35,6 +37,60 @@ class _File(msgspec.Struct):
 
 
 _file = msgspec.json.Decoder(_File)
+
+
+class Remembered:
+    """The `REMEMBERED_MAX` endpoints that answered last, and the file that keeps them.
+
+    Without a `path` they are kept for this run only. `usable` says whether an endpoint of the file
+    may be asked at all.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        usable: Callable[[Endpoint], bool],
+    ) -> None:
+        self._path = path
+        self._usable = usable
+        self._endpoints: dict[Endpoint, None] = {}  # who answered last comes last
+        self._written_at: float | None = None
+        self._changed = False
+
+    def recall(self) -> None:
+        """Add what the file has; an absent, unreadable or damaged file has nothing."""
+        if self._path is not None:
+            for endpoint in reversed(recall(self._path)):
+                if self._usable(endpoint):
+                    self.note(endpoint)
+            self._changed = False
+
+    def note(self, endpoint: Endpoint) -> None:
+        """Remember an endpoint that has answered; the one that did so first makes room."""
+        self._changed = True
+        self._endpoints.pop(endpoint, None)
+        self._endpoints[endpoint] = None
+        if len(self._endpoints) > REMEMBERED_MAX:
+            del self._endpoints[next(iter(self._endpoints))]
+
+    @property
+    def latest(self) -> tuple[Endpoint, ...]:
+        """The endpoints, who answered last first."""
+        return tuple(reversed(self._endpoints))
+
+    def some(self, rng: Random, without: Iterable[Endpoint]) -> list[Endpoint]:
+        """Draw `REMEMBERED_ASKED` endpoints at most, none of those given."""
+        excluded = tuple(without)
+        others = [endpoint for endpoint in self.latest if endpoint not in excluded]
+        return rng.sample(others, min(len(others), REMEMBERED_ASKED))
+
+    def write(self, now: float, *, final: bool = False) -> None:
+        """Write the file if there is news, once in `WRITE_SECONDS` but for the last time."""
+        if self._path is None or not self._changed:
+            return
+        if final or self._written_at is None or now - self._written_at >= WRITE_SECONDS:
+            self._written_at, self._changed = now, False
+            remember(self._path, self.latest)
 
 
 def recall(path: Path) -> list[Endpoint]:
@@ -59,7 +115,7 @@ def recall(path: Path) -> list[Endpoint]:
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         log.warning("the remembered contacts in %s are ignored: %s", path, error)
         return []
-    return [contact for contact in contacts[:REMEMBERED_MAX] if usable(contact)]
+    return contacts[:REMEMBERED_MAX]
 
 
 def remember(path: Path, contacts: Sequence[Endpoint]) -> bool:

@@ -1,0 +1,149 @@
+"""What a gateway answers, what makes a founder, and what remembered contacts are good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from camcast.doors.plugs import find_backend, find_discovery
+from camcast.engine.node import Node, Settings
+from camcast.engine.participation import Participation
+from camcast.protocols.camcast import CamcastProtocol
+from camcast.testing.world import World
+from camcast.vocabulary.topics import ROOT, Topic
+
+A, AX, B, NEW = (Topic.parse(name) for name in (".a", ".a.x", ".b", ".new"))
+LONG = 700.0  # longer than every timer: leases, retries, searches, renewals
+
+
+Gateways = Mapping[Topic, tuple[str, ...]]
+
+
+def add(world: World, gateways: Gateways, remember: Path | None = None) -> Node:
+    plug = find_backend("scamp")
+    return world.start(
+        Settings(
+            backend=plug,
+            discovery=find_discovery("gateways"),
+            options=plug.parse_options({}),
+            gateways=gateways,
+            remember=remember,
+            protocol=CamcastProtocol(),
+        )
+    )
+
+
+def join(world: World, node: Node, topic: Topic, seconds: float = 3.0) -> Participation:
+    participation = world.do(node, lambda n, now: n.join(topic, now))
+    world.run(seconds)
+    return participation
+
+
+def test_a_register_and_one_that_does_not_know_make_no_founder() -> None:
+    """However long it asks; a register restarted empty says nobody while others know better."""
+    world = World(1)
+    register = world.add()
+    member = add(world, {ROOT: (register.me.address,)})
+    join(world, member, B)
+    newcomer = add(world, {ROOT: (register.me.address, member.me.address)})
+    joining = join(world, newcomer, NEW, LONG)
+    assert not joining.joined
+    assert joining.unanswered is not None
+    assert joining.unanswered.unreachable == ()
+    assert joining.unanswered.ignorant == (member.me.address,)
+
+
+def test_registers_that_all_say_nobody_make_a_founder() -> None:
+    world = World(1)
+    registers = tuple(world.add().me.address for _ in range(3))
+    assert join(world, add(world, {ROOT: registers}), NEW).joined
+
+
+def test_a_silent_register_and_one_that_says_nobody_make_no_founder() -> None:
+    world = World(1)
+    silent, register = world.add(), world.add()
+    world.kill(silent)
+    gateways = {ROOT: (silent.me.address, register.me.address)}
+    joining = join(world, add(world, gateways), NEW, LONG)
+    assert not joining.joined
+    assert joining.unanswered is not None
+    assert joining.unanswered.unreachable == (silent.me.address,)
+    assert joining.unanswered.nobody == (register.me.address,)
+
+
+def test_a_register_is_kept_for_a_topic_and_not_for_others() -> None:
+    """The process serves .a as a gateway itself, and goes by a dead one for .b."""
+    world = World(1)
+    dead = world.add()
+    world.kill(dead)
+    address = "tcp://10.0.0.2:7000"
+    serving = add(world, {A: (address,), B: (dead.me.address,)})
+    assert serving.me.address == address
+    assert join(world, add(world, {ROOT: (address,)}), AX).joined
+    joining = join(world, add(world, {ROOT: (address,)}), B)
+    assert not joining.joined
+    assert joining.unanswered is not None
+    assert joining.unanswered.ignorant == (address,)
+
+
+@pytest.mark.parametrize("file", [True, False])
+def test_all_gateways_dead_a_restart_rejoins_through_the_file(file: bool, tmp_path: Path) -> None:
+    """With the file the process is a member again; without it nobody can say who is there."""
+    path = tmp_path / "contacts" if file else None
+    world = World(2)
+    gateway = world.add()
+    gateways = {ROOT: (gateway.me.address,)}
+    for _ in range(5):
+        join(world, add(world, gateways), A, 0.5)
+    returning = add(world, gateways, path)
+    join(world, returning, A, 15.0)
+    world.kill(gateway)
+    world.kill(returning)
+    world.run(LONG)
+    back = add(world, gateways, path)
+    joining = join(world, back, A)
+    assert joining.joined is file
+    assert (joining.unanswered is None) is file
+    world.run(LONG)
+    assert joining.joined is file
+    assert (len(joining.membership.peers()) >= 5) is file
+
+
+def test_who_names_no_gateway_asks_whom_it_remembers_before_it_founds(tmp_path: Path) -> None:
+    path = tmp_path / "contacts"
+    world = World(3)
+    founder = add(world, {}, path)
+    join(world, founder, A)
+    second = add(world, {ROOT: (founder.me.address,)})
+    join(world, second, A, 25.0)
+    world.kill(founder)
+    world.run(LONG)
+    again = add(world, {}, path)
+    joining = join(world, again, A)
+    assert [contact.peer for contact in joining.membership.peers()] == [second.me.peer]
+    world.kill(second)
+    world.kill(again)
+    alone = add(world, {}, path)
+    assert join(world, alone, A).joined  # whoever is remembered is silent, and keeps no register
+
+
+def test_gateways_that_answer_make_remembered_contacts_unnecessary(tmp_path: Path) -> None:
+    path = tmp_path / "contacts"
+    world = World(4)
+    gateway = world.add()
+    gateways = {ROOT: (gateway.me.address,)}
+    first = add(world, gateways, path)
+    join(world, first, A)
+    join(world, add(world, gateways), A, 25.0)
+    world.kill(first)
+    again = add(world, gateways, path)
+    join(world, again, A)
+    asked: list[str] = []
+    world.virtual.on_send = lambda source, target, _: (
+        asked.append(target) if source == again.me.address else None
+    )
+    again.discovery.seek(NEW, 5, world.now)
+    world.do(again, lambda _node, _now: None)
+    assert asked == [gateway.me.address]
