@@ -11,7 +11,7 @@ from typing import Any
 
 from members import Members, Share
 
-from camcast import Community, CommunityManager, Lagged, Parameters, Received, open_pipes
+from camcast import Community, CommunityManager, Parameters, Received, ReceivedBatch, open_pipes
 
 TOPIC = "."
 SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
@@ -76,7 +76,7 @@ class CommunityMembers(Members):
 
     async def _read_batches(self, community: Community) -> None:
         async for batch in community.subscribe().batches():
-            if not isinstance(batch, Lagged):
+            if isinstance(batch, ReceivedBatch):
                 for payload in batch.payloads:
                     self.on_event(payload)
 

@@ -19,7 +19,7 @@ from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.subscription import Subscription
 from camcast.typed import TypedEventError, topic_of
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.events import EventId, Receipt
+from camcast.vocabulary.events import EventId, Missed, Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
@@ -45,6 +45,7 @@ __all__ = [
     "JsonLinesSink",
     "Lagged",
     "ListSink",
+    "Missed",
     "NotReady",
     "OptionError",
     "Overflow",

@@ -34,7 +34,7 @@ from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.community import CommunityError, State, TopicLike, check_not_forked
 from camcast.live.counters import Counters
-from camcast.received import Lagged, Received, ReceivedBatch
+from camcast.received import Gap, Received, ReceivedBatch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -132,16 +132,16 @@ class Subscription(_Face[queues.Subscription]):
 
     close = _calls(queues.Subscription.close)
 
-    def batches(self) -> Iterator[ReceivedBatch | Lagged]:
+    def batches(self) -> Iterator[ReceivedBatch | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
         batches = self._inner.batches()
         while (item := self._next(batches)) is not None:
             yield item
 
-    def __iter__(self) -> Iterator[Received | Lagged]:
+    def __iter__(self) -> Iterator[Received | Gap]:
         return self
 
-    def __next__(self) -> Received | Lagged:
+    def __next__(self) -> Received | Gap:
         if (item := self._next(self._inner)) is None:
             raise StopIteration
         return item

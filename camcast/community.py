@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -21,6 +22,7 @@ from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
+from camcast.engine.store import Store
 from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest, attributes_of
@@ -36,12 +38,14 @@ from camcast.subscription import (
     BatchCallback,
     EventCallback,
     LaggedCallback,
+    MissedCallback,
     Subscription,
 )
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink
@@ -132,8 +136,10 @@ class CommunityManager:
     and publish. `remember` is a file that keeps contacts from one run to the next, for when no
     gateway answers. `trace` takes a record of everything that happens.
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
-    that several managers of one loop share. `rng` is the random stream of
-    the protocols; without it they are seeded by the operating system.
+    that several managers of one loop share. With `repair`, what was missed is asked for again
+    (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
+    as in the paper, and some are lost. `rng` is the random stream of the protocols; without it they
+    are seeded by the operating system.
     """
 
     def __init__(
@@ -153,6 +159,7 @@ class CommunityManager:
         trace: Sink | None = None,
         transport: str | None = None,
         pipes: OutputPipes | None = None,
+        repair: bool = True,
         rng: Random | None = None,
     ) -> None:
         self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
@@ -177,6 +184,7 @@ class CommunityManager:
         self._transport = transports.check(transport or transports.DEFAULT)
         self._trace = trace
         self._given_pipes = pipes
+        self._repair = repair
         # Seeded once: a system call for every draw would double the cost of a fan-out.
         self._rng = rng or Random(SystemRandom().getrandbits(64))
         self._pipes: OutputPipes | None = None
@@ -199,13 +207,18 @@ class CommunityManager:
         pipes = open_pipes(self._transport) if self._given_pipes is None else self._given_pipes
         try:
             self._runner = Runner(
-                attrs.evolve(settings, gateways=gateways),
+                attrs.evolve(
+                    settings,
+                    gateways=gateways,
+                    store=_store_of_loop() if self._repair else None,
+                ),
                 pipes,
                 bind=self._bind,
                 advertise=self._advertise,
                 rng=self._rng,
                 sink=self._trace,
                 on_deliver=self._deliver,
+                on_missed=self._tell_missed,
                 on_change=self._changed,
             )
             self._runner.open()
@@ -362,10 +375,16 @@ class CommunityManager:
             raise CommunityError("the manager is closing")
         return self._running()
 
-    def _deliver(self, group: GroupId, batch: Batch) -> None:
-        community = self._communities.get(group)
+    def _deliver(self, delivery: Deliver) -> None:
+        community = self._communities.get(delivery.group)
         if community is not None:
-            community._deliver(batch)
+            community._deliver(delivery.batch, history=delivery.history)
+
+    def _tell_missed(self, tell: Tell) -> None:
+        community = self._communities.get(tell.group)
+        if community is not None:
+            for subscription in community._subscriptions:
+                subscription.tell(tell.missed)
 
     def _changed(self) -> None:
         for holds, future in self._waiters:
@@ -508,6 +527,8 @@ class Community:
         *,
         on_batch: BatchCallback | None = None,
         on_lagged: LaggedCallback | None = None,
+        on_missed: MissedCallback | None = None,
+        since: float | None = None,
         queue_length: int = QUEUE_LENGTH,
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
@@ -528,14 +549,21 @@ class Community:
         that is a JSON object. hpmcast and pmcast also tell it to other processes, which then send
         less; with all other protocols the filter is local. Raises `InterestError` for a text that
         is no interest.
+
+        With `since`, this subscription first gets what was published in the last so many seconds,
+        as far as this process or its neighbours still keep it; it may come in another order than it
+        was published. Raises `ValueError` for a negative time.
         """
+        if since is not None and not since >= 0:
+            raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
         interest = Interest.parse(where) if isinstance(where, str) else where
-        self._take_part(interest)
+        participation = self._take_part(interest)
         subscription = Subscription(
             self._ended,
             callback,
             on_batch=on_batch,
             on_lagged=on_lagged,
+            on_missed=on_missed,
             queue_length=queue_length,
             queue_bytes=queue_bytes,
             overflow=overflow,
@@ -544,6 +572,10 @@ class Community:
         if subscription.running is not None:
             self._callbacks.add(subscription.running)
             subscription.running.add_done_callback(self._callbacks.discard)
+        if since:
+            subscription.wants_history = True
+            for batch in self._manager._open().history(participation, since):
+                self._hand_to([subscription], batch)
         self._subscriptions.append(subscription)
         self._tell_interest()
         return subscription
@@ -708,13 +740,18 @@ class Community:
             )
         return typed.encode_event(event)
 
-    def _deliver(self, batch: Batch) -> None:
-        if not self._subscriptions:
-            return
+    def _deliver(self, batch: Batch, *, history: bool = False) -> None:
+        subscriptions = self._subscriptions
+        if history:
+            subscriptions = [one for one in subscriptions if one.wants_history]
+        if subscriptions:
+            self._hand_to(subscriptions, batch)
+
+    def _hand_to(self, subscriptions: Sequence[Subscription], batch: Batch) -> None:
         decode = self._decoder.decode if batch.typed and self._decoder is not None else None
         received = received_of(batch, decode)
         attributes: list[Mapping[str, object]] | None = None
-        for subscription in self._subscriptions:
+        for subscription in subscriptions:
             where = subscription.where
             wanted = True if where is None else matches_by_topic(where, batch.topic)
             if wanted:
@@ -740,6 +777,14 @@ class Community:
             return [attributes_of(value) for value in values]
         of = self._manager._running().node.attributes.of
         return [of(event) for event in batch.events()]
+
+
+_stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
+
+
+def _store_of_loop() -> Store:
+    """Return the store that all managers of the running loop share."""
+    return _stores.setdefault(asyncio.get_running_loop(), Store())
 
 
 def open_pipes(transport: str = transports.DEFAULT) -> OutputPipes:

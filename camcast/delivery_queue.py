@@ -4,7 +4,8 @@ Theory of operation
 -------------------
 The queue is bounded in events and in bytes of payload. When it is full, its policy drops events:
 whole batches first, then as many events of one batch as need be, so that the bounds hold to the
-event. Where events were dropped, a `Lagged` stands in the queue and says how many.
+event. Where events were dropped, a `Lagged` stands in the queue and says how many. What repair
+gave up is told by a `Missed`, which is not dropped.
 
 A batch is taken apart when its first event is taken. Its other events are then *opened*: they
 still count as queued, and may be dropped one by one. What is not opened is in memory as its bytes,
@@ -18,7 +19,8 @@ from collections import deque
 from enum import Enum
 from itertools import accumulate
 
-from camcast.received import Lagged, Received, ReceivedBatch, batch_of
+from camcast.received import Gap, Lagged, Received, ReceivedBatch, batch_of
+from camcast.vocabulary.events import Missed
 
 
 class Overflow(Enum):
@@ -26,6 +28,9 @@ class Overflow(Enum):
 
     DROP_OLDEST = "drop-oldest"
     DROP_NEWEST = "drop-newest"
+
+
+TELLS_MAX = 1024  # chosen: 100 kB; holes are told as ranges, so that few are enough
 
 
 class DeliveryQueue:
@@ -45,9 +50,10 @@ class DeliveryQueue:
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._overflow = overflow
-        self._unopened: deque[Received | ReceivedBatch | Lagged] = deque()
+        self._unopened: deque[Received | ReceivedBatch | Gap] = deque()
         """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
         self._events = 0  # in `_unopened`
+        self._tells = 0  # in `_unopened`
         self._bytes = 0  # in `_unopened`
         self._opened_batch: ReceivedBatch | None = None
         self._opened_bytes = 0  # in `opened`, or more: who takes an event from there leaves it
@@ -66,7 +72,20 @@ class DeliveryQueue:
             elif self._over():
                 self._drop_newest(delivery)
 
-    def take_event(self) -> Received | Lagged | None:
+    def tell(self, missed: Missed) -> None:
+        """Add what the subscriber is told that it cannot get; it counts as no event.
+
+        Beyond `TELLS_MAX` that are not taken yet, it is told as a number alone.
+        """
+        if self._tells < TELLS_MAX:
+            self._tells += 1
+            self._unopened.append(missed)
+        else:
+            count = missed.last - missed.first + 1
+            self.gap += count
+            self.missed += count
+
+    def take_event(self) -> Received | Gap | None:
         """Remove and return the next event or gap; None if there is nothing."""
         if self.gap:
             return self._take_gap()
@@ -78,7 +97,7 @@ class DeliveryQueue:
             self._open(taken)
         return self.opened.popleft()
 
-    def take_batch(self) -> ReceivedBatch | Lagged | None:
+    def take_batch(self) -> ReceivedBatch | Gap | None:
         """Remove and return the next batch, the rest of an opened one, or a gap; None if empty."""
         if self.gap:
             return self._take_gap()
@@ -110,12 +129,14 @@ class DeliveryQueue:
         lagged, self.gap = Lagged(self.gap), 0
         return lagged
 
-    def _take_unopened(self) -> Received | ReceivedBatch | Lagged | None:
+    def _take_unopened(self) -> Received | ReceivedBatch | Gap | None:
         """Remove and return what comes after the opened events."""
         if not self._unopened:
             return None
         taken = self._unopened.popleft()
-        if not isinstance(taken, Lagged):
+        if isinstance(taken, Missed):
+            self._tells -= 1
+        elif not isinstance(taken, Lagged):
             self._count(taken, -1)
         return taken
 
@@ -126,6 +147,7 @@ class DeliveryQueue:
 
     def _drop_oldest(self) -> None:
         missed = 0
+        told: list[Missed] = []
         while self._over():
             if self.opened:
                 self._opened_bytes -= len(self.opened.popleft().payload)
@@ -135,11 +157,16 @@ class DeliveryQueue:
             if isinstance(oldest, Received):
                 missed += 1
                 continue
+            if isinstance(oldest, Missed):
+                told.append(oldest)
+                continue
             assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
             if self._over():
                 missed += len(oldest)
             else:  # a part of it fits
                 self._open(oldest)
+        self._unopened.extendleft(reversed(told))
+        self._tells += len(told)
         self.gap += missed
         self.missed += missed
 

@@ -10,7 +10,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.events import EventId, Missed, StreamId
 from camcast.vocabulary.topics import Topic
 
 _MILLISECONDS_PER_SECOND = 1000.0
@@ -45,6 +45,10 @@ class Lagged:
     """A gap in a subscription: here `missed` events were dropped because the queue was full."""
 
     missed: int
+
+
+Gap = Lagged | Missed
+"""What a subscription yields in place of events that it does not get."""
 
 
 class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made for each batch

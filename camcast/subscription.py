@@ -27,7 +27,8 @@ from typing import Any, Final, TypeVar
 
 from camcast.delivery_queue import DeliveryQueue, Overflow
 from camcast.interests.interest import Interest
-from camcast.received import Lagged, Received, ReceivedBatch
+from camcast.received import Gap, Lagged, Received, ReceivedBatch
+from camcast.vocabulary.events import Missed
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ _LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fill
 EventCallback = Callable[[Received], Awaitable[None] | None]
 BatchCallback = Callable[[ReceivedBatch], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
+MissedCallback = Callable[[Missed], None]
 
 _Item = TypeVar("_Item")
 
@@ -46,9 +48,10 @@ class Subscription:
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
-    `ReceivedBatch`. Both yield `Lagged` where events were missed, and end when the subscription is
-    closed and empty. Several tasks may do so, and share the events. With a callback there is
-    nothing to iterate; `on_lagged` then tells what was missed (without it, a warning).
+    `ReceivedBatch`. Both yield `Lagged` where events were dropped because the queue was full, and
+    `Missed` for events that can no longer be had, and end when the subscription is closed and
+    empty. Several tasks may do so, and share the events. With a callback there is nothing to
+    iterate; `on_lagged` and `on_missed` then tell (without them, a warning).
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Subscription:
         *,
         on_batch: BatchCallback | None = None,
         on_lagged: LaggedCallback | None = None,
+        on_missed: MissedCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
@@ -69,18 +73,21 @@ class Subscription:
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
         """With a callback: done when the callback's task or thread has ended."""
+        self.wants_history = False
+        """Whether it gets what was published before this process became a member."""
         self.where = where
         """The interest that events have to match; None: all match."""
         self._queue = DeliveryQueue(queue_length, queue_bytes, overflow)
         self._on_close = on_close
         self._on_lagged = on_lagged
+        self._on_missed = on_missed
         self._closed = False
         self._log_after = 0.0
         self._loop = asyncio.get_running_loop()
         self._line: deque[asyncio.Future[None]] = deque()
         """A future for each task that waits, in the order in which they came."""
         self._callback: Callable[[Any], Awaitable[None] | None] | None = callback or on_batch
-        self._take: Callable[[], Received | ReceivedBatch | Lagged | None] = (
+        self._take: Callable[[], Received | ReceivedBatch | Gap | None] = (
             self._queue.take_event if on_batch is None else self._queue.take_batch
         )
         """How the callback's task or thread takes what it hands to the callback."""
@@ -111,15 +118,11 @@ class Subscription:
 
         Called by the community, with the events that match `where`.
         """
-        if self._closed:
-            return
-        if self._threaded:
-            with self._lock:
-                self._queue.put(delivery)
-                self._filled.notify()
-        else:
-            self._queue.put(delivery)
-            self._wake()
+        self._add(self._queue.put, delivery)
+
+    def tell(self, missed: Missed) -> None:
+        """Queue what can no longer be had; called by the community."""
+        self._add(self._queue.tell, missed)
 
     def close(self) -> None:
         """End the subscription: what is queued is still handed out, then iteration ends.
@@ -134,7 +137,7 @@ class Subscription:
             self._filled.notify()
         self._wake()
 
-    def batches(self) -> AsyncIterator[ReceivedBatch | Lagged]:
+    def batches(self) -> AsyncIterator[ReceivedBatch | Gap]:
         """Iterate by the batch, as events travel: where there are many, cheaper than one by one."""
         self._check_iterable()
         return _Batches(self)
@@ -142,12 +145,12 @@ class Subscription:
     def __aiter__(self) -> Subscription:
         return self
 
-    async def __anext__(self) -> Received | Lagged:
+    async def __anext__(self) -> Received | Gap:
         self._check_iterable()
         queue = self._queue
         if queue.opened and not queue.gap and not self._line:  # as `_next` does, without its calls
             return queue.opened.popleft()
-        item: Received | Lagged | None = await self._next(queue.take_event)
+        item: Received | Gap | None = await self._next(queue.take_event)
         if item is None:
             raise StopAsyncIteration
         return item
@@ -157,6 +160,17 @@ class Subscription:
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+    def _add(self, put: Callable[[_Item], None], item: _Item) -> None:
+        if self._closed:
+            return
+        if self._threaded:
+            with self._lock:
+                put(item)
+                self._filled.notify()
+        else:
+            put(item)
+            self._wake()
 
     def _check_iterable(self) -> None:
         if self._callback is not None:
@@ -197,7 +211,7 @@ class Subscription:
             if item is None and (item := await self._next(take)) is None:
                 return
             try:
-                if isinstance(item, Lagged):
+                if isinstance(item, Gap):
                     self._report(item)
                 else:
                     result = callback(item)
@@ -226,18 +240,26 @@ class Subscription:
                         return
                     self._filled.wait()
             try:
-                if isinstance(item, Lagged):
+                if isinstance(item, Gap):
                     self._report(item)
                 else:
                     callback(item)
             except Exception:
                 self._failed()
 
-    def _report(self, lagged: Lagged) -> None:
-        if self._on_lagged is not None:
-            self._on_lagged(lagged)
+    def _report(self, gap: Gap) -> None:
+        if isinstance(gap, Missed):
+            if self._on_missed is not None:
+                self._on_missed(gap)
+            else:
+                _log.warning(
+                    "events %d to %d of publisher %s in %s can no longer be had",
+                    *(gap.first, gap.last, gap.publisher.hex()[:8], gap.topic),
+                )
+        elif self._on_lagged is not None:
+            self._on_lagged(gap)
         else:
-            _log.warning("a subscriber was too slow and missed %d events", lagged.missed)
+            _log.warning("a subscriber was too slow and missed %d events", gap.missed)
 
     def _failed(self) -> None:
         self.errors += 1
@@ -257,8 +279,8 @@ class _Batches:
     def __aiter__(self) -> _Batches:
         return self
 
-    async def __anext__(self) -> ReceivedBatch | Lagged:
-        item: ReceivedBatch | Lagged | None = await self._next(self._take)
+    async def __anext__(self) -> ReceivedBatch | Gap:
+        item: ReceivedBatch | Gap | None = await self._next(self._take)
         if item is None:
             raise StopAsyncIteration
         return item

@@ -21,7 +21,7 @@ async def main() -> None:
         receipt = await italy.publish(b"Roma 3, Lazio 2")
         print(f"left for {receipt.peers} peers and {receipt.links} super-process")
         event = await anext(events)
-        assert isinstance(event, Received)  # or Lagged, for who reads too slowly
+        assert isinstance(event, Received)  # or Lagged, or Missed
         print(f"{event.topic}: {event.payload.decode()}, after {event.hops} hop")
 
 

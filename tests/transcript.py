@@ -91,7 +91,7 @@ class Transcript:
         content: Any
         if record[4] == Kind.EVENT:
             _, address_bytes, group, *_ = wire.EVENT_START.unpack_from(record)
-            hops, _ = wire.read_event_head(record, 0)
+            _, hops, _ = wire.read_event_head(record, 0)
             start, sender = wire.EVENT_HEAD_BYTES + address_bytes, source
             (content,) = decode_body(record, start, len(record), hops).events()
         else:

@@ -152,6 +152,12 @@ class Dissemination(ABC):
         for batch, source in zip(batches, sources, strict=True):
             self.disseminate(batch, now, source)
 
+    def repaired(self, batch: Batch, now: float) -> None:  # noqa: B027  # most have nothing above
+        """Take note of a batch that was asked for, and that is not to be spread in this group.
+
+        Who asked announces it in other ways. Called in batched groups only.
+        """
+
     def reach(self, known: int) -> int:
         """Say to how many of the `known` peers in the topic table an event goes at once.
 

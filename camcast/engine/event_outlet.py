@@ -11,7 +11,13 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Outbox, Send
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import TraceKind
-from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER, event_head
+from camcast.vocabulary.wire import (
+    FRAME_BYTES_MAX,
+    FRAME_HEADER,
+    OTHER_LEVEL,
+    REPAIRED,
+    event_head,
+)
 
 _PIECE_BYTES_MAX = FRAME_BYTES_MAX - len(FRAME_HEADER)
 
@@ -68,10 +74,28 @@ class GroupEventOutlet:
         self._outbox.sends.append(Send(peers, record, False))
         self._count("upward", batch, peers, now)
 
-    def _record(self, batch: Batch, now: float, group: GroupId, address: str = "") -> bytes:
+    def send_again(
+        self, batch: Batch, peer: Contact, now: float, above: Topic | None = None
+    ) -> None:
+        """Send a batch to a process that has asked for it.
+
+        With `above` that is a member of this super-community, and the copy arrives there.
+        """
+        if above is None:
+            record = self._record(batch, now, self._group, flags=REPAIRED)
+        else:
+            flags = REPAIRED | OTHER_LEVEL
+            record = self._record(batch, now, above.group, self._me.address, flags)
+        self._outbox.sends.append(Send([peer], record, False))
+        self._counters.repairs_sent += batch.count
+        self._count("send" if above is None else "upward", batch, [peer], now)
+
+    def _record(
+        self, batch: Batch, now: float, group: GroupId, address: str = "", flags: int = 0
+    ) -> bytes:
         age = batch.age + now - batch.since
-        body = batch.body
-        return event_head(len(body), batch.hops + 1, age, group, self._me.peer, address) + body
+        body, sender = batch.body, self._me.peer
+        return event_head(len(body), batch.hops + 1, age, group, sender, address, flags) + body
 
     def _count(self, kind: TraceKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
         if kind == "send":

@@ -141,6 +141,9 @@ class Intake:
         new = self._mark(participation, known, batch, PeerId(b""), now)
         if not new:
             return Sent()
+        if participation.repair is not None:
+            known = participation.streams.known[batch.stream]
+            participation.repair.took(batch, known, PeerId(b""), now)
         receivers = participation.receivers(batch)
         sent = participation.dissemination.disseminate(batch, now)
         self._deliver(participation, new, receivers, now)
@@ -183,9 +186,25 @@ class Intake:
         if batch.stream[:PEER_ID_BYTES] == self._me:  # what is its own, it knows
             counters.forged += batch.count
             return
+        repair = participation.repair
+        asked_for = (
+            repair is not None
+            and batch.head_flags == wire.REPAIRED
+            and repair.expects(batch.stream)
+        )
         new = self._mark(participation, known, batch, source, now)
         if not new:
             return
+        if repair is not None:
+            repair.took(batch, participation.streams.known[batch.stream], source, now)
+            if asked_for:
+                repair.took_repaired(batch, now)
+                counters.repaired += batch.count
+                if repair.is_history(batch):
+                    if repair.wants_history(batch, now):
+                        receivers = participation.receivers(batch)
+                        self._deliver(participation, new, receivers, now, history=True)
+                    return
         receivers = participation.receivers(batch)
         for part in new:
             if receivers:
@@ -197,7 +216,9 @@ class Intake:
                 self._recorder.record_batch(
                     "receive" if receivers else "parasite", part, community, now, source
                 )
-        if participation.batch_events_max > 1:
+        if asked_for:
+            participation.dissemination.repaired(batch, now)
+        elif participation.batch_events_max > 1:
             if self._together_in is not participation:
                 if self._together_in is not None:
                     self._spread_together(now)
@@ -255,13 +276,15 @@ class Intake:
         new: Sequence[Batch],
         receivers: Sequence[Topic],
         now: float,
+        *,
+        history: bool = False,
     ) -> None:
         """Hand what is new to the subscribers of these topics."""
         if participation.transit:
             return
         for topic in receivers:
             for part in new:
-                self._outbox.deliveries.append(Deliver(topic.group, part))
+                self._outbox.deliveries.append(Deliver(topic.group, part, history))
                 if self._recorder.trace is not None:
                     self._recorder.record_batch("deliver", part, topic.name, now)
 
@@ -319,6 +342,6 @@ class Intake:
 
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
     """Decode the batch of the event record between `start` and `end`."""
-    hops, age = wire.read_event_head(frame, start)
+    flags, hops, age = wire.read_event_head(frame, start)
     body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-    return decode_body(frame, body_start, end, hops, age, now)
+    return decode_body(frame, body_start, end, hops, age, now, flags)

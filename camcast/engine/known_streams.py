@@ -37,7 +37,7 @@ _LOOK_SECONDS: Final = 1.0  # chosen: to look through all streams takes some 10 
 class KnownRanges:
     """Which events of one stream are known; sequence numbers begin at 1."""
 
-    __slots__ = ("bounds", "heard", "introduced_by", "low")
+    __slots__ = ("begun", "bounds", "floor", "heard", "introduced_by", "low")
 
     def __init__(self, now: float, introduced_by: bytes) -> None:
         self.low = 1
@@ -46,7 +46,37 @@ class KnownRanges:
         """Start and stop of each range above `low`, ascending: none touches another or `low`."""
         self.heard = now
         """When something new of the stream came last."""
+        self.begun = int(now)
+        """When this process first heard of it, in whole seconds."""
+        self.floor = 1
+        """Repair does not ask for what is missing below (`camcast.engine.repair`)."""
         self.introduced_by = introduced_by
+
+    @property
+    def stop(self) -> int:
+        """The number after the highest that is known."""
+        return self.bounds[-1] if self.bounds else self.low
+
+    def holes(self) -> list[tuple[int, int]]:
+        """Return what is missing among what is known, from `floor` on, as (start, stop)."""
+        return self.missing(self.floor, self.stop - self.floor)
+
+    def misses_below(self, number: int) -> bool:
+        """Say whether something from `floor` to before `number` is missing."""
+        start = max(self.floor, self.low)
+        return start < number and not self.knows(start, number - start)
+
+    def told(self) -> tuple[int, ...]:
+        """Return what is known for others: `low, start, stop, start, stop, ...`.
+
+        What is not asked for any more counts as known there: this process offers none of it.
+        """
+        low, bounds = self.low, self.bounds
+        if self.floor > low:
+            place = bisect_right(bounds, self.floor)
+            low = bounds[place] if place % 2 else self.floor
+            bounds = bounds[place + place % 2 :]
+        return (low, *bounds)
 
     def knows(self, first: int, count: int) -> bool:
         """Say whether all of these events are known."""

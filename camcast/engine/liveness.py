@@ -31,10 +31,10 @@ answer of about its size, and `PIECES_MAX` pieces of it are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from math import inf
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define, field
 
@@ -57,10 +57,25 @@ TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piece to a part of this process; False if the process is not in that group."""
 
 
+Settled = tuple[bytes, bytes]
+"""A group and the hash of what is settled in it at the sender (`camcast.engine.repair`)."""
+
+
+class SettledHashes(Protocol):
+    """What goes along with heartbeats for repair: whether both know the same events of a group."""
+
+    def settled(self, group: GroupId) -> bytes | None:
+        """Return the hash of what is settled in a group; None where nothing is repaired."""
+
+    def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
+        """Take the hash of what is settled in a group at a peer."""
+
+
 class Heartbeat(Message, tag=1, frozen=True):
     """Are you alive, and in the groups that these pieces name? I am."""
 
     pieces: tuple[Piece, ...]
+    settled: tuple[Settled, ...] = ()
 
 
 class Answer(Message, tag=2, frozen=True):
@@ -68,6 +83,7 @@ class Answer(Message, tag=2, frozen=True):
 
     pieces: tuple[Piece, ...]
     gone: tuple[tuple[int, bytes], ...]
+    settled: tuple[Settled, ...] = ()
 
 
 DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer)
@@ -101,10 +117,17 @@ class Entry:
 class LivenessService:
     """Watches the peers of one process; see the module's theory of operation."""
 
-    def __init__(self, outlet: ControlOutlet, rng: Random, take_piece: TakePiece) -> None:
+    def __init__(
+        self,
+        outlet: ControlOutlet,
+        rng: Random,
+        take_piece: TakePiece,
+        hashes: SettledHashes | None = None,
+    ) -> None:
         self._outlet = outlet
         self._rng = rng
         self._take_piece = take_piece
+        self._hashes = hashes
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self.entries: dict[PeerId, Entry] = {}
         """What is known of each peer; the intake notes its signs of life here."""
@@ -147,6 +170,9 @@ class LivenessService:
             for kind, group, body in message.pieces[:PIECES_MAX]
             if not self._take_piece(source, kind, GroupId(group), body, now)
         )
+        if self._hashes is not None:
+            for group, settled in message.settled[:PIECES_MAX]:
+                self._hashes.hear_settled(source, GroupId(group), settled, now)
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
             if message.gone:
@@ -158,7 +184,7 @@ class LivenessService:
             entry.spoken = False
         else:
             pieces = () if entry is None else self._pieces(entry, now)
-            self._outlet.send([source], Answer(pieces, gone))
+            self._outlet.send([source], Answer(pieces, gone, self._settled(pieces)))
         return False
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> bool:
@@ -176,7 +202,8 @@ class LivenessService:
                     part.watcher.peer_silent(entry.contact, now)
             if entry.watched and now - entry.sent >= LATE * entry.period:
                 entry.sent, entry.spoken = now, True
-                self._outlet.send([entry.contact], Heartbeat(self._pieces(entry, now)))
+                pieces = self._pieces(entry, now)
+                self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(pieces)))
         self._schedule(min((entry.period for entry in self.entries.values()), default=inf), now)
         return told
 
@@ -197,6 +224,14 @@ class LivenessService:
                 assert len(body) <= PIECE_BYTES_MAX, f"{len(body)} bytes along with a heartbeat"
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
+
+    def _settled(self, pieces: Sequence[Piece]) -> tuple[Settled, ...]:
+        """Return the hashes for the groups whose memberships have a piece."""
+        if self._hashes is None:
+            return ()
+        groups = [GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP]
+        hashes = ((group, self._hashes.settled(group)) for group in groups)
+        return tuple((group, settled) for group, settled in hashes if settled is not None)
 
     def _peers_at(self, address: str) -> list[PeerId]:
         """Return the peers that are known at an address: who answers there speaks for them all.

@@ -44,19 +44,24 @@ from camcast.engine import liveness as liveness_module
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
+from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
+from camcast.engine.repair import messages as repair_messages
+from camcast.engine.repair.messages import NONCE_BYTES, Nonces
+from camcast.engine.repair.repair import Repair
+from camcast.engine.store import Store
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.events import Missed, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
-from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
+from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Tell, Token, Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
@@ -87,6 +92,8 @@ class Settings:
     other draws."""
     parameters: Parameters = field(factory=Parameters)
     """The defaults of a community that is joined without parameters of its own."""
+    store: Store | None = None
+    """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
     protocol: Protocol = field(kw_only=True)
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
@@ -124,11 +131,16 @@ class Node:
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
         self.liveness = LivenessService(
-            ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP), rng, self._take_piece
+            ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP),
+            rng,
+            self._take_piece,
+            self if settings.store is not None else None,
         )
         self._intake = Intake(
             me.peer, outbox, groups, recorder, self._strangers, self._take_control, self.liveness
         )
+        if settings.store is not None:
+            self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
         self._publisher = Publisher(me.peer, self._intake, recorder, epoch, started)
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
@@ -319,12 +331,30 @@ class Node:
             participation = self._groups.current.get(group)
             if participation is None or not self._give_protocol(participation, source, body, now):
                 counters.stray_controls += 1
+        elif kind is Kind.REPAIR:
+            participation = self._groups.joined(group)
+            if participation is None or participation.repair is None:
+                counters.stray_controls += 1
+            else:
+                participation.repair.receive(source, repair_messages.DECODER.decode(body), now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:
             counters.stray_controls += 1
         else:
             self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
+
+    def settled(self, group: GroupId) -> bytes | None:
+        """See `camcast.engine.liveness.SettledHashes`."""
+        participation = self._groups.joined(group)
+        repair = None if participation is None else participation.repair
+        return None if repair is None else repair.hash
+
+    def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
+        """See `camcast.engine.liveness.SettledHashes`."""
+        participation = self._groups.joined(group)
+        if participation is not None and participation.repair is not None:
+            participation.repair.hear_hash(source, settled, now)
 
     def _take_piece(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
@@ -369,6 +399,9 @@ class Node:
             self._tell_neighbours(participation, now)
         elif kind is Kind.PROTOCOL:
             participation.dissemination.wake(name, now)
+        elif kind is Kind.REPAIR:
+            assert participation.repair is not None
+            participation.repair.wake(name, now)
         elif kind is Kind.LINKS:
             number, *rest = name
             assert isinstance(number, int)
@@ -419,6 +452,8 @@ class Node:
                 for link in participation.links:
                     link.start(now)
                 participation.dissemination.start(now)
+                if participation.repair is not None:
+                    participation.repair.start(now)
             self._settle(now)
 
     # -- groups ----------------------------------------------------------------------------
@@ -462,6 +497,7 @@ class Node:
             )
             for number, super_topic in enumerate(super_topics)
         ]
+        events = GroupEventOutlet(self.outbox, self.recorder, self.me, topic, interest)
         context = DisseminationContext(
             me=self.me,
             group=topic,
@@ -470,12 +506,24 @@ class Node:
             membership=membership,
             super_tables=links,
             parameters=parameters,
-            events=GroupEventOutlet(self.outbox, self.recorder, self.me, topic, interest),
+            events=events,
             outlet=ControlOutlet(self.outbox, self.me, Kind.PROTOCOL, topic.group, serial),
             groups=self._intake,
             rng=self._rng,
         )
         dissemination = group.dissemination(context)
+        streams, repair = KnownStreams(), None
+        if group.batched and settings.store is not None and parameters.retention_seconds:
+            outlet = ControlOutlet(self.outbox, self.me, Kind.REPAIR, topic.group, serial)
+            repair = Repair(
+                context,
+                streams,
+                settings.store,
+                self._nonces,
+                events,
+                outlet,
+                partial(self._tell_missed, topic.group),
+            )
         return Participation(
             context=context,
             dissemination=dissemination,
@@ -488,7 +536,13 @@ class Node:
             reports_duplicates=self.recorder.trace is not None or dissemination.hears_duplicates,
             serial=serial,
             neighbour_changes=changes,
+            streams=streams,
+            repair=repair,
         )
+
+    def _tell_missed(self, group: GroupId, missed: Missed) -> None:
+        self.counters.missed += missed.last - missed.first + 1
+        self.outbox.tells.append(Tell(group, missed))
 
     def _leave_group(self, participation: Participation, now: float) -> None:
         participation.leaving = True

@@ -11,6 +11,7 @@ from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
+from camcast.engine.repair.repair import Repair
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
@@ -47,6 +48,8 @@ class Participation:
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
     streams: KnownStreams = field(factory=KnownStreams)
     """What is known of the events in the group."""
+    repair: Repair | None = None
+    """Finds out what was missed, and asks for it; None in a group without repair."""
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False

@@ -48,6 +48,12 @@ class NodeCounters:
     upward_sent: int = 0
     event_copies_sent: int = 0
     """Copies of events to members of the same group; `upward_sent` is not among them."""
+    repairs_sent: int = 0
+    """Of both, the copies that were asked for."""
+    repaired: int = 0
+    """First copies of events that this process had asked for in their group."""
+    missed: int = 0
+    """Events of which a subscriber was told that they can no longer be had."""
     trace_failures: int = field(default=0, repr=False)  # a trace changes no digest of a run
     """How often the sink of the trace has failed, and dropped the records that it held."""
 

@@ -21,9 +21,9 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.outbox import Token
+from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Sink, Trace
 
 _log = logging.getLogger(__name__)
@@ -44,9 +44,9 @@ _HEADS_BYTES: Final = 2**14  # chosen: heads of the records that are gathered, o
 class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
-    Binds to the running loop. `on_deliver` gets every batch for the application,
-    `on_change` is called after every step, when the node's state may have changed. Raises
-    what `OutputPipes.open_input` raises.
+    Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` what
+    it cannot get any more, and `on_change` is called after every step, when the node's state may
+    have changed. Raises what `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -58,12 +58,14 @@ class Runner:
         advertise: str | None,
         rng: Random,
         sink: Sink | None,
-        on_deliver: Callable[[GroupId, Batch], None],
+        on_deliver: Callable[[Deliver], None],
+        on_missed: Callable[[Tell], None],
         on_change: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._on_deliver = on_deliver
+        self._on_missed = on_missed
         self._on_change = on_change
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
@@ -150,6 +152,14 @@ class Runner:
             self.node.flush(self._loop.time())
             self._drain()
 
+    def history(self, participation: Participation, seconds: float) -> list[Batch]:
+        """See `Repair.history`; none without repair."""
+        if participation.repair is None:
+            return []
+        batches = participation.repair.history(seconds, self._loop.time())
+        self._drain()
+        return batches
+
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
         try:
@@ -203,9 +213,13 @@ class Runner:
                 self._loop.call_later(delay_seconds, self._wake, token)
             outbox.wakes.clear()
         if outbox.deliveries:
-            for group, batch in outbox.deliveries:
-                self._on_deliver(group, batch)
+            for delivery in outbox.deliveries:
+                self._on_deliver(delivery)
             outbox.deliveries.clear()
+        if outbox.tells:
+            for tell in outbox.tells:
+                self._on_missed(tell)
+            outbox.tells.clear()
         self._on_change()
 
     def _may_answer(self, copies: int) -> bool:

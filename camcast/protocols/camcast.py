@@ -51,6 +51,11 @@ class Camcast(Dissemination):
             self._upward.climb(batch, now)
         self._spread.disseminate_together(batches, now, sources)
 
+    def repaired(self, batch: Batch, now: float) -> None:
+        """See `Dissemination`; this process's own super-communities accept the batch."""
+        self._upward.accept_above(batch, now)
+        self._spread.repaired(batch, now)
+
     def reach(self, known: int) -> int:
         """See `Dissemination`; for the spread inside the community, as all that follows."""
         return self._spread.reach(known)

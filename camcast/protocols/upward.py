@@ -55,6 +55,13 @@ class Upward:
                     sent += len(chosen)
         return sent
 
+    def accept_above(self, batch: Batch, now: float) -> None:
+        """Accept a batch in this process's own super-communities; send it to no other process."""
+        if not self._context.groups.alone:
+            for table, ancestors in self._ways:
+                topic, super_processes = table.nearest()
+                self._accept_above(batch, ancestors, topic if super_processes else ROOT, now)
+
     def _accept_above(
         self, batch: Batch, ancestors: Sequence[Topic], nearest: Topic, now: float
     ) -> bool:

@@ -66,6 +66,8 @@ class BaseScenario:
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership, as `CommunityManager` takes them."""
     parameters: Parameters = field(factory=Parameters)
+    repair: bool = False
+    """Whether what was missed is asked for again (`camcast.engine.repair`); the papers do not."""
     seed: int = 1
     """Of all that is left to chance."""
 

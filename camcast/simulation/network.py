@@ -33,7 +33,7 @@ from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.weather import Weather
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
-from camcast.vocabulary.outbox import Deliver, Token
+from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.trace import Sink, Trace
 
@@ -92,6 +92,7 @@ class VirtualNetwork:
         """CRC-32 over all records sent, in their order."""
         self.on_send: Callable[[str, str, bytes], None] | None = None
         self.on_delivery: Callable[[Process, Deliver], None] | None = None
+        self.on_missed: Callable[[Process, Tell], None] | None = None
         self.on_step: Callable[[Process], None] | None = None
         self._sink = sink
         self._traces: dict[PeerId, Trace] = {}
@@ -234,5 +235,10 @@ class VirtualNetwork:
                 for delivery in outbox.deliveries:
                     self.on_delivery(process, delivery)
             outbox.deliveries.clear()
+        if outbox.tells:
+            if self.on_missed is not None:
+                for tell in outbox.tells:
+                    self.on_missed(process, tell)
+            outbox.tells.clear()
         if self.on_step is not None:
             self.on_step(process)

@@ -18,6 +18,7 @@ from attrs import frozen
 
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node, Settings
+from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
 from camcast.runs.summary import Summary, quantile, summarise
 from camcast.runs.trace_reading import Delivery, Member, Published, Reading
@@ -153,6 +154,7 @@ class _Run:
             parameters=scenario.parameters,
             protocol=self._protocol,
             topics=tuple(scenario.communities),
+            store=Store() if scenario.repair else None,
         )
         if ideal:
             return settings

@@ -69,6 +69,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     hops: int = 0
     age: float = 0.0
     since: float = 0.0
+    head_flags: int = 0
+    """Those of the copy that came: `wire.REPAIRED`, `wire.OTHER_LEVEL`."""
 
     @property
     def typed(self) -> bool:
@@ -168,7 +170,13 @@ def make_batch(
 
 
 def decode_body(
-    frame: bytes, start: int, end: int, hops: int = 0, age: float = 0.0, now: float = 0.0
+    frame: bytes,
+    start: int,
+    end: int,
+    hops: int = 0,
+    age: float = 0.0,
+    now: float = 0.0,
+    head_flags: int = 0,
 ) -> Batch:
     """Decode the body between `start` and `end`, all of it; raises `MalformedError`."""
     if end - start < wire.BODY_FIXED_BYTES:
@@ -206,6 +214,7 @@ def decode_body(
         hops,
         age,
         now,
+        head_flags,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, NewType
 
 import msgspec
+from attrs import frozen
 
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic
@@ -67,6 +68,20 @@ class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is 
 
 NO_EVENT: Final = EventId(StreamId(bytes(24)), 0)
 """Stands for the id of an event that was not accepted: it got no number."""
+
+
+@frozen
+class Missed:
+    """Events that can no longer be had: nobody who is asked keeps them.
+
+    They are those from number `first` to `last` of a stream of `publisher`, at or below `topic`,
+    which is the community's in which they were missed.
+    """
+
+    publisher: PeerId
+    topic: Topic
+    first: int
+    last: int
 
 
 class Receipt(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from camcast.vocabulary import messages
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import Missed
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
@@ -50,6 +51,15 @@ class Deliver(NamedTuple):
 
     group: GroupId
     batch: Batch
+    history: bool = False
+    """Whether they are from before the membership: only for who asked for history."""
+
+
+class Tell(NamedTuple):
+    """Tell the application's subscribers of this community what they cannot get any more."""
+
+    group: GroupId
+    missed: Missed
 
 
 class Seek(NamedTuple):
@@ -84,12 +94,13 @@ class Finding(NamedTuple):
 class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
-    __slots__ = ("control_bytes", "deliveries", "findings", "seeks", "sends", "wakes")
+    __slots__ = ("control_bytes", "deliveries", "findings", "seeks", "sends", "tells", "wakes")
 
     def __init__(self) -> None:
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
+        self.tells: list[Tell] = []
         self.seeks: list[Seek] = []
         self.findings: list[Finding] = []
         self.control_bytes: dict[GroupId, int] | None = None

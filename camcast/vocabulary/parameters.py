@@ -83,6 +83,13 @@ class Parameters:
     in the community or in the super-topic table, and floor(ln N_t + c) + 1 copies, as the loop of
     Figure 8 sends. [CAMCAST 3.5, Figure 8]"""
 
+    retention_seconds: float = field(
+        default=120.0, validator=validators.and_(validators.ge(0), validators.le(600))
+    )
+    """For how long after its publication an event is kept for those that have missed it, where
+    events are repaired; with 0 the community repairs none. [PROTOCOLS 8] at most 600: a batch tells
+    its age up to 655 s."""
+
     @tau.default
     def _tau_default(self) -> int:
         return self.z - 1  # chosen: a single failed link is replaced at the next check

@@ -25,7 +25,8 @@ publication in units of 10 ms, at most 655 s, as the processes on the way have c
 `published` is the publisher's own clock, in milliseconds since 1970. `upward` is p_sel in units of
 1/65535.
 
-Flags of a head: 1 repaired (the copy was asked for), 2 from another level. Flags of a body:
+Flags of a head: 1 repaired (the copy was asked for), 2 from another level (it was asked of a
+process of a subtopic). Flags of a body:
 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash and a signature over the
 rest of the body follow the payloads. The last ones are kept for what is to come: this version
 carries them along and acts on none.
@@ -93,6 +94,7 @@ class Kind(IntEnum):
     DISCOVERY = 3
     PROTOCOL = 4
     LIVENESS = 5
+    REPAIR = 6
 
 
 _EVENT: Final = int(Kind.EVENT)  # packed in half the time
@@ -127,7 +129,13 @@ def check_payload(payload: bytes) -> None:
 
 
 def event_head(
-    body_bytes: int, hops: int, age: float, group: GroupId, sender: PeerId, address: str = ""
+    body_bytes: int,
+    hops: int,
+    age: float,
+    group: GroupId,
+    sender: PeerId,
+    address: str = "",
+    flags: int = 0,
 ) -> bytes:
     """Return the head of a batch that arrives in community `group` after so many hops.
 
@@ -138,7 +146,7 @@ def event_head(
     head = _EVENT_HEAD.pack(
         EVENT_HEAD_BYTES - 4 + len(raw) + body_bytes,
         _EVENT,
-        0,
+        flags,
         hops if hops < HOPS_MAX else HOPS_MAX,
         ages if ages < _AGE_MAX else _AGE_MAX,
         len(raw),
@@ -148,12 +156,12 @@ def event_head(
     return head + raw if raw else head
 
 
-def read_event_head(frame: bytes, start: int) -> tuple[int, float]:
-    """Return the hops and the age in seconds; raises `MalformedError` for reserved flags."""
+def read_event_head(frame: bytes, start: int) -> tuple[int, int, float]:
+    """Return the flags, hops, and age in seconds; raises `MalformedError` for reserved flags."""
     _, _, flags, hops, age, _, _, _ = _EVENT_HEAD.unpack_from(frame, start)
     if flags & ~_KNOWN_FLAGS:
         raise MalformedError(f"the head of an event record has the reserved flags {flags:#x}")
-    return hops, age / _AGES_A_SECOND
+    return flags, hops, age / _AGES_A_SECOND
 
 
 def version_1_sender(frame: bytes) -> PeerId | None:

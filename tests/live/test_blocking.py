@@ -18,7 +18,6 @@ from camcast import (
     AddressInUse,
     CommunityError,
     GatewayTimeout,
-    Lagged,
     NotReady,
     Parameters,
     Received,
@@ -26,12 +25,13 @@ from camcast import (
     TopicError,
     blocking,
 )
+from camcast.received import Gap
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CERTAIN = Parameters(a=3.0, search_seconds=0.2)
 
 
-def payloads(items: Iterable[Received | Lagged]) -> list[bytes]:
+def payloads(items: Iterable[Received | Gap]) -> list[bytes]:
     """Return what the events carry; that none was dropped is asserted."""
     collected: list[bytes] = []
     for item in items:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from camcast import Lagged, Overflow, Received, ReceivedBatch
 from camcast.delivery_queue import DeliveryQueue
+from camcast.received import Gap
 from tests.received_batches import received
 
 MANY: Final = 1_000_000
@@ -79,7 +80,7 @@ class Twin:
         return numbers
 
 
-def numbers(taken: Received | ReceivedBatch | Lagged | None) -> Taken:
+def numbers(taken: Received | ReceivedBatch | Gap | None) -> Taken:
     if isinstance(taken, Received):
         return [taken.sequence]
     return list(taken.sequences) if isinstance(taken, ReceivedBatch) else taken

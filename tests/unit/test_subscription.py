@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from camcast import Lagged, Overflow, Received, ReceivedBatch
+from camcast.received import Gap
 from camcast.subscription import Subscription
 from tests.patience import live
 from tests.received_batches import received
 
-Item = Received | ReceivedBatch | Lagged
+Item = Received | ReceivedBatch | Gap
 Read = Callable[[Subscription], AsyncIterator[Item]]
 
 iterators = pytest.mark.parametrize("read", [aiter, Subscription.batches])

@@ -157,7 +157,7 @@ def test_frames_are_those_of_the_wire() -> None:
         assert frame.startswith(wire.FRAME_HEADER)
         start = len(wire.FRAME_HEADER)
         if frame[start + 4] == wire.Kind.EVENT:
-            hops, _ = wire.read_event_head(frame, start)
+            _, hops, _ = wire.read_event_head(frame, start)
             batch = decode_body(frame, start + wire.EVENT_HEAD_BYTES, len(frame))
             assert (batch.id, batch.payloads()) == (event, [b"goal"])
             crossed.append((address, wire.event_sender(frame, start), hops))

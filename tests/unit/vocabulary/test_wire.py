@@ -39,9 +39,9 @@ def decode(record: bytes) -> Batch | ControlRecord:
     """Decode a record that is long enough for its fixed part, which the intake checks."""
     if record[4] != Kind.EVENT:
         return wire.decode_control(record, 0, wire.control_end(record, 0))
-    hops, age = wire.read_event_head(record, 0)
+    flags, hops, age = wire.read_event_head(record, 0)
     start = wire.EVENT_HEAD_BYTES + record[10]
-    return decode_body(record, start, len(record), hops, age)
+    return decode_body(record, start, len(record), hops, age, head_flags=flags)
 
 
 @given(st.integers(0, 100_000), st.floats(0, 1e4), GROUPS, PEERS, ADDRESSES, st.binary(max_size=9))
@@ -58,7 +58,8 @@ def test_the_head_of_an_event_is_read_anywhere_in_a_frame(
         assert wire.EVENT_START.unpack_from(frame, start)[4:] == (BODY[:24], 9, 2)
     assert wire.event_sender(frame, start) == sender
     assert wire.event_address(frame, start) == address
-    read_hops, read_age = wire.read_event_head(frame, start)
+    flags, read_hops, read_age = wire.read_event_head(frame, start)
+    assert flags == 0
     assert read_hops == min(hops, 65535)
     assert read_age == pytest.approx(min(age, 655.35), abs=0.01)
 

@@ -1,0 +1,92 @@
+"""What has changed of late in a community's streams, and the hash of what has not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from camcast.engine.known_streams import KnownRanges
+from camcast.vocabulary.events import StreamId
+
+NEWS_SECONDS: Final = 1.0  # [PROTOCOLS 8] news are told so long after something came
+TOLD_AGAIN: Final = 2  # chosen: with two neighbours each time, 2 % are told by nobody: the hash
+CLIMBING_SECONDS: Final = 8.0  # chosen: at 0, 1, 3 and 7 s, so that a short cut is outlived
+_CLIMBING_AGES: Final = (0, 1, 3, 7)
+REMEMBERED_SECONDS: Final = 1800.0  # [PROTOCOLS 8] (stream, top) is remembered for 30 minutes
+HASH_BYTES: Final = 8  # chosen: two states are taken for the same once in 10^19
+
+FindRanges = Callable[[StreamId], KnownRanges | None]
+
+
+class Changes:
+    """The streams of one community, by how long they have been quiet.
+
+    A stream that has changed within two rounds of news is *recent*, then it is *settled*, and for
+    some seconds it may be *climbing* as well. The hash covers the stream and the last number of
+    each that is settled: it does not depend on the order of their coming.
+    """
+
+    def __init__(self, find: FindRanges) -> None:
+        self._find = find
+        self.recent: dict[StreamId, KnownRanges] = {}
+        self._settled: dict[StreamId, int] = {}  # with its part of the hash, the oldest first
+        self._climbing: dict[StreamId, KnownRanges] = {}
+        self._hash = 0
+        self.hash = b""
+        """Of what is settled; empty if that is nothing."""
+
+    def note(self, stream: StreamId, known: KnownRanges) -> None:
+        """Note that something new came of a stream."""
+        if stream not in self.recent:
+            self.recent[stream] = known
+            part = self._settled.pop(stream, None)
+            if part is not None:
+                self._hash ^= part
+                self._renew_hash()
+
+    def take_news(self, now: float) -> tuple[list[StreamId], list[StreamId]]:
+        """Return what to tell the neighbours, and what to tell upward, in this round."""
+        news = list(self.recent)
+        upward = []
+        for stream, known in (self._climbing | self.recent).items():
+            quiet = now - known.heard
+            if int(quiet / NEWS_SECONDS) in _CLIMBING_AGES:
+                upward.append(stream)
+            if quiet >= CLIMBING_SECONDS:
+                self._climbing.pop(stream, None)
+            if stream in self.recent and quiet >= TOLD_AGAIN * NEWS_SECONDS:
+                del self.recent[stream]
+                self._climbing[stream] = known
+                self._settle(stream, known)
+        self._forget(now)
+        self._renew_hash()
+        return news, upward
+
+    @property
+    def active(self) -> bool:
+        """Whether there is something that a later round has to tell."""
+        return bool(self.recent or self._climbing)
+
+    def newest_first(self) -> Iterator[StreamId]:
+        """Yield all streams that are remembered."""
+        yield from reversed(self.recent)
+        yield from reversed(self._settled)
+
+    def _settle(self, stream: StreamId, known: KnownRanges) -> None:
+        named = stream + known.stop.to_bytes(8)
+        part = int.from_bytes(hashlib.blake2b(named, digest_size=HASH_BYTES).digest())
+        self._settled[stream] = part
+        self._hash ^= part
+
+    def _forget(self, now: float) -> None:
+        """Forget the streams that have been quiet for long, or are not known any more."""
+        while self._settled:
+            stream = next(iter(self._settled))
+            known = self._find(stream)
+            if known is not None and now - known.heard <= REMEMBERED_SECONDS:
+                return
+            self._hash ^= self._settled.pop(stream)
+
+    def _renew_hash(self) -> None:
+        self.hash = self._hash.to_bytes(HASH_BYTES) if self._settled else b""

@@ -1,0 +1,116 @@
+"""A lack: a stream of which events are missing, and who may have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from attrs import define, field
+
+from camcast.engine.known_streams import KnownRanges
+from camcast.engine.repair.messages import Held
+from camcast.vocabulary.events import SEQUENCE_MAX
+from camcast.vocabulary.identity import Contact, PeerId
+
+REORDER_SECONDS: Final = 0.2  # [PROTOCOLS 8] by then most of what was overtaken has come
+AGAIN_SECONDS: Final = 1.0  # chosen: an answer is on its way for less, but at an overloaded peer
+AGAIN_SECONDS_MAX: Final = 8.0  # chosen: an absent answer is asked for 15 times in two minutes
+HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
+PASSED_BY: Final = 3  # [PROTOCOLS 8] neighbours that have passed a hole and keep nothing of it
+RANGES_MAX: Final = 64  # [DESIGN 4] ranges of one stream in a message
+
+
+@define
+class Holder:
+    """A process that has told what it holds of a stream."""
+
+    contact: Contact
+    nonce: bytes
+    below: str
+    """The topic of its community, if that is below this one; else empty."""
+    held: Held
+
+
+@define(eq=False)
+class Lack:
+    """What is missing of one stream, as far as this process knows; see the module's docstring."""
+
+    since: float
+    due: float
+    """When it is asked for next."""
+    sender: Contact | None = None
+    """The neighbour that sent what is above a hole: it is asked first."""
+    holders: list[Holder] = field(factory=list)
+    passed: dict[PeerId, tuple[int, int]] = field(factory=dict)
+    """Neighbours of the own community: the number below which each misses nothing and offers
+    nothing, and for how many seconds it has known the stream."""
+    asked: int = 0
+    """How often it was asked for since something came last."""
+
+    def hear(self, holder: Holder) -> None:
+        """Take in what another process holds, in place of what it told before."""
+        self.holders = [one for one in self.holders if one.contact.peer != holder.contact.peer]
+        self.holders.append(holder)
+        del self.holders[:-HOLDERS_MAX]
+        if not holder.below:
+            _, offered, begun, bounds = holder.held
+            passed = min(bounds[0], offered) if offered else bounds[0]
+            self.passed[holder.contact.peer] = passed, begun
+
+    def asked_at(self, now: float) -> None:
+        """Note that it was asked for; the pauses double."""
+        self.due = now + min(AGAIN_SECONDS * 2**self.asked, AGAIN_SECONDS_MAX)
+        self.asked += 1
+
+    def came(self, now: float) -> None:
+        """Note that something that was asked for came: more is on its way."""
+        self.asked = 1
+        self.due = now + AGAIN_SECONDS
+
+    def out_of_reach(self, neighbours: int) -> int:
+        """Return the number below which nobody offers anything; there are so many neighbours."""
+        needed = max(1, min(PASSED_BY, neighbours))
+        passed = sorted((below for below, _ in self.passed.values()), reverse=True)
+        return passed[needed - 1] if len(passed) >= needed else 0
+
+
+def check_held(held: Held) -> bool:
+    """Say whether a `Held` of a peer makes sense: its numbers ascend, and are in their range."""
+    _, offered, begun, bounds = held
+    return (
+        bool(bounds)
+        and len(bounds) % 2 == 1
+        and len(bounds) <= 2 * RANGES_MAX + 1
+        and bounds[0] >= 1
+        and bounds[-1] <= SEQUENCE_MAX + 1
+        and all(one < other for one, other in pairwise(bounds))
+        and 0 <= offered <= SEQUENCE_MAX
+        and begun >= 0
+    )
+
+
+def missing_of(held: Held, known: KnownRanges | None) -> list[tuple[int, int]]:
+    """Return what of the offered events is not known here, as (start, stop)."""
+    _, offered, _, bounds = held
+    if not offered:
+        return []
+    least = offered if known is None else max(offered, known.floor)
+    missing: list[tuple[int, int]] = []
+    for start, stop in ranges_of(bounds):
+        start = max(start, least)
+        if start < stop:
+            missing += [(start, stop)] if known is None else known.missing(start, stop - start)
+    return missing
+
+
+def ranges_of(bounds: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a `Held` as (start, stop)."""
+    if bounds[0] > 1:
+        yield 1, bounds[0]
+    yield from zip(bounds[1::2], bounds[2::2], strict=True)
+
+
+def flat(ranges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return (start, stop) ranges one after the other, as a `Wanted` has them."""
+    return tuple(number for one in ranges for number in one)[: 2 * RANGES_MAX]

@@ -1,0 +1,77 @@
+"""The two messages of repair, and the nonces that keep strangers from misusing them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import Decoder, Message
+
+NONCE_BYTES: Final = 8
+NONCE_SECONDS: Final = 10.0  # [PROTOCOLS 8] a nonce is good for so long at least, twice at most
+
+Held = tuple[bytes, int, int, tuple[int, ...]]
+"""What a process knows of a stream: its id; the first number of which it offers bodies, 0 if it
+offers none; the seconds since it first heard of the stream; and the ranges that it knows, as
+`low, start, stop, start, stop, ...`: all below `low`, and from each start to before its stop."""
+
+Wanted = tuple[bytes, tuple[int, ...]]
+"""A stream, and what is wanted of it: `start, stop, start, stop, ...`."""
+
+
+class Have(Message, tag=1, frozen=True):
+    """What the sender knows of some streams.
+
+    `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds. `below`
+    is the topic of its community if the message is for a super-community, else empty. It asks for
+    a full `Have` in return if `reply`, and for what is younger than `history` seconds if that is
+    not 0, whatever it is a member for.
+    """
+
+    nonce: bytes
+    member: float
+    below: str
+    reply: bool
+    history: float
+    streams: tuple[Held, ...]
+
+
+class Want(Message, tag=2, frozen=True):
+    """Send me these events, as far as they were published in the last `seconds`.
+
+    `into` names the super-community, of which the asking process is a member, that they are for;
+    it is empty inside a community.
+    """
+
+    nonce: bytes
+    seconds: float
+    into: str
+    streams: tuple[Wanted, ...]
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Have | Want)
+
+
+class Nonces:
+    """Nonces of one process, each good for one contact and a while; none has to be remembered.
+
+    Who gives one back has received a message at that address of late: the answer to a `Want`,
+    which is larger than the question, goes to nobody who did not ask (TRUST).
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def issue(self, contact: Contact, now: float) -> bytes:
+        """Return the nonce for a contact."""
+        return self._make(contact, int(now // NONCE_SECONDS))
+
+    def check(self, nonce: bytes, contact: Contact, now: float) -> bool:
+        """Say whether a nonce was issued to this contact of late."""
+        epoch = int(now // NONCE_SECONDS)
+        return nonce in (self._make(contact, epoch), self._make(contact, epoch - 1))
+
+    def _make(self, contact: Contact, epoch: int) -> bytes:
+        named = b"%d:%b:%b" % (epoch, contact.peer, contact.address.encode())
+        return hashlib.blake2b(named, digest_size=NONCE_BYTES, key=self._secret).digest()

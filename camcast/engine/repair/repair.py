@@ -1,0 +1,556 @@
+"""Repair: every live, connected member gets every event, or is told which it cannot (PROTOCOLS 8).
+
+Theory of operation
+-------------------
+Infect and die misses e^(-c) of a community, and what is published through a partition or a pause
+misses half of it. `Repair` is the part of one community in one process that finds out what is
+missing, and asks for it. It needs two messages over streams with ranges
+(`camcast.engine.repair.messages`): `Have` tells what its sender knows of some streams, and from
+which number on it keeps the bodies; `Want` asks for ranges, and is answered by the batches as they
+were published, flagged as repaired. Nothing that a `Have` says counts as known: a forged one costs
+a question.
+
+*What is missing* shows in three ways. A received batch leaves a hole below it, which is asked for
+after `REORDER_SECONDS`, since n+1 often overtakes n. The *news* tell of the streams that have
+changed: a second after something came to two neighbours, and a second later to two more; nothing
+when nothing came (`camcast.engine.repair.changes`). And a heartbeat carries a hash of what is
+settled, which is every stream that has been quiet for two seconds: one that differs twice running
+makes the *full* `Have`, in pages, which the other side answers with its own. While that brings
+nothing, it is said ever more seldom: a newcomer knows less of the past for good.
+
+*Upward*, a process sends its news with p_sel to one super-process of each super-topic table, four
+times in eight seconds; a super-process that is new to it, or is back, is told all that is kept. The
+super-process asks for what it lacks, and is told of nothing else below it. What it gets is as fresh
+as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that was asked for is
+delivered, kept and announced, and not pushed.
+
+*Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
+nothing of (`camcast.engine.repair.lack`), is told to the subscribers as `Missed`, and not asked for
+again. It does not count as known, so that an event which comes all the same is delivered: a forged
+jump makes a false `Missed` at worst, and silences nobody. What was published before this process
+became a member is not missed; the age of a stream, which `Have` tells, says so.
+
+*Hostile.* A `Want` is answered with batches only if it has a nonce that was sent to the same
+contact of late, and else with the `Have` that brings one. Bytes a peer and second are bounded, and
+so is everything that is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from math import inf
+from typing import Final
+
+from attrs import define
+
+from camcast.doors.dissemination import DisseminationContext
+from camcast.engine.event_outlet import GroupEventOutlet
+from camcast.engine.known_streams import KnownRanges, KnownStreams
+from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, Changes
+from camcast.engine.repair.lack import (
+    REORDER_SECONDS,
+    Holder,
+    Lack,
+    check_held,
+    flat,
+    missing_of,
+)
+from camcast.engine.repair.messages import Have, Held, Nonces, Want, Wanted
+from camcast.engine.store import Store, published_at
+from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.events import STREAM_ID_BYTES, Missed, StreamId
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.messages import Message, read_topic
+from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import MalformedError
+
+TOLD_AT_ONCE: Final = 2  # [PROTOCOLS 8] news go to one or two neighbours
+URGENT_SECONDS: Final = 0.2  # chosen: what was asked for is announced soon, for it is late already
+ASK_SECONDS: Final = REORDER_SECONDS
+PAGE_BYTES: Final = 30_000  # [PROTOCOLS 8] 32 KiB a page, with what a frame needs besides
+PAGES_MAX: Final = 8  # chosen: 240 kB, some 6,000 streams; later ones are told when these are there
+HELD_BYTES: Final = 40  # chosen: a stream of one range takes 36 to 44 bytes of MessagePack
+RANGE_BYTES: Final = 10  # two numbers of at most five bytes
+FULL_SECONDS: Final = 2.0  # [PROTOCOLS 8] a hash that differs for two periods, of a second each
+FULL_SECONDS_MAX: Final = 64.0  # chosen: a newcomer's past then costs each neighbour 500 bytes/s
+LACKS_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new streams a second
+STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
+NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
+ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
+HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
+
+
+@define(eq=False)
+class _Neighbour:
+    """What is remembered of another process that repairs with this one."""
+
+    member_since: float = -inf
+    """When it became a member, by this process's clock."""
+    hash: bytes = b""
+    """The hash in its last heartbeat that differed from this process's own."""
+    full_at: float = -inf
+    """When it was last sent a full `Have`."""
+    pause: float = FULL_SECONDS
+    second: float = -inf
+    """When the second began in which `answered` bytes went to it."""
+    answered: int = 0
+
+
+class Repair:
+    """One community's repair in one process; see the module's theory of operation."""
+
+    def __init__(
+        self,
+        context: DisseminationContext,
+        streams: KnownStreams,
+        store: Store,
+        nonces: Nonces,
+        events: GroupEventOutlet,
+        outlet: ControlOutlet,
+        tell_missed: Callable[[Missed], None],
+    ) -> None:
+        self._context = context
+        self._streams = streams
+        self._store = store
+        self._nonces = nonces
+        self._events = events
+        self._outlet = outlet
+        self._tell_missed = tell_missed
+        self._retention = context.parameters.retention_seconds
+        self._member_since = inf
+        self._changes = Changes(streams.known.get)
+        self._lacks: dict[StreamId, Lack] = {}
+        self._neighbours: dict[PeerId, _Neighbour] = {}
+        self._told_above: dict[PeerId, None] = {}
+        """The super-processes that have been told all that is kept."""
+        self._timer = 0  # the number of the timer for news; those before are void
+        self._news_at = inf
+        self._asking = False  # whether a timer for asking is set
+        self._history = 0.0  # the history that is asked for, in seconds before the membership
+        self._history_until = -inf
+
+    # -- what others read ------------------------------------------------------------------
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of what is settled, for heartbeats; empty if nothing is."""
+        return self._changes.hash
+
+    def expects(self, stream: StreamId) -> bool:
+        """Whether something of this stream was asked for in this community."""
+        lack = self._lacks.get(stream)
+        return lack is not None and lack.asked > 0
+
+    def is_history(self, batch: Batch) -> bool:
+        """Whether a batch was published before this process became a member."""
+        return published_at(batch) < self._member_since - REORDER_SECONDS
+
+    def wants_history(self, batch: Batch, now: float) -> bool:
+        """Whether a batch from before the membership is for a subscription that asked for it."""
+        return (
+            now < self._history_until
+            and published_at(batch) >= self._member_since - self._history - REORDER_SECONDS
+        )
+
+    # -- inputs ----------------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """Begin: this process has become a member."""
+        self._member_since = now
+        if self._history:
+            self._ask_history(now)
+
+    def took(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
+        """Take note of a batch that is new to the community; `source` sent it."""
+        self._store.put(batch, self._retention, now)
+        stream = batch.stream
+        if stream not in self._changes.recent:
+            self._changes.note(stream, known)
+            if self._news_at > now + NEWS_SECONDS:
+                self._tell_after(NEWS_SECONDS, now)
+        bounds = known.bounds
+        if bounds and (bounds[0] > known.floor or len(bounds) > 2) and stream not in self._lacks:
+            sender = self._context.membership.peers().get(source)
+            self._lack(stream, now, sender)
+
+    def took_repaired(self, batch: Batch, now: float) -> None:
+        """Take note, after `took`, that a batch is one that was asked for."""
+        lack = self._lacks.get(batch.stream)
+        if lack is not None:
+            lack.came(now)
+        if self._news_at > now + URGENT_SECONDS:
+            self._tell_after(URGENT_SECONDS, now)
+
+    def hear_hash(self, source: Contact, settled: bytes, now: float) -> None:
+        """Take the hash of what is settled at a neighbour, empty if that is nothing."""
+        if settled == self.hash:
+            neighbour = self._neighbours.get(source.peer)
+            if neighbour is not None:
+                neighbour.hash, neighbour.pause = b"", FULL_SECONDS
+            return
+        neighbour = self._neighbour(source.peer)
+        if neighbour.full_at == -inf or (
+            neighbour.hash and now - neighbour.full_at >= neighbour.pause
+        ):
+            neighbour.pause = min(2 * neighbour.pause, FULL_SECONDS_MAX)
+            self._send_full(source, now, reply=True)
+        neighbour.hash = settled or self.hash
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """Take a `Have` or a `Want`."""
+        match message:
+            case Have():
+                self._take_have(source, message, now)
+            case Want():
+                self._take_want(source, message, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take the timer of the news, or that of asking."""
+        match name:
+            case ("news", number) if number == self._timer:
+                self._news_at = inf
+                self._store.expire(now)
+                self._tell_news(now)
+            case ("ask",):
+                self._asking = False
+                self._ask(now)
+
+    def history(self, seconds: float, now: float) -> list[Batch]:
+        """Return what is kept here of the last `seconds`, and ask others for the rest.
+
+        The rest arrives as batches that `wants_history`.
+        """
+        kept = [
+            batch
+            for stream, known in self._streams.known.items()
+            for batch in self._store.batches(StreamId(stream), 1, known.stop, now - seconds)
+            if known.knows(batch.first, batch.count)
+        ]
+        before = seconds if self._member_since == inf else seconds - (now - self._member_since)
+        if before > 0:
+            self._history = max(self._history, before)
+            if self._member_since < inf:
+                self._ask_history(now)
+        return sorted(kept, key=published_at)
+
+    # -- telling ---------------------------------------------------------------------------
+
+    def _tell_after(self, seconds: float, now: float) -> None:
+        self._timer += 1
+        self._news_at = now + seconds
+        self._outlet.wake(seconds, "news", self._timer)
+
+    def _tell_news(self, now: float) -> None:
+        news, upward = self._changes.take_news(now)
+        if news:
+            neighbours = self._context.membership.neighbours()
+            for contact in self._sample(neighbours, TOLD_AT_ONCE):
+                self._send_have(contact, self._held(news, -inf, now), now)
+        self._tell_upward(upward, now)
+        if self._changes.active:
+            self._tell_after(NEWS_SECONDS, now)
+        elif self._context.super_tables and self._keeps_something(now):
+            self._tell_after(self._context.parameters.check_seconds, now)
+
+    def _tell_upward(self, streams: Sequence[StreamId], now: float) -> None:
+        """Tell one super-process of each table with p_sel, and all that are new to it."""
+        context = self._context
+        above = {
+            contact.peer: (contact, topic)
+            for table in context.super_tables
+            for topic, contacts in [table.nearest()]
+            if context.groups.membership(topic) is None
+            for contact in contacts
+        }
+        self._told_above = {peer: None for peer in self._told_above if peer in above}
+        if not above:
+            return
+        p_sel = context.parameters.selection_probability(context.membership.size())
+        if context.rng.random() >= p_sel:
+            return
+        new = [peer for peer in above if peer not in self._told_above]
+        peer = context.rng.choice(new or list(above))
+        contact, topic = above[peer]
+        if new:
+            self._told_above[peer] = None
+            told: Iterable[StreamId] = self._changes.newest_first()
+        else:
+            told = streams
+        held = self._held(told, now - self._retention, now, upward=True)
+        self._send_have(contact, held, now, above=topic)
+
+    def _keeps_something(self, now: float) -> bool:
+        """Whether a body is still kept here that a super-process could lack."""
+        newest = next(self._changes.newest_first(), None)
+        known = None if newest is None else self._streams.known.get(newest)
+        return known is not None and now - known.heard < self._retention
+
+    def _send_full(self, contact: Contact, now: float, *, reply: bool) -> None:
+        """Tell a neighbour all that is remembered and younger than its membership."""
+        neighbour = self._neighbour(contact.peer)
+        neighbour.full_at = now
+        after = max(neighbour.member_since, now - REMEMBERED_SECONDS)
+        held = self._held(self._changes.newest_first(), after, now)
+        self._send_have(contact, held, now, reply=reply)
+
+    def _ask_history(self, now: float) -> None:
+        """Ask two neighbours for what is older than this process's membership."""
+        self._history_until = now + HISTORY_SECONDS
+        seconds = self._history + now - self._member_since
+        for contact in self._sample(self._context.membership.neighbours(), TOLD_AT_ONCE):
+            self._send_have(contact, (), now, history=seconds)
+
+    def _held(
+        self, streams: Iterable[StreamId], after: float, now: float, *, upward: bool = False
+    ) -> Iterator[Held]:
+        """Yield what is known of streams that have changed after a time."""
+        for stream in streams:
+            known = self._streams.known.get(stream)
+            if known is None or known.heard < after:
+                continue
+            lowest = self._store.lowest(stream, after)
+            if upward and (lowest is None or lowest.flags & NOT_UPWARD):
+                continue
+            offered = 0 if lowest is None else max(lowest.first, known.floor)
+            yield stream, offered, max(0, int(now) - known.begun), known.told()
+
+    def _send_have(
+        self,
+        contact: Contact,
+        held: Iterable[Held],
+        now: float,
+        *,
+        above: Topic | None = None,
+        reply: bool = False,
+        history: float = 0.0,
+    ) -> None:
+        """Send a `Have` in pages, to a member of the super-community `above` or of this one.
+
+        Without streams nothing is sent, unless it asks for something.
+        """
+        nonce, member = self._nonces.issue(contact, now), self._seconds_a_member(now)
+        below = "" if above is None else self._context.group.name
+        group = None if above is None else above.group
+        for page in _pages(held, ask=reply or history > 0):
+            message = Have(nonce, member, below, reply, history, page)
+            self._outlet.send([contact], message, group=group)
+            reply = False
+
+    # -- being told ------------------------------------------------------------------------
+
+    def _take_have(self, source: Contact, have: Have, now: float) -> None:
+        if not have.member >= 0 or not have.history >= 0:  # NaN is refused as well
+            raise MalformedError("a Have tells of a negative time")
+        neighbour = self._neighbour(source.peer)
+        if not have.below:
+            neighbour.member_since = now - have.member
+        for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
+            if not check_held(held):
+                raise MalformedError("a Have tells of ranges that cannot be")
+            self._take_held(Holder(source, have.nonce, have.below, held), now)
+        if have.below:
+            return
+        if have.history > 0:
+            history = self._held(self._changes.newest_first(), now - have.history, now)
+            self._send_have(source, history, now)
+        elif have.reply and now - neighbour.full_at >= FULL_SECONDS:
+            self._send_full(source, now, reply=False)
+
+    def _take_held(self, holder: Holder, now: float) -> None:
+        stream = StreamId(holder.held[0])
+        if len(stream) != STREAM_ID_BYTES or stream[:PEER_ID_BYTES] == self._context.me.peer:
+            return
+        known = self._streams.known.get(stream)
+        lack = self._lacks.get(stream)
+        if lack is None:
+            passed_all = holder.held[3][0]  # what is kept nowhere any more shows in this alone
+            behind = not holder.below and (known is None or known.misses_below(passed_all))
+            if not missing_of(holder.held, known) and not behind:
+                return
+            lack = self._lack(stream, now)
+            if lack is None:
+                return
+        new = not any(holder.contact.peer == one.contact.peer for one in lack.holders)
+        lack.hear(holder)
+        if new and lack.asked:
+            lack.due = now  # another one to ask: those before may be silent
+            self._ask_after(0.0)
+
+    def _lack(self, stream: StreamId, now: float, sender: Contact | None = None) -> Lack | None:
+        """Begin to ask for what is missing of a stream; None if too much is missing already."""
+        if len(self._lacks) >= LACKS_MAX:
+            return None
+        lack = self._lacks[stream] = Lack(now, now + REORDER_SECONDS, sender)
+        self._ask_after(ASK_SECONDS)
+        return lack
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def _ask_after(self, seconds: float) -> None:
+        if not self._asking:
+            self._asking = True
+            self._outlet.wake(seconds, "ask")
+
+    def _ask(self, now: float) -> None:
+        """Ask for what is missing and due, each stream of one process; give up what nobody has."""
+        neighbours = self._context.membership.neighbours()
+        asked: dict[tuple[Contact, bytes, str], list[Wanted]] = {}
+        for stream, lack in list(self._lacks.items()):
+            if lack.due > now:
+                continue
+            known = self._streams.known.get(stream)
+            self._give_up(stream, lack, known, len(neighbours), now)
+            known = self._streams.known.get(stream)
+            lack.holders = [one for one in lack.holders if missing_of(one.held, known)]
+            if lack.holders:
+                holder = lack.holders[lack.asked % len(lack.holders)]
+                key = holder.contact, holder.nonce, holder.below
+                missing = missing_of(holder.held, known)
+            elif known is not None and (missing := known.holes()) and neighbours:
+                contact = lack.sender
+                if lack.asked or contact is None:
+                    contact = self._context.rng.choice(neighbours)
+                key = contact, b"", ""
+            else:
+                del self._lacks[stream]
+                continue
+            asked.setdefault(key, []).append((stream, flat(missing)))
+            lack.asked_at(now)
+        for (contact, nonce, below), wanted in asked.items():
+            self._send_want(contact, nonce, below, wanted, now)
+        if self._lacks:
+            self._ask_after(ASK_SECONDS)
+
+    def _send_want(
+        self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], now: float
+    ) -> None:
+        seconds = self._retention
+        if not below:  # what climbs is told of only if it is to be had
+            seconds = self._seconds_a_member(now) + REORDER_SECONDS
+            if now < self._history_until:
+                seconds += self._history
+        into, group = ("", None) if not below else (self._context.group.name, read_topic(below))
+        self._outlet.send(
+            [contact],
+            Want(nonce, seconds, into, tuple(wanted)),
+            group=None if group is None else group.group,
+        )
+
+    def _give_up(
+        self, stream: StreamId, lack: Lack, known: KnownRanges | None, neighbours: int, now: float
+    ) -> None:
+        """Tell of what cannot be had any more, and do not ask for it again."""
+        out_of_reach = lack.out_of_reach(neighbours)
+        if now - lack.since > self._retention:
+            out_of_reach = max(out_of_reach, 1 if known is None else known.stop)
+        if out_of_reach <= (1 if known is None else known.floor):
+            return
+        begun = max((seconds for _, seconds in lack.passed.values()), default=0)
+        in_my_time = bool(lack.passed) and begun < self._seconds_a_member(now)
+        if known is None:
+            if not in_my_time:
+                return
+            known = self._streams.introduce(stream, self._context.me.peer, now)
+            if known is None:
+                return
+        for first, stop in known.missing(known.floor, out_of_reach - known.floor):
+            if first > 1 or in_my_time:
+                self._tell_missed(
+                    Missed(PeerId(stream[:PEER_ID_BYTES]), self._context.group, first, stop - 1)
+                )
+        known.floor = out_of_reach
+
+    # -- answering -------------------------------------------------------------------------
+
+    def _take_want(self, source: Contact, want: Want, now: float) -> None:
+        if not want.seconds >= 0:
+            raise MalformedError("a Want asks for a negative time")
+        above = self._topic_above(want.into) if want.into else None
+        if want.into and above is None:
+            return  # events go to no community that this one is not linked to
+        wanted = want.streams[:STREAMS_A_MESSAGE_MAX]
+        after = now - want.seconds
+        unanswered = [StreamId(stream) for stream, _ in wanted]
+        if self._nonces.check(want.nonce, source, now):
+            unanswered = [
+                StreamId(stream)
+                for stream, bounds in wanted
+                if not self._answer(source, StreamId(stream), bounds, after, above, now)
+            ]
+        held = self._held(unanswered, after, now, upward=above is not None)
+        # As long as the question at most, when nobody has proved to be there.
+        self._send_have(source, islice(held, len(wanted)), now, above=above)
+
+    def _answer(
+        self,
+        contact: Contact,
+        stream: StreamId,
+        bounds: Sequence[int],
+        after: float,
+        above: Topic | None,
+        now: float,
+    ) -> bool:
+        """Send the batches that are asked for, as many as the peer may have in a second."""
+        known = self._streams.known.get(stream)
+        if known is None:
+            return True  # and there is nothing to tell of it, either
+        neighbour = self._neighbour(contact.peer)
+        if now - neighbour.second >= 1.0:
+            neighbour.second, neighbour.answered = now, 0
+        answered = False
+        sent = 0
+        for start, stop in zip(bounds[::2], bounds[1::2], strict=False):
+            for batch in self._store.batches(stream, max(start, sent), stop, after):
+                if not known.knows(batch.first, batch.count):
+                    continue
+                if above is not None and batch.flags & NOT_UPWARD:
+                    continue
+                answered = True
+                if neighbour.answered >= ANSWER_BYTES:
+                    return True  # it asks again for what it does not get
+                neighbour.answered += len(batch.body)
+                self._events.send_again(batch, contact, now, above)
+                sent = batch.first + batch.count
+        return answered
+
+    def _topic_above(self, name: str) -> Topic | None:
+        """Return the super-topic of this name that the community is linked to, or None."""
+        for table in self._context.super_tables:
+            for topic in (table.super_topic, *table.super_topic.ancestors()):
+                if topic.name == name:
+                    return topic
+        return None
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _seconds_a_member(self, now: float) -> float:
+        return max(0.0, now - self._member_since)
+
+    def _sample(self, contacts: Sequence[Contact], wanted: int) -> list[Contact]:
+        return self._context.rng.sample(contacts, min(wanted, len(contacts)))
+
+    def _neighbour(self, peer: PeerId) -> _Neighbour:
+        neighbour = self._neighbours.get(peer)
+        if neighbour is None:
+            if len(self._neighbours) >= NEIGHBOURS_MAX:
+                del self._neighbours[next(iter(self._neighbours))]
+            neighbour = self._neighbours[peer] = _Neighbour()
+        return neighbour
+
+
+def _pages(held: Iterable[Held], *, ask: bool) -> Iterator[tuple[Held, ...]]:
+    """Cut what is held into pages; one empty page if there is nothing to tell but to `ask`."""
+    page: list[Held] = []
+    size = pages = 0
+    for one in held:
+        size += HELD_BYTES + RANGE_BYTES * (len(one[3]) // 2)
+        page.append(one)
+        if size >= PAGE_BYTES:
+            yield tuple(page)
+            page, size, pages = [], 0, pages + 1
+            if pages == PAGES_MAX:
+                return
+    if page or (ask and not pages):
+        yield tuple(page)
