@@ -520,7 +520,7 @@ class Node:
                 streams,
                 settings.store,
                 self._nonces,
-                events,
+                events.send_again,
                 outlet,
                 partial(self._tell_missed, topic.group),
             )

@@ -17,7 +17,7 @@ MANY: Final = 1_000_000
 EVENT, BATCH = "event", "batch"
 Step = str | list[int]
 """What to take, or the sizes of the events of a batch to put in."""
-Taken = list[int] | Lagged | None
+Taken = list[int] | Gap | None
 """The numbers of events, a gap, or nothing."""
 
 

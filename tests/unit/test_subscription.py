@@ -27,7 +27,7 @@ def one(number: int) -> Received | ReceivedBatch:
 
 
 def numbers(item: Item) -> list[int]:
-    assert not isinstance(item, Lagged)
+    assert isinstance(item, Received | ReceivedBatch)
     return [item.sequence] if isinstance(item, Received) else list(item.sequences)
 
 

@@ -45,7 +45,6 @@ from typing import Final
 from attrs import define
 
 from camcast.doors.dissemination import DisseminationContext
-from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, Changes
 from camcast.engine.repair.lack import (
@@ -82,6 +81,10 @@ ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
 
 
+SendAgain = Callable[[Batch, Contact, float, Topic | None], None]
+"""Sends a batch to who asked for it, in its own super-community if that is given."""
+
+
 @define(eq=False)
 class _Neighbour:
     """What is remembered of another process that repairs with this one."""
@@ -107,7 +110,7 @@ class Repair:
         streams: KnownStreams,
         store: Store,
         nonces: Nonces,
-        events: GroupEventOutlet,
+        send_again: SendAgain,
         outlet: ControlOutlet,
         tell_missed: Callable[[Missed], None],
     ) -> None:
@@ -115,7 +118,7 @@ class Repair:
         self._streams = streams
         self._store = store
         self._nonces = nonces
-        self._events = events
+        self._send_again = send_again
         self._outlet = outlet
         self._tell_missed = tell_missed
         self._retention = context.parameters.retention_seconds
@@ -511,7 +514,7 @@ class Repair:
                 if neighbour.answered >= ANSWER_BYTES:
                     return True  # it asks again for what it does not get
                 neighbour.answered += len(batch.body)
-                self._events.send_again(batch, contact, now, above)
+                self._send_again(batch, contact, now, above)
                 sent = batch.first + batch.count
         return answered
 
