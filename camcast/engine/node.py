@@ -541,7 +541,7 @@ class Node:
         )
 
     def _tell_missed(self, group: GroupId, missed: Missed) -> None:
-        self.counters.missed += missed.last - missed.first + 1
+        self.counters.told_missed += missed.last - missed.first + 1
         self.outbox.tells.append(Tell(group, missed))
 
     def _leave_group(self, participation: Participation, now: float) -> None:

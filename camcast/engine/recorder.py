@@ -52,7 +52,7 @@ class NodeCounters:
     """Of both, the copies that were asked for."""
     repaired: int = 0
     """First copies of events that this process had asked for in their group."""
-    missed: int = 0
+    told_missed: int = 0
     """Events of which a subscriber was told that they can no longer be had."""
     trace_failures: int = field(default=0, repr=False)  # a trace changes no digest of a run
     """How often the sink of the trace has failed, and dropped the records that it held."""
