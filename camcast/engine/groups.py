@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from camcast.engine.links import SuperLinks
 from camcast.engine.participation import Participation
 from camcast.vocabulary.topics import GroupId
 
@@ -36,6 +38,11 @@ class Groups:
     def find(self, group: GroupId) -> Participation | None:
         """Return the participation in a group, also in one that was left of late."""
         return self.current.get(group) or self.left.get(group)
+
+    def tables(self) -> Iterator[SuperLinks]:
+        """Yield every super-topic table of the process."""
+        for participation in self.current.values():
+            yield from participation.links
 
     def joined(self, group: GroupId) -> Participation | None:
         """Return the participation in a group of which the process is a member by now."""

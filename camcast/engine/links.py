@@ -7,10 +7,12 @@ super-topics has one for each (3.6). It lives through two tasks of the paper:
 
 *Search* (FIND_SUPER_CONTACT, Figure 5). While no process of super(t) is known, the scope of
 the search starts at super(t) and widens by one ancestor a timeout, never to the root at once.
-Each step asks the discovery, which is the paper's "contact known", and sends REQ_CONTACT to
-some neighbours, who answer from their own tables or pass it on while its TTL lasts, once per
-process (`SearchRelay`). An answer for a farther ancestor is used, and the search goes on for
-the nearer levels only, at a growing pause; an answer for super(t) ends it.
+Each step looks into the other tables of this process, asks the discovery, which is the paper's
+"contact known", and sends REQ_CONTACT to some neighbours, who answer from their own tables or pass
+it on while its TTL lasts, once per process (`SearchRelay`). An answer for a farther ancestor is
+used, and the search goes on for the nearer levels only, at a growing pause; an answer for super(t)
+ends it. Tables of one process that look for the same topics share one search: a table whose
+sibling has asked within the pause asks nobody, and answers are given to all tables.
 
 *Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process asks its
 super-processes whether they are still in their topic (`Ping`). Those of which nothing has arrived
@@ -19,12 +21,20 @@ super-processes (`camcast.doors.liveness`), so that they learn of a death that a
 process has found; they do not watch them, since heartbeats from all N_t processes of the community
 instead of the checks of g of them would be the super-community's load. With τ or fewer alive it
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
-table without a live entry starts a search. Who failed stays on a list for some periods and is
-not taken back from others' tables, which would pass the dead around for ever; an answer of its
-own clears it.
+table without an entry starts a search. Who failed is not taken back from others' tables for some
+periods, which would pass the dead around for ever; an answer of its own clears it.
+
+*Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
+whom a super-process named when there was no room. A table that lacks entries asks some of them each
+period whether they live. One that answers comes in, is asked in turn for others, and is pushed to
+the community, so that one survivor heals all. So links come back after a partition between two
+levels, or a crash of all that a table had, also where no gateway lives. Who says that it left the
+topic is forgotten. A process that was started anew at an address takes the place of the one before.
 
 What is learned is pushed once to a few members of the own community, who merge it. MERGE
-keeps live entries, replaces failed ones, prefers nearer ancestors and keeps the size z.
+keeps the entries, which live as far as is known, prefers nearer ancestors and keeps the size z.
+What others name comes in beside entries as near, never instead of them; now and then, to spread
+load, a cold process is asked, and takes the place of a random entry if it answers.
 
 Readings (PROTOCOLS 1): line 22 of Figure 5 writes t for super(t), line 31 must compare with
 super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
@@ -40,6 +50,7 @@ from typing import Final
 from attrs import define
 
 from camcast.doors.liveness import Liveness, Watcher
+from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -50,9 +61,12 @@ CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks 
 SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
 SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
 SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
+NEW_PROCESSES: Final = 16  # chosen: to ask for; the cold list then outlives several crashes; 0.8 kB
 FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
+# chosen: the share of its pause after which a search asks again: timers need not be exact.
+SEARCH_DUE: Final = 0.9
 
 
 class ReqContact(Message, tag=1, frozen=True):
@@ -112,7 +126,6 @@ DECODER: Final[Decoder[Message]] = Decoder(
 class _Entry:
     contact: Contact
     topic: Topic
-    failed: bool = False
 
 
 class SuperLinks(Watcher):
@@ -129,8 +142,14 @@ class SuperLinks(Watcher):
         peers: Callable[[int], list[Contact]],
         size: Callable[[], float],
         neighbours: Callable[[int], list[Contact]],
+        known: Callable[[GroupId, int], list[Contact]],
+        tables: Callable[[], Iterable[SuperLinks]],
     ) -> None:
-        """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows."""
+        """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows.
+
+        `known(group, k)` are members of a community that the process knows, and `tables()` all its
+        super-topic tables.
+        """
         self.super_topic = super_topic
         self._me = me
         self._parameters = parameters
@@ -141,11 +160,16 @@ class SuperLinks(Watcher):
         self._peers = peers
         self._size = size
         self._neighbours = neighbours
+        self._known_here = known
+        self._tables = tables
         self._table: dict[PeerId, _Entry] = {}
+        self._cold = ColdList()
+        self._exchange = False  # whether a cold one that answers may take the place of an entry
         self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
         self._search_number = 0
+        self._asked = -inf  # when the last step of a search asked others
         self._checked = 0.0  # when the last check began
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
 
@@ -157,7 +181,7 @@ class SuperLinks(Watcher):
 
     def known(self, topic: Topic) -> list[Contact]:
         """Return the live contacts of exactly this topic."""
-        return [e.contact for e in self._table.values() if e.topic == topic and not e.failed]
+        return [entry.contact for entry in self._table.values() if entry.topic == topic]
 
     @property
     def searching(self) -> bool:
@@ -168,7 +192,7 @@ class SuperLinks(Watcher):
 
     def start(self, now: float) -> None:
         """Begin to search and to keep up the table."""
-        self._start_search()
+        self._start_search(now)
         self._outlet.wake(self._check_pause(), "check")
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
@@ -176,7 +200,7 @@ class SuperLinks(Watcher):
         match name:
             case ("search", number) if number == self._search_number and self._scope:
                 self._widen()
-                self._ask()
+                self._ask(now)
             case ("check",):
                 self._check(now)
                 self._outlet.wake(self._check_pause(), "check")
@@ -185,7 +209,7 @@ class SuperLinks(Watcher):
 
     def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
         """Take the discovery's answer for `topic`; only what is in the scope is of use."""
-        if topic in self._scope and self._merge(topic, contacts, now):
+        if topic in self._scope and self._merge(topic, contacts, now, asked=True):
             self._settle(topic)
             self._push(topic)
 
@@ -195,63 +219,75 @@ class SuperLinks(Watcher):
             case AnsContact(topic=name, contacts=contacts):
                 self.contacts_found(read_topic(name), contacts[:CONTACTS_MAX], now)
             case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
-                topic = read_topic(name)
+                topic, asked = read_topic(name), not pushed and source.peer in self._table
                 if topic.includes(self.super_topic) and self._merge(
-                    topic, contacts[:CONTACTS_MAX], now, refresh=not pushed
+                    topic, contacts[:CONTACTS_MAX], now, asked=asked
                 ):
                     self._settle(topic)
                     if not pushed:
                         self._push(topic)
-            case Pong():
-                self._revive(source.peer)
+            case Pong(topic=name):
+                self._answered(source, name, now)
             case Gone(topic=name):
-                entry = self._table.get(source.peer)
-                if entry is not None and entry.topic.name == name:
-                    self.suspect(source.peer, now)
-
-    def suspect(self, peer: PeerId, now: float) -> None:
-        """Forget a super-process that is gone."""
-        if peer in self._table:
-            self._drop(peer)
-            self._fail(peer, now)
-            self._renew_nearest()
-            self._search_if_wanting()
+                self._gone(source, name, now)
 
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: another part of this process has found a super-process silent."""
-        self._table[contact.peer].failed = True
-        self._fail(contact.peer, now)
+        self._fail(self._table[contact.peer], now)
         self._renew_nearest()
-        self._search_if_wanting()
+        self._warm(now)
+        self._search_if_wanting(now)
 
-    def peer_back(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: whatever it was that came, the super-process lives."""
-        self._revive(contact.peer)
-
-    def _revive(self, peer: PeerId) -> None:
-        self._failed.pop(peer, None)
-        entry = self._table.get(peer)
-        if entry is not None and entry.failed:
-            entry.failed = False
+    def _answered(self, source: Contact, name: str, now: float) -> None:
+        """Let a cold super-process in that has answered, and ask it for others."""
+        self._failed.pop(source.peer, None)
+        for entry in list(self._table.values()):
+            if entry.contact.address == source.address:
+                if entry.contact.peer == source.peer:
+                    return
+                self._fail(entry, now)  # another process has its address now
+                self._renew_nearest()
+        cold = self._cold.get(source.address)
+        if cold is None or cold.topic.name != name:
+            return
+        if not (has_room := self._make_room(cold.topic, now)) and self._exchange:
+            self._exchange, has_room = False, True
+            self._shelve(self._rng.choice(list(self._table.values())), now)
+        if has_room:
+            self._enter(source, cold.topic, now)
             self._renew_nearest()
+            self._outlet.send([source], NewProcess(name, self._wanted))
+            self._settle(cold.topic)
+            self._push(cold.topic)
 
-    def _drop(self, peer: PeerId) -> None:
-        del self._table[peer]
-        self._liveness.unwatch(peer)
+    def _gone(self, source: Contact, name: str, now: float) -> None:
+        """Forget a process that is not in its topic, or whose address is another's now."""
+        for entry in list(self._table.values()):
+            known = entry.contact
+            if entry.topic.name == name and (
+                known.peer == source.peer or known.address == source.address
+            ):
+                self._fail(entry, now)
+                self._cold.pop(known.address)
+        cold = self._cold.get(source.address)
+        if cold is not None and cold.topic.name == name:
+            self._cold.pop(source.address)
+        self._renew_nearest()
+        self._search_if_wanting(now)
 
     # -- search: Figure 5 ----------------------------------------------------------------
 
-    def _start_search(self) -> None:
+    def _start_search(self, now: float) -> None:
         if not self._scope:
             self._scope = [self.super_topic]
             self._pause = self._parameters.search_seconds
-            self._ask()
+            self._ask(now)
 
-    def _search_if_wanting(self) -> None:
+    def _search_if_wanting(self, now: float) -> None:
         """Search unless a live process of super(t) itself is known."""
         topic, contacts = self._nearest
         if not contacts or topic != self.super_topic:
-            self._start_search()
+            self._start_search(now)
 
     def _widen(self) -> None:
         """Add the next ancestor, unless one at least as near is known already (line 24)."""
@@ -262,17 +298,27 @@ class SuperLinks(Watcher):
         else:
             self._pause = min(2 * self._pause, self._parameters.search_seconds_max)
 
-    def _ask(self) -> None:
-        for topic in self._scope:
-            self._outlet.seek(topic, self._parameters.z)
-        request = ReqContact(
-            self._rng.randbytes(SEARCH_BYTES),
-            tuple(topic.name for topic in self._scope),
-            self._parameters.search_ttl,
-        )
-        self._outlet.send(self._neighbours(self._parameters.search_neighbours), request)
+    def _ask(self, now: float) -> None:
+        """Look into the other tables of this process; ask others unless one of those has."""
+        for topic in list(self._scope):
+            self.contacts_found(topic, self._known_here(topic.group, self._parameters.z), now)
+        if self._scope and not any(table._asks_for(self, now) for table in self._tables()):
+            self._asked = now
+            for topic in self._scope:
+                self._outlet.seek(topic, self._parameters.z)
+            request = ReqContact(
+                self._rng.randbytes(SEARCH_BYTES),
+                tuple(topic.name for topic in self._scope),
+                self._parameters.search_ttl,
+            )
+            self._outlet.send(self._neighbours(self._parameters.search_neighbours), request)
         self._search_number += 1
         self._outlet.wake(self._pause, "search", self._search_number)
+
+    def _asks_for(self, other: SuperLinks, now: float) -> bool:
+        """Say whether this table has asked of late for all that another one looks for."""
+        same = self is not other and self._scope == other._scope
+        return same and now < self._asked + SEARCH_DUE * other._pause
 
     def _settle(self, found: Topic) -> None:
         """Shrink the scope to what is still nearer than `found` (lines 31 to 35)."""
@@ -285,38 +331,61 @@ class SuperLinks(Watcher):
         return self._parameters.check_seconds * (0.5 + self._rng.random())
 
     def _check(self, now: float) -> None:
-        self._search_if_wanting()
-        if self._table and self._rng.random() < self._parameters.selection_probability(
-            self._size()
-        ):
+        self._search_if_wanting(now)
+        if not self._table:
+            self._warm(now)
+        elif self._rng.random() < self._parameters.selection_probability(self._size()):
             self._checked = now
             for entry in self._table.values():
                 self._outlet.send([entry.contact], Ping(entry.topic.name))
             self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
 
     def _verdict(self, now: float) -> None:
-        for peer, entry in self._table.items():
-            entry.failed = self._liveness.heard(peer) < self._checked
-            if entry.failed:
-                self._fail(peer, now)
-        alive = [entry for entry in self._table.values() if not entry.failed]
+        for peer, entry in list(self._table.items()):
+            if self._liveness.heard(peer) < self._checked:
+                self._fail(entry, now)
         self._renew_nearest()
-        for peer in [] if alive else list(self._table):
-            self._drop(peer)
-        self._search_if_wanting()
-        if alive and (
-            len(alive) <= self._parameters.tau
-            or self._rng.random() < self._parameters.refresh_probability
-        ):
-            for entry in alive:
-                request = NewProcess(entry.topic.name, self._parameters.z)
-                self._outlet.send([entry.contact], request)
+        alive = list(self._table.values())
+        refresh = self._rng.random() < self._parameters.refresh_probability
+        if len(alive) > self._parameters.tau and not refresh:
+            # Enough are alive; but whoever knows no others would have nobody when these fail.
+            alive = [] if len(self._cold) else alive[:1]
+        for entry in alive:
+            self._outlet.send([entry.contact], NewProcess(entry.topic.name, self._wanted))
+        self._exchange = refresh
+        self._warm(now)
+        self._search_if_wanting(now)
 
-    def _fail(self, peer: PeerId, now: float) -> None:
+    @property
+    def _wanted(self) -> int:
+        return max(self._parameters.z, NEW_PROCESSES)
+
+    def _warm(self, now: float) -> None:
+        """Ask cold processes, no farther than those at hand, whether they live.
+
+        As many as there is room for; of a full table one that is nearer or in exchange.
+        """
+        topic, contacts = self._nearest
+        level = topic.level if contacts else 0
+        count = self._parameters.z - len(self._table)
+        if count <= 0 and topic != self.super_topic:
+            count, level = 1, level + 1
+        for cold in self._cold.sample(max(count, int(self._exchange)), self._rng, now, level):
+            self._outlet.send([cold.contact], Ping(cold.topic.name))
+
+    def _fail(self, entry: _Entry, now: float) -> None:
+        """Move an entry to the cold list; for a while, only its own answer brings it back."""
+        peer = entry.contact.peer
+        self._shelve(entry, now)
         self._failed.pop(peer, None)
         if len(self._failed) >= FAILED_MAX:
             del self._failed[next(iter(self._failed))]
         self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
+
+    def _shelve(self, entry: _Entry, now: float) -> None:
+        del self._table[entry.contact.peer]
+        self._liveness.unwatch(entry.contact.peer)
+        self._cold.put(entry.contact, entry.topic, now)
 
     def _push(self, topic: Topic) -> None:
         message = SuperProcesses(topic.name, tuple(self.known(topic)), pushed=True)
@@ -324,10 +393,11 @@ class SuperLinks(Watcher):
 
     # -- MERGE ---------------------------------------------------------------------------
 
-    def _merge(
-        self, topic: Topic, contacts: Iterable[Contact], now: float, *, refresh: bool = False
-    ) -> bool:
-        """Merge fresh contacts of `topic`; say whether the table changed."""
+    def _merge(self, topic: Topic, contacts: Iterable[Contact], now: float, *, asked: bool) -> bool:
+        """Merge what others say of `topic`; say whether the table changed.
+
+        If they were asked, those for whom there is no room are remembered.
+        """
         changed = False
         for contact in contacts:
             if contact.peer == self._me.peer or not contact.peer:
@@ -335,40 +405,32 @@ class SuperLinks(Watcher):
             if self._failed.get(contact.peer, now) > now:
                 continue
             entry = self._table.get(contact.peer)
-            if entry is not None:
-                if topic.level > entry.topic.level or entry.failed:
-                    entry.topic, entry.contact, entry.failed = topic, contact, False
-                    self._liveness.listen(contact, now)
-                    changed = True
-                continue
-            if len(self._table) >= self._parameters.z:
-                worse = self._replaceable(topic, refresh)
-                if worse is None:
-                    continue
-                refresh = refresh and worse.failed  # at most one live entry makes room
-                self._drop(worse.contact.peer)
-            self._table[contact.peer] = _Entry(contact, topic)
-            self._liveness.listen(contact, now)
-            changed = True
+            if topic.level > entry.topic.level if entry else self._make_room(topic, now):
+                self._enter(contact, topic, now)
+                changed = True
+            elif asked and entry is None:
+                self._cold.put(contact, topic, now)
         if changed:
             self._renew_nearest()
         return changed
 
-    def _replaceable(self, topic: Topic, refresh: bool) -> _Entry | None:
-        """Choose the entry that makes room: a failed one, a farther one, or a random one."""
-        entries = list(self._table.values())
-        for entry in entries:
-            if entry.failed:
-                return entry
-        farthest = min(entries, key=lambda entry: entry.topic.level)
+    def _enter(self, contact: Contact, topic: Topic, now: float) -> None:
+        self._cold.pop(contact.address)
+        self._table[contact.peer] = _Entry(contact, topic)
+        self._liveness.listen(contact, now)
+
+    def _make_room(self, topic: Topic, now: float) -> bool:
+        """Make room for a process of `topic`, if there is none, at the cost of a farther one."""
+        if len(self._table) < self._parameters.z:
+            return True
+        farthest = min(self._table.values(), key=lambda entry: entry.topic.level)
         if farthest.topic.level < topic.level:
-            return farthest
-        if refresh and farthest.topic.level == topic.level:
-            return entries[int(self._rng.random() * len(entries))]
-        return None
+            self._shelve(farthest, now)
+            return True
+        return False
 
     def _renew_nearest(self) -> None:
-        alive = [entry for entry in self._table.values() if not entry.failed]
+        alive = self._table.values()
         topic = max((entry.topic for entry in alive), key=lambda t: t.level, default=None)
         self._nearest = (
             (self.super_topic, [])

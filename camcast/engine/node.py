@@ -429,9 +429,8 @@ class Node:
             self._tell_neighbours(participation, now)
         if contacts:
             self.recorder.record("found", now, topic)
-            for other in self.participations:
-                for link in other.links:
-                    link.contacts_found(topic, contacts, now)
+            for table in self._groups.tables():
+                table.contacts_found(topic, contacts, now)
 
     def _settle(self, now: float) -> None:
         """Carry the wishes that are for the node itself: seeks, findings, who has joined."""
@@ -494,6 +493,8 @@ class Node:
                 peers=partial(membership.peers().sample, rng=self._rng),
                 size=membership.size,
                 neighbours=self._strangers.neighbours,
+                known=self._strangers.known,
+                tables=self._groups.tables,
             )
             for number, super_topic in enumerate(super_topics)
         ]

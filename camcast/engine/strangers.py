@@ -12,6 +12,7 @@ from random import Random
 from camcast.engine import links
 from camcast.engine.groups import Groups
 from camcast.engine.links import (
+    AnsContact,
     Gone,
     NewProcess,
     Ping,
@@ -64,9 +65,8 @@ class Strangers:
             return members
         known = {
             contact.peer: contact
-            for participation in self._groups.current.values()
-            for link in participation.links
-            for topic, contacts in [link.nearest()]
+            for table in self._groups.tables()
+            for topic, contacts in [table.nearest()]
             if topic.group == group
             for contact in contacts
         }
@@ -78,9 +78,9 @@ class Strangers:
         for participation in self._groups.current.values():
             for contact in participation.membership.peers().sample(wanted, self._rng):
                 known[contact.peer] = contact
-            for link in participation.links:
-                for contact in link.nearest()[1]:
-                    known[contact.peer] = contact
+        for table in self._groups.tables():
+            for contact in table.nearest()[1]:
+                known[contact.peer] = contact
         contacts = list(known.values())
         return self._rng.sample(contacts, min(wanted, len(contacts)))
 
@@ -103,11 +103,11 @@ class Strangers:
             case Ping(topic=name):
                 is_member = read_topic(name).group in self._groups.current
                 self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
-            case Gone():
-                # It may answer an event of any subtopic, so the group does not say whose it is.
-                for participation in self._groups.current.values():
-                    for link in participation.links:
-                        link.receive(source, message, now)
+            case AnsContact() | Pong() | Gone():
+                # All tables share what one has asked. And who is gone may answer an event of any
+                # subtopic, so that the group does not say whose it is.
+                for table in self._groups.tables():
+                    table.receive(source, message, now)
             case _ if (asking := self._groups.current.get(group)) is not None:
                 for link in asking.links:
                     link.receive(source, message, now)

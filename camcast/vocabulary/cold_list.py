@@ -1,4 +1,4 @@
-"""The cold list: peers that a table has lost, to be asked again when the network has healed.
+"""The cold list: peers that are not in a table (any more), to be asked again when it needs some.
 
 A peer that fell silent is dead or cut off, and only a later answer tells which. So a part that
 keeps a table remembers whom it gave up without a goodbye, asks some of them from time to time, and
@@ -51,12 +51,20 @@ class ColdList:
         whoever = Contact(UNKNOWN_PEER, contact.address)
         self._entries[contact.address] = Cold(whoever, topic, now)
 
+    def get(self, address: str) -> Cold | None:
+        """Return the peer at an address, or None if it is not on the list."""
+        return self._entries.get(address)
+
     def pop(self, address: str) -> Cold | None:
         """Take the peer at an address off the list: it has answered, or said goodbye."""
         return self._entries.pop(address, None)
 
-    def sample(self, count: int, rng: Random, now: float) -> list[Cold]:
-        """Draw so many of the peers to ask them, fewer if there are not so many."""
+    def sample(self, count: int, rng: Random, now: float, level: int = 0) -> list[Cold]:
+        """Draw so many of the peers to ask them, fewer if there are not so many.
+
+        Only those known in a community at this `level` of the topics or below count.
+        """
         while self._entries and next(iter(self)).since < now - COLD_SECONDS:
             del self._entries[next(iter(self._entries))]
-        return rng.sample(list(self), min(count, len(self)))
+        peers = [cold for cold in self if cold.topic.level >= level]
+        return rng.sample(peers, min(count, len(peers)))

@@ -20,7 +20,7 @@ from camcast.engine.node import Node
 from camcast.testing.world import World, name_of
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from membership.scamp.messages import Renew
+from membership.scamp.messages import Copy, Kept, Renew
 from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.transcript import Transcript
@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 HEARTBEATS = (Heartbeat, Answer)
 GATEWAY = (Announce, Ask, Members, Nobody, Unknown)
 SEARCH = (ReqContact,)
+MEMBERSHIP = (Renew, Copy, Kept)
 
 
 class Story:
@@ -304,6 +305,27 @@ def link_upkeep(story: Story) -> None:
     story.text.append(f"{'':9}n5 links to {links}")
 
 
+def link_healing(story: Story) -> None:
+    """Links come back after a cut between two levels, with no gateway alive.
+
+    n1 was the gateway; n2 and n3 are in the root community, n4 and n5 in .a.
+    """
+    gateway = story.process()
+    above, below = ([story.process(gateway, z=2) for _ in range(2)] for _ in range(2))
+    for node, topic in zip([*above, *below], (".", ".", ".a", ".a"), strict=True):
+        story.join(node, topic)
+        story.skip(1.0)
+    story.skip(20.0)
+    story.network.kill(gateway)
+    lower = {node.me.address for node in below}
+    story.network.cut(lambda source, target: (source in lower) == (target in lower))
+    story.say("n1 is dead and the levels are cut from each other, for 25 s")
+    story.skip(25.0)
+    story.say("the cut heals: the first that hears of a cold one again heals the other, too")
+    story.network.heal()
+    story.run(5.0, *HEARTBEATS, *GATEWAY, *MEMBERSHIP)
+
+
 def upward(story: Story) -> None:
     """Figures 7 and 8: an event climbs from .a.b over .a to the root.
 
@@ -331,7 +353,7 @@ def upward(story: Story) -> None:
 
 SCENARIOS: tuple[Callable[[Story], None], ...] = (
     *(gateway_seek, gateway_silent, gateway_half, scamp_join, scamp_heartbeats, scamp_unsubscribe),
-    *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, upward),
+    *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, link_healing, upward),
 )
 
 

@@ -68,6 +68,8 @@ class Bench:
             peers=lambda k: [FELLOW][:k],
             size=lambda: size,
             neighbours=lambda k: [NEIGHBOUR][:k],
+            known=lambda group, k: [],
+            tables=lambda: [self.links],
         )
 
     def start(self) -> None:
@@ -291,15 +293,16 @@ def test_a_check_pings_every_super_process_and_who_is_silent_has_failed() -> Non
     assert bench.sent(NewProcess) == []
 
 
-@pytest.mark.parametrize(("tau", "alive", "asks"), [(1, 2, 0), (1, 1, 1), (2, 2, 2), (2, 3, 0)])
+@pytest.mark.parametrize(("tau", "alive", "asks"), [(1, 2, 0), (1, 1, 1), (2, 2, 2), (2, 3, 1)])
 def test_with_tau_or_fewer_alive_the_live_ones_are_asked_for_more(
     tau: int, alive: int, asks: int
 ) -> None:
+    """With more alive one is asked all the same, as long as the cold list has nobody."""
     bench = linked(1, 2, 3, tau=tau)
     bench.checked(*range(1, alive + 1))
     requests = bench.sent(NewProcess)
     assert [to for to, _ in requests] == [[contact(n + 1).address] for n in range(asks)]
-    assert all(request == NewProcess(".a.b.c", 3) for _, request in requests)
+    assert all(request == NewProcess(".a.b.c", 16) for _, request in requests)
 
 
 def test_fresh_processes_replace_the_failed_ones() -> None:
@@ -363,12 +366,14 @@ def test_checks_are_jittered_around_their_period() -> None:
     assert 2.0 <= min(pauses) < 2.5 < 5.5 < max(pauses) <= 6.0
 
 
-def test_a_late_answer_brings_a_process_back() -> None:
+@pytest.mark.parametrize("alive", [(), (1,)])
+def test_a_late_answer_brings_a_process_back(alive: tuple[int, ...]) -> None:
+    """Also when all had failed, as they seem to have to a process that was paused itself."""
     bench = linked(1, 2)
-    bench.checked(1)
-    assert bench.nearest == (".a.b.c", [1])
+    bench.checked(*alive)
+    assert bench.nearest == (".a.b.c", [*alive])
     bench.tell(Pong(".a.b.c"), contact(2))
-    assert bench.nearest == (".a.b.c", [1, 2])
+    assert bench.nearest == (".a.b.c", [*alive, 2])
 
 
 def test_who_is_gone_is_forgotten_and_the_last_one_starts_a_search() -> None:
@@ -384,6 +389,156 @@ def test_gone_from_another_topic_is_no_reason_to_forget() -> None:
     bench = linked(1, 2)
     bench.tell(Gone(".x"), contact(1))
     assert bench.nearest == (".a.b.c", [1, 2])
+
+
+# -- healing: PROTOCOLS 10 -----------------------------------------------------------------
+
+
+def hour_of_silence(bench: Bench) -> set[str]:
+    """Let checks and searches go on unanswered for an hour; return who was asked by `Ping`."""
+    asked: set[str] = set()
+    bench.sent(Message)
+    while bench.now < 3600.0:
+        bench.fire("check")
+        asked.update(to for addresses, _ in bench.sent(Ping) for to in addresses)
+    return asked
+
+
+def test_who_failed_is_asked_until_it_answers_and_forgotten_by_no_timer() -> None:
+    bench = linked(1, 2, 3)
+    bench.checked()
+    assert bench.nearest == (".a.b.c", [])
+    assert hour_of_silence(bench) == {contact(n).address for n in (1, 2, 3)}
+    bench.sent(Message)
+    bench.tell(Pong(".a.b.c"), contact(2))
+    assert bench.nearest == (".a.b.c", [2])
+    sends, bench.outbox.sends = list(bench.outbox.sends), []
+    bench.outbox.sends = sends
+    [(asked, request)] = bench.sent(NewProcess)
+    assert (asked, request.topic) == ([contact(2).address], ".a.b.c")
+    bench.outbox.sends = sends
+    [(told, push)] = bench.sent(SuperProcesses)
+    assert (told, push.contacts, push.pushed) == ([FELLOW.address], contacts(2), True)
+    assert not bench.links.searching
+
+
+def test_a_leaver_is_not_asked_again() -> None:
+    bench = linked(1, 2)
+    bench.tell(Gone(".a.b.c"), contact(1))
+    bench.checked()
+    bench.tell(Gone(".a.b.c"), contact(2))
+    assert hour_of_silence(bench) == set()
+
+
+def test_whom_a_super_process_named_is_asked_when_those_in_the_table_fail() -> None:
+    bench = linked(1, 2, 3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(1, 2, 3, 4), pushed=False), contact(1))
+    bench.checked()
+    assert hour_of_silence(bench) == {contact(n).address for n in (1, 2, 3, 4)}
+    bench.tell(Pong(".a.b.c"), contact(4))
+    assert bench.nearest == (".a.b.c", [4])
+
+
+def test_a_table_asks_as_many_as_it_has_room_for() -> None:
+    bench = linked(1, 2, 3, tau=0)
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False), contact(1))
+    bench.checked(1)
+    bench.sent(Message)
+    bench.checked(1)
+    (entry, _), (first, _), (second, _) = bench.sent(Ping)
+    assert entry == [contact(1).address]
+    assert first != second
+    for [address] in (first, second):
+        bench.tell(Pong(".a.b.c"), contact(int(address.rpartition(":")[2])))
+    bench.sent(Message)
+    bench.checked(*bench.nearest[1])
+    assert [to for to, _ in bench.sent(Ping)] == [[c.address] for c in bench.links.nearest()[1]]
+
+
+def test_of_a_full_table_a_nearer_ancestors_process_is_asked() -> None:
+    bench = Bench(z=2)
+    bench.start()
+    bench.fire("search")
+    bench.know(AB, 2)
+    bench.know(ABC, 1)
+    bench.checked(2)
+    bench.tell(SuperProcesses(".a.b", contacts(3), pushed=True))
+    assert bench.nearest == (".a.b", [2, 3])
+    bench.sent(Message)
+    bench.checked(2, 3)
+    pings = bench.sent(Ping)
+    assert ([contact(1).address], Ping(".a.b.c")) in pings
+    bench.tell(Pong(".a.b.c"), contact(1))
+    assert bench.nearest == (".a.b.c", [1])
+    assert not bench.links.searching
+
+
+def test_another_process_at_the_address_takes_the_place_if_it_is_in_the_topic() -> None:
+    """A process that is started anew has another identity; it answers for the one that died."""
+    bench = linked(1, 2)
+    anew = Contact(PeerId(b"anew" * 4), contact(1).address)
+    bench.tell(Pong(".a.b.c"), anew)
+    assert bench.links.nearest()[1] == [contact(2), anew]
+
+
+def test_another_process_at_the_address_that_is_not_in_the_topic_ends_the_link() -> None:
+    bench = linked(1, 2)
+    heir = Contact(PeerId(b"heir" * 4), contact(1).address)
+    bench.tell(Gone(".a.b.c"), heir)
+    assert bench.nearest == (".a.b.c", [2])
+    bench.checked()
+    assert hour_of_silence(bench) == {contact(2).address}
+
+
+def test_strangers_neither_fill_nor_flush_the_cold_list() -> None:
+    bench = linked(1, 2, 3)
+    bench.checked()
+    for number in range(100, 2_000, 10):
+        invented = contacts(*range(number, number + 10))
+        bench.tell(SuperProcesses(".a.b.c", invented, pushed=False), contact(99))
+        bench.tell(Pong(".a.b.c"), contact(number))
+    assert {cold.contact.address for cold in bench.links._cold} <= {
+        contact(n).address for n in (1, 2, 3)
+    } | {c.address for c in bench.links.nearest()[1]}
+
+
+# -- several tables of one process -----------------------------------------------------------
+
+
+def searching_processes(topics: int) -> tuple[World, list[Node]]:
+    """Start ten processes, each in so many topics whose super-topic nobody is in."""
+    world = World()
+    return world, [world.join(*(Topic.parse(f".t{n}") for n in range(topics))) for _ in range(10)]
+
+
+def test_tables_that_look_for_the_same_topics_share_one_search() -> None:
+    """Four topics cost no more than one; before they shared it was four times as much."""
+    asked = []
+    for topics in (1, 4):
+        world, _ = searching_processes(topics)
+        world.run(60)
+        transcript = Transcript(world)
+        world.run(150)
+        asked.append(len(transcript.of(ReqContact)))
+    assert 0 < asked[1] <= 1.1 * asked[0]
+
+
+def test_an_answer_reaches_every_table_that_needs_it() -> None:
+    world, nodes = searching_processes(4)
+    world.run(60)
+    root = world.join(ROOT)
+
+    def all_know() -> bool:
+        tables = [table for node in nodes for part in node.participations for table in part.links]
+        return len(tables) == 40 and all(table.nearest()[1] == [root.me] for table in tables)
+
+    assert world.run(60, until=all_know)
+    late = nodes[0]
+    transcript = Transcript(world)
+    world.do(late, lambda n, now: n.join(Topic.parse(".late"), now))
+    world.run(1.0)
+    assert link_of(late, Topic.parse(".late")).nearest()[1] == [root.me]
+    assert not transcript.of(ReqContact)
 
 
 # -- MERGE ---------------------------------------------------------------------------------
@@ -408,11 +563,26 @@ def test_merge_prefers_nearer_ancestors() -> None:
     assert len(bench.links.known(AB)) == 1
 
 
-def test_an_asked_for_refresh_replaces_one_live_entry_at_most() -> None:
-    bench = linked(1, 2, 3, z=3)
-    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False))
-    _, known = bench.nearest
-    assert len(known) == 3
+def test_what_others_name_comes_in_beside_and_never_instead() -> None:
+    bench = linked(1, 2, z=3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False), contact(1))
+    assert bench.nearest == (".a.b.c", [1, 2, 4])
+
+
+def test_a_refresh_lets_one_in_that_has_answered_for_a_random_one() -> None:
+    """001, 4.2: fresh super-processes now and then, even if enough are alive."""
+    bench = linked(1, 2, 3, refresh_probability=1.0)
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 9)), pushed=False), contact(1))
+    bench.tell(Pong(".a.b.c"), contact(4))
+    assert bench.nearest == (".a.b.c", [1, 2, 3])  # it was not asked
+    bench.checked(1, 2, 3)
+    *_, ([asked], _) = bench.sent(Ping)
+    [fresh] = [number for number in range(4, 9) if contact(number).address == asked]
+    for number in (fresh, *range(4, 9)):
+        bench.tell(Pong(".a.b.c"), contact(number))
+    topic, known = bench.nearest
+    assert topic == ".a.b.c"
+    assert fresh in known
     assert len({1, 2, 3} & {*known}) == 2
 
 
@@ -491,6 +661,21 @@ def test_a_crashed_super_process_is_replaced() -> None:
         return len(known) == 3 and all(c in alive for c in known)
 
     assert network.run(60, until=has_healed)
+
+
+def test_the_links_learn_at_once_of_a_death_that_the_membership_has_found() -> None:
+    """Of the own checks none comes in the time: only the membership of `.a.b` asks."""
+    never = Parameters(check_seconds=1e6)
+    network, [both, low, *_] = network_of(*[AB] * 4, parameters=never)
+    join(network, both, A)
+    assert network.run(30, until=lambda: link_of(low, AB).nearest()[1] == [both.me])
+    network.kill(both)
+    participation = low.participation(AB)
+    assert participation is not None
+    membership = participation.membership
+    assert network.run(30, until=lambda: both.me.peer not in membership.peers())
+    assert link_of(low, AB).nearest()[1] == []
+    assert link_of(low, AB).searching
 
 
 def test_the_search_reaches_a_community_that_only_a_neighbours_neighbour_knows() -> None:
