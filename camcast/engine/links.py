@@ -22,7 +22,7 @@ process has found; they do not watch them, since heartbeats from all N_t process
 instead of the checks of g of them would be the super-community's load. With τ or fewer alive it
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
 table without an entry starts a search. Who failed is not taken back from others' tables for some
-periods, which would pass the dead around for ever; an answer of its own clears it.
+periods, which would pass the dead around for ever, but asked itself; its own answer clears it.
 
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each
@@ -50,7 +50,7 @@ from typing import Final
 from attrs import define
 
 from camcast.doors.liveness import Liveness, Watcher
-from camcast.vocabulary.cold_list import ColdList
+from camcast.vocabulary.cold_list import Cold, ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -370,7 +370,10 @@ class SuperLinks(Watcher):
         count = self._parameters.z - len(self._table)
         if count <= 0 and topic != self.super_topic:
             count, level = 1, level + 1
-        for cold in self._cold.sample(max(count, int(self._exchange)), self._rng, now, level):
+        self._ping(self._cold.sample(max(count, int(self._exchange)), self._rng, now, level))
+
+    def _ping(self, asked: Iterable[Cold]) -> None:
+        for cold in asked:
             self._outlet.send([cold.contact], Ping(cold.topic.name))
 
     def _fail(self, entry: _Entry, now: float) -> None:
@@ -396,13 +399,17 @@ class SuperLinks(Watcher):
     def _merge(self, topic: Topic, contacts: Iterable[Contact], now: float, *, asked: bool) -> bool:
         """Merge what others say of `topic`; say whether the table changed.
 
-        If they were asked, those for whom there is no room are remembered.
+        If they were asked, those for whom there is no room are remembered. Those that failed are
+        asked themselves, as many as there is room for.
         """
         changed = False
+        doubted: dict[str, Cold] = {}
         for contact in contacts:
             if contact.peer == self._me.peer or not contact.peer:
                 continue
             if self._failed.get(contact.peer, now) > now:
+                if (cold := self._cold.get(contact.address)) is not None:
+                    doubted[contact.address] = cold
                 continue
             entry = self._table.get(contact.peer)
             if topic.level > entry.topic.level if entry else self._make_room(topic, now):
@@ -412,6 +419,7 @@ class SuperLinks(Watcher):
                 self._cold.put(contact, topic, now)
         if changed:
             self._renew_nearest()
+        self._ping(list(doubted.values())[: self._parameters.z - len(self._table)])
         return changed
 
     def _enter(self, contact: Contact, topic: Topic, now: float) -> None:

@@ -422,6 +422,18 @@ def test_who_failed_is_asked_until_it_answers_and_forgotten_by_no_timer() -> Non
     assert not bench.links.searching
 
 
+def test_who_failed_is_asked_when_a_peer_says_that_it_lives() -> None:
+    """So one that finds a survivor heals the others, who do not take its word for it."""
+    bench = linked(1, 2)
+    bench.checked(2)
+    bench.sent(Message)
+    bench.tell(SuperProcesses(".a.b.c", contacts(1, 1, 1), pushed=True), FELLOW)
+    assert bench.nearest == (".a.b.c", [2])
+    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]
+    bench.tell(SuperProcesses(".a.b.c", contacts(3, 4, 1), pushed=True), FELLOW)
+    assert bench.sent(Ping) == []  # no room
+
+
 def test_a_leaver_is_not_asked_again() -> None:
     bench = linked(1, 2)
     bench.tell(Gone(".a.b.c"), contact(1))
