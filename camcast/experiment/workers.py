@@ -7,16 +7,20 @@ wakes up `Workers.until`. So the run notices at once that a worker died, and nev
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from textwrap import shorten
 from typing import Final
 
 from attrs import define, field
 
+import camcast
 from camcast.experiment import worker_messages as messages
 
+LAST_WORDS_MAX: Final = 300  # chosen: letters of a worker's last line, in an error message
 EXIT_SECONDS: Final = 10.0  # chosen: a polite leave takes 1 s; afterwards a worker is killed
 
 
@@ -73,8 +77,10 @@ class Workers:
         with log.open("wb") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",  # a folder named camcast in the current one is not the package
                 "-m",
                 "camcast.experiment.worker",
+                env={**os.environ, "PYTHONPATH": _search_path()},
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
@@ -160,7 +166,7 @@ class Workers:
             self._fail(
                 ExperimentError(
                     f"worker {worker.number} (process {worker.process.pid}) ended with code"
-                    f" {worker.process.returncode}; see {worker.log}"
+                    f" {worker.process.returncode}{_last_words(worker.log)}; see {worker.log}"
                 )
             )
         self._news.set()
@@ -168,6 +174,19 @@ class Workers:
     def _fail(self, failure: Exception) -> None:
         self._failure = self._failure or failure
         self._news.set()
+
+
+def _search_path() -> str:
+    """Return a PYTHONPATH with which a worker imports the package that runs here."""
+    home = str(Path(camcast.__file__).parents[1])
+    return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), home)))
+
+
+def _last_words(log: Path) -> str:
+    """Return the last line of a log for a message, since its folder may be a temporary one."""
+    lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f": {shorten(last, LAST_WORDS_MAX, placeholder=' …')}" if last else ""
 
 
 def total(workers: Iterable[WorkerHandle], value: Callable[[messages.Status], int]) -> int:

@@ -81,6 +81,31 @@ def test_a_dying_worker_is_noticed_and_takes_the_others_along(tmp_path: Path) ->
     assert not [pid for pid in workers if _lives(pid)]
 
 
+def test_a_worker_s_last_words_are_in_the_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log may lie in a temporary folder, which is gone when somebody reads the message."""
+    failing = tmp_path / "python"
+    failing.write_text("#!/bin/sh\necho 'ImportError: no such thing' >&2\nexit 3\n")
+    failing.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(failing))
+    with pytest.raises(ExperimentError, match="ended with code 3: ImportError: no such thing; see"):
+        asyncio.run(run_experiment(_small(), OutputFolder(tmp_path / "out"), _ignore))
+
+
+def test_another_package_of_that_name_in_the_current_folder_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For instance what `camcast reproduce camcast --output camcast` makes there."""
+    (tmp_path / "camcast").mkdir()
+    (tmp_path / "camcast" / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    scenario = Scenario(communities={Topic(()): 3}, workload=Workload(events=3), processes=1)
+    outcome = asyncio.run(run_experiment(scenario, OutputFolder(tmp_path / "out"), _ignore))
+    assert outcome.summary.deliveries == 3 * 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "out"

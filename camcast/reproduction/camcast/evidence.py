@@ -6,16 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from math import hypot, sqrt
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from camcast.models.camcast.messages import gossip_messages
+from camcast.models.camcast.memory import (
+    camcast_memory,
+    gossip_table,
+    hierarchical_memory,
+    multicast_memory,
+)
+from camcast.models.camcast.messages import camcast_messages_order, gossip_messages
+from camcast.models.camcast.reliability import climb_probability, gossip_reliability
 from camcast.population.outcome import Interval
 from camcast.report.evidence import (
     Evidence,
     between,
     drawing,
+    exact,
     exceeds,
     half_of,
     statement,
@@ -23,9 +31,21 @@ from camcast.report.evidence import (
     value,
 )
 from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST, FAN_OUTS, PMCAST
-from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, PARAMETERS, SIZES
+from camcast.reproduction.camcast.plan import (
+    ALONE,
+    ALONE_C,
+    COMMUNITIES,
+    CRASHED_COMPARED,
+    EASED,
+    INVOLVED,
+    PARAMETERS,
+    SIZES,
+    SUCCESS,
+    setting_of,
+)
 from camcast.reproduction.camcast.results import Results, group_of
 from camcast.reproduction.camcast.tables import BY_EQUATION_5, BY_EQUATION_12, Entry, Table
+from camcast.settings.baselines import baseline
 
 EXPERIMENTS: Final = 100  # [CAMCAST 6.1.1] "averaged over 100 experiments"
 _DEGRADED: Final = 0.05  # [CAMCAST 1.4: "degraded by only 5%"]
@@ -61,6 +81,9 @@ def evidence(results: Results, tables: Sequence[Table]) -> tuple[Evidence, ...]:
     rows = [*_table_rows("000", tables)]
     if results.plan.about("camcast"):
         rows += [drawing("000", item, *said) for item, said in _DRAWINGS.items()]
+        rows += _involved(results)
+        rows += _analysis(results)
+        rows += _memory(results)
         rows += _figures(results)
         rows += _levels(tables)
     if results.plan.about("camcast", "broadcast"):
@@ -214,6 +237,152 @@ def _reliability(results: Results) -> Iterator[Evidence]:
         )
 
 
+# -- sections 1 to 4 ------------------------------------------------------------------------------
+
+
+def _involved(results: Results) -> Iterator[Evidence]:
+    found = results.involved(INVOLVED)["communities"]
+    of = [Interval(**community["reliability"]) for community in found]
+    received = [Interval(**community["reception"]) for community in found]
+    all_ten = (of[-1].mean or 0.0) ** 10, (of[-1].mean or 0.0) ** 5
+    for item in ("1.4, 7 %", "7"):
+        yield _value(
+            item,
+            "it is possible to achieve 100% reliability among a hierarchy of three communities of"
+            " 80, 30 and 7 processes, respectively, while only involving 7% of the processes in the"
+            " propagation of the events in between the communities",
+            1.0,
+            of[-1],
+            f"With p_sel = {INVOLVED:g}, c = 0, a = 2, z = 4 as in 6.2.1 and nothing lost, all"
+            f" processes of a community receive {_percent(of)} of the events, and a process"
+            f" {_percent(received)}. Ten such experiments would all succeed in {all_ten[0]:.1%} of"
+            f" the cases, five in {all_ten[1]:.0%}.",
+        )
+
+
+def _analysis(results: Results) -> Iterator[Evidence]:
+    for c in ALONE_C:
+        found = results.alone(c)["communities"][0]
+        yield _value(
+            f"2.2, c = {c}",
+            "the probability that every process receives an event goes to e^(-e^-ct) as Nt goes to"
+            " infinity",
+            float(gossip_reliability(c)),
+            Interval(**found["reliability"]),
+            f"A community of {ALONE:,}, where ln N + c is a whole fan-out; nothing is lost.",
+        )
+    sent = _intervals(results, "upward_messages", 0.0)
+    size = SIZES[0]
+    yield _value(
+        "4.3.1, nbUpwardMsg",
+        "nbUpwardMsg = N · psel · pa · z · psucc",
+        PARAMETERS.g * PARAMETERS.a * SUCCESS,
+        _scaled(sent[0], SUCCESS),
+        f"From g, of {size:,} without crashes: {sent[0].mean:.2f} copies are sent, and {SUCCESS:g}"
+        " of them arrive.",
+    )
+    messages = [_intervals(results, name, 0.0) for name in ("messages", "upward_messages")]
+    total = sum(interval.mean or 0.0 for row in messages for interval in row)
+    bound = camcast_messages_order(len(SIZES), max(SIZES), PARAMETERS.c, PARAMETERS.z)
+    yield _value(
+        "4.3.1, Equation 3",
+        "maxNbMsgSent ≤ x · Nmax · ln Nmax · (1 + cmax + zmax)",
+        float(bound),
+        exact(total),
+        "All copies of an event without crashes, in the mean.",
+        bound="most",
+    )
+    reliability = _intervals(results, "reliability", 0.0)
+    setting = setting_of()
+    pit = [
+        float(climb_probability(at.size, at.p_sel, at.p_a(above), at.links(above), SUCCESS))
+        for at, above in zip(setting.communities, SIZES[1:], strict=False)
+    ]
+    for at, community in enumerate(COMMUNITIES):
+        printed = float(np.prod([gossip_reliability(PARAMETERS.c)] * (at + 1))) * np.prod(pit[:at])
+        yield _value(
+            f"4.5.1, Equation 6, {community}",
+            "reliability = ∏ (e^(-e^-c) · pit)",
+            float(printed),
+            reliability[at],
+            f"Of {community} without crashes. The formula leaves the 15 % of copies that are lost"
+            " out of e^(-e^-c), has the mean number of upward messages in the place of their law,"
+            " and is that of all communities up to this one together.",
+        )
+    harder = _intervals(results, "reliability", CRASHED_COMPARED)[-1]
+    easier = {
+        how: Interval(
+            **results.spread(crash=CRASHED_COMPARED, parameters=parameters)["communities"][-1][
+                "reliability"
+            ]
+        )
+        for how, parameters in EASED.items()
+    }
+    yield _statement(
+        "6.1.2, better reliability",
+        "to achieve better reliability, we can easily adjust zt, pat and gt",
+        [exceeds(interval, harder) for interval in easier.values()],
+        f"Of a with 30 % dead: {harder.mean:.1%}; with "
+        + "; with ".join(f"{how}: {interval.mean:.1%}" for how, interval in easier.items())
+        + ".",
+    )
+
+
+def _memory(_results: Results) -> Iterator[Evidence]:
+    """Compare the tables of section 4.4, which are formulas of the sizes alone."""
+    c, z, n = PARAMETERS.c, PARAMETERS.z, sum(SIZES)
+    ours = [float(camcast_memory(size, c, z if at < 2 else 0)) for at, size in enumerate(SIZES)]
+    clusters = baseline("hierarchical", setting_of()).clusters
+    theirs = {
+        "(a)": [float(gossip_table(n, c))] * 3,
+        "(b)": multicast_memory(SIZES, [c] * 3).tolist(),
+        "(c)": [float(hierarchical_memory(clusters, n / clusters, c, c))] * 3,
+    }
+    tables = [community.fan_out for community in setting_of().communities]
+    yield _statement(
+        "1.3, 4.4.1",
+        "ln Nt + ct ≤ totalMbInfo ≤ ln Nt + ct + zt",
+        [
+            low <= table + (z if at < 2 else 0) < high + 1  # a whole table has at most one more
+            for at, (table, low, high) in enumerate(
+                zip(tables, (float(gossip_table(size, c)) for size in SIZES), ours, strict=True)
+            )
+        ],
+        "Entries of whole tables: "
+        + ", ".join(
+            f"{name} {table + (z if at < 2 else 0)}"
+            for at, (name, table) in enumerate(zip(COMMUNITIES, tables, strict=True))
+        )
+        + "; ln N + c + z: "
+        + ", ".join(f"{name} {of:.1f}" for name, of in zip(COMMUNITIES, ours, strict=True))
+        + ".",
+    )
+    for approaches, quote in (
+        (
+            ("(b)", "(c)"),
+            "the memory complexity of a process is always smaller in our algorithm"
+            " than in approaches (b) and (c)",
+        ),
+        (("(a)",), "and sometimes even in approach (a)"),
+    ):
+        smaller = [
+            one < other
+            for name in approaches
+            for one, other in zip(ours, theirs[name], strict=True)
+        ]
+        yield _statement(
+            f"4.4.2, {' and '.join(approaches)}",
+            quote,
+            [any(smaller)] if "sometimes" in quote else smaller,
+            "Entries in g, d, a: "
+            + "; ".join(
+                f"{name} " + ", ".join(f"{entries:.1f}" for entries in of)
+                for name, of in {"CAMCAST": ours, **theirs}.items()
+            )
+            + ". By formula, for equal c.",
+        )
+
+
 # -- beside gossip broadcast ----------------------------------------------------------------------
 
 
@@ -234,6 +403,16 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
         f"Of all alive processes {of_all.mean:.1%} receive it, with gossip broadcast"
         f" {broadcast.mean:.1%}.",
         bound="most",
+    )
+    root, everybody = _intervals(results, "reliability", 0.0)[-1], results.spread(group_of(SIZES))
+    yield _statement(
+        "4.5.2",
+        "The probability that every processes receive an event is thus smaller with CAMCAST than"
+        " with other algorithms in the general case, especially for the processes interested in the"
+        " root topic.",
+        [exceeds(_reliable_of_all(everybody), root)],
+        f"Without crashes all of the root community receive {root.mean:.1%} of the events, and all"
+        f" processes {_reliable_of_all(everybody).mean:.1%} of those of gossip broadcast.",
     )
     less = [_less(share, broadcast) for share in shares]
     worst = max(less, key=lambda interval: interval.mean or 0.0)
@@ -258,6 +437,10 @@ def _intervals(results: Results, measure: str, crash: float, weak: bool = False)
 def _scaled(interval: Interval, factor: float) -> Interval:
     ends = (interval.mean, interval.low, interval.high)
     return Interval(*(None if end is None else end * factor for end in ends))
+
+
+def _reliable_of_all(found: Any) -> Interval:
+    return Interval(**found["communities"][0]["reliability"])
 
 
 def _less(one: Interval, other: Interval) -> Interval:

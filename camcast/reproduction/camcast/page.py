@@ -55,8 +55,10 @@ _SETTINGS: Final = (
         CAMCAST,
         "Reception: the share of a community's alive processes that have the event in the end, in"
         " the mean over runs (Student's interval). Reliability: the share of runs in which all of"
-        " them have it (Wilson's interval). A run in which nobody of a community is alive says"
-        " nothing of its reception and reliability.",
+        " them have it (Wilson's interval). The paper does not say what becomes of a run in which"
+        " nobody of a community is alive; here it says nothing of its reception and reliability. If"
+        " all were said to have received it, that of a with a share p of crashed would be"
+        " p^10 + (1 - p^10) of what is shown: with 70 % crashed 9.4 % instead of 6.8 %.",
     ),
     (
         CAMCAST,

@@ -38,6 +38,7 @@ from camcast.reproduction.paper import ByCells
 from camcast.settings.baselines import baseline
 from camcast.sweeps import JSON, Cell
 from camcast.systems import CAMCAST, SYSTEMS
+from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
 
 
@@ -73,7 +74,10 @@ def compute(cell: Cell) -> JSON:
         return _compute_multicast(given)
     if given["kind"] == "baseline":
         return _compute_baseline(given)
-    setting = setting_of(given["sizes"], given["crash"], given["weak"])
+    parameters = Parameters(**given["parameters"]) if "parameters" in given else PARAMETERS
+    setting = setting_of(
+        given["sizes"], given["crash"], given["weak"], parameters, given.get("success", SUCCESS)
+    )
     simulate = resolve_name(SYSTEMS[CAMCAST].simulators[given["engine"]].simulate)
     spread = simulate(setting, given["runs"], given["seed"], 0)
     climbed = (spread.upward_messages > 0).mean(axis=0).tolist()

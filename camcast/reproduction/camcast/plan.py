@@ -9,7 +9,7 @@ from attrs import frozen
 
 from camcast.reproduction.chosen_protocols import ChosenProtocols
 from camcast.settings.chain import Setting, chain
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import PRESETS, Parameters
 
 Engine = Literal["population", "chain", "virtual"]
 ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
@@ -49,12 +49,28 @@ class Plan(ChosenProtocols):
             raise ValueError(f"unknown engine {self.engine!r}; known: {', '.join(ENGINES)}")
 
 
+LIVE_SIZES: Final = (80, 30, 7)  # [CAMCAST 1.4, 7]
+INVOLVED: Final = 0.07  # [CAMCAST 1.4, 7: "only involving 7% of the processes"]
+SHARES_INVOLVED: Final = (0.01, 0.02, 0.04, INVOLVED, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+"""chosen: from the least to the most p_sel of 6.2.2, close together where reliability rises"""
+LIVE_PARAMETERS: Final = Parameters(**PRESETS["paper"], c=0, a=2, z=4)  # [CAMCAST 6.2.1]
+EASED: Final[Mapping[str, Parameters]] = {
+    "g = 10": Parameters(c=5, g=10, a=1, z=3),
+    "a = 3, so that p_a = 1": Parameters(c=5, g=5, a=3, z=3),
+    "z = 6, with p_a = 1/3": Parameters(c=5, g=5, a=2, z=6),
+}
+"""[CAMCAST 6.1.2: "we can easily adjust zt, pat and gt"] chosen: twice, or all there is"""
+ALONE: Final = 1096  # chosen: ln N = 6.9994, so that ln N + c is a fan-out for whole c
+ALONE_C: Final = (0, 2, 5)  # chosen: unlikely, likely and nearly certain that all receive it
+
+
 def setting_of(
     sizes: Sequence[int] = SIZES,
     crash: float = 0.0,
     weak: bool = False,
     parameters: Parameters = PARAMETERS,
+    success: float = SUCCESS,
 ) -> Setting:
     """Return the paper's setting (6.1.1): a chain of communities, the event's own first."""
     communities = chain(sizes, parameters)
-    return Setting(communities=communities, success=SUCCESS, crash=crash, weak=weak)
+    return Setting(communities=communities, success=success, crash=crash, weak=weak)

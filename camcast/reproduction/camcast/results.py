@@ -6,11 +6,25 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
+import attrs
+
 from camcast.models.camcast.prediction import Prediction, predict
 from camcast.reproduction.camcast.approaches import CAMCAST, DIVIDED
-from camcast.reproduction.camcast.plan import ENGINES, RUNS, SIZES, Plan, setting_of
+from camcast.reproduction.camcast.plan import (
+    ALONE,
+    ENGINES,
+    LIVE_PARAMETERS,
+    LIVE_SIZES,
+    PARAMETERS,
+    RUNS,
+    SIZES,
+    SUCCESS,
+    Plan,
+    setting_of,
+)
 from camcast.reproduction.cell_results import CellResults
 from camcast.sweeps import Cell
+from camcast.vocabulary.parameters import Parameters
 
 RUNS_CHAIN_MAX: Final = RUNS  # chosen: of the chain beside the others; 6 s
 RUNS_VIRTUAL_MAX: Final = 100  # chosen: of the virtual network beside the others; 25 s
@@ -47,8 +61,15 @@ class Results(CellResults[Plan]):
         weak: bool = False,
         engine: str | None = None,
         runs: int | None = None,
+        parameters: Parameters = PARAMETERS,
+        success: float = SUCCESS,
     ) -> Any:
         """Return that of an event's spread; engine and runs are the plan's if not given."""
+        given: dict[str, Any] = {}  # what is not that of 6.1.1
+        if parameters != PARAMETERS:
+            given["parameters"] = attrs.asdict(parameters)
+        if success != SUCCESS:
+            given["success"] = success
         return self.of(
             "spread",
             engine=engine or self.plan.engine,
@@ -56,7 +77,17 @@ class Results(CellResults[Plan]):
             crash=crash,
             weak=weak and crash > 0,  # without crashes both variants are one cell
             runs=runs,
+            **given,
         )
+
+    def involved(self, share: float) -> Any:
+        """Return that of an event in the setting of 1.4 and 7, where this share links upward."""
+        return self.spread(LIVE_SIZES, parameters=involving(share), success=1.0)
+
+    def alone(self, c: int) -> Any:
+        """Return that of an event in a single community, without loss (2.2)."""
+        parameters = attrs.evolve(PARAMETERS, c=c)
+        return self.spread((ALONE,), parameters=parameters, success=1.0)
 
     def parasites(self, approach: str, sizes: Sequence[int], fan_out: str) -> Any:
         """Return that of the copies the uninterested get by an approach, in one topology."""
@@ -83,6 +114,11 @@ class Results(CellResults[Plan]):
         """Return that of a baseline: an event of the bottom-most topic, or of the root's."""
         at = len(sizes) - 1 if root else 0
         return self.of("baseline", protocol=DIVIDED[approach], sizes=list(sizes), published_in=at)
+
+
+def involving(share: float) -> Parameters:
+    """Return the parameters of 6.2.1 with which this share of the processes links upward."""
+    return attrs.evolve(LIVE_PARAMETERS, p_sel=share)
 
 
 @cache
