@@ -318,8 +318,8 @@ class Intake:
         else:
             self._counters.late += batch.count
             self._recorder.record_batch("drop", batch, left.topic.name, now, sender)
-            address = wire.event_address(frame, start)
-            self._strangers.say_gone(sender, address, batch.topic.group, left.topic)
+        address = wire.event_address(frame, start)
+        self._strangers.say_gone(sender, address, batch.topic, group, now)
 
     def _report_duplicate(
         self,

@@ -405,8 +405,8 @@ class SuperLinks(Watcher):
         changed = False
         doubted: dict[str, Cold] = {}
         for contact in contacts:
-            if contact.peer == self._me.peer or not contact.peer:
-                continue
+            if contact.peer in (self._me.peer, b"") or contact.address == self._me.address:
+                continue  # oneself, or who listened here before
             if self._failed.get(contact.peer, now) > now:
                 if (cold := self._cold.get(contact.address)) is not None:
                     doubted[contact.address] = cold

@@ -412,7 +412,10 @@ class Node:
     def _found(self, finding: Finding, now: float) -> None:
         """Give an answer of the discovery to every part that may have asked for it."""
         topic = finding.topic
-        contacts = tuple(c for c in finding.contacts if c.peer != self.me.peer)
+        me = self.me  # and the discovery may still name who listened here before
+        contacts = tuple(
+            c for c in finding.contacts if c.peer != me.peer and c.address != me.address
+        )
         participation = self._groups.current.get(topic.group)
         if participation is not None:
             participation.unanswered = finding if finding.unknown else None

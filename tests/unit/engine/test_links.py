@@ -33,6 +33,7 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
+from tests.event_frames import batch_of, frame_of
 from tests.transcript import Transcript
 
 A, AB, ABC, ABCD = (Topic.parse(name) for name in (".a", ".a.b", ".a.b.c", ".a.b.c.d"))
@@ -673,6 +674,35 @@ def test_a_crashed_super_process_is_replaced() -> None:
         return len(known) == 3 and all(c in alive for c in known)
 
     assert network.run(60, until=has_healed)
+
+
+@pytest.mark.parametrize("topic", [ABC, A], ids=["of another topic", "below the one it had"])
+def test_who_took_over_a_dead_super_processes_address_gets_one_event(topic: Topic) -> None:
+    """The transport of these networks sends by address alone, as `zmq`; no check comes in the time.
+
+    Before, who never was in the community answered nothing, and got every event.
+    """
+    never = Parameters(check_seconds=1e6, p_sel=1.0, a=3.0)
+    network, [dead, low] = network_of(ROOT, A, parameters=never)
+    assert network.run(10, until=lambda: link_of(low, A).nearest()[1] == [dead.me])
+    network.kill(dead)
+    heir = network.restart(dead)
+    join(network, heir, topic)
+    for _ in range(20):
+        network.publish(low, A, seconds=0.1)
+    assert heir.counters.parasites == 1
+    assert link_of(low, A).nearest()[1] == []
+
+
+def test_goodbyes_to_the_senders_of_events_are_bounded() -> None:
+    """Whoever forges addresses draws no more of them from a process, whatever it sends."""
+    network, [low] = network_of(A)
+    transcript = Transcript(network)
+    batch = batch_of(contact(1).peer, 1, A)
+    for number in range(1, 1000):
+        liar = contact(number)
+        network.inject(low.me.address, frame_of(batch, ROOT.group, liar.peer, liar.address))
+    assert 0 < len(transcript.of(Gone)) <= 64
 
 
 def test_the_links_learn_at_once_of_a_death_that_the_membership_has_found() -> None:
