@@ -230,6 +230,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         remember: Path | None = None,
         trace: Sink | None = None,
         transport: str | None = None,
+        repair: bool = True,
         rng: Random | None = None,
     ) -> None:
         self._manager = self
@@ -247,6 +248,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
             remember=remember,
             trace=trace,
             transport=transport,
+            repair=repair,
             rng=rng,
         )
         self._process = os.getpid()

@@ -22,6 +22,7 @@ def demo(
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
+    repair: options.Repair = True,
     processes: Annotated[
         int, typer.Option("--processes", "-p", help="Operating system processes.")
     ] = 2,
@@ -44,6 +45,7 @@ def demo(
         scenario = attrs.evolve(
             departures(seed=seed, processes=processes),
             transport=transport or DEFAULT,
+            repair=repair,
             membership=membership,
             options=options.named_values(settings),
         )

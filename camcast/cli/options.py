@@ -124,6 +124,22 @@ Preset = Annotated[
     ),
 ]
 
+_REPAIR = typer.Option(
+    "--repair/--no-repair",
+    help="Ask again for what was missed, or lose it as the paper does.",
+    show_default=False,
+)
+Repair = Annotated[bool, _REPAIR]
+RepairGiven = Annotated[bool | None, _REPAIR]
+Retention = Annotated[
+    float | None,
+    typer.Option(
+        "--retention",
+        metavar="SECONDS",
+        help="For how long events are kept for those that missed them; default: 120.",
+    ),
+]
+
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 
 
@@ -150,6 +166,11 @@ def parameters(
             del base["tau"]  # τ's default follows z
         values = base | values
     return Parameters(**values)
+
+
+def retention_parameters(seconds: float | None) -> Parameters:
+    """Return the default parameters, with this retention; `ValueError` if it is out of range."""
+    return Parameters(**given(retention_seconds=seconds))
 
 
 def preset_parameters(preset: str | None) -> dict[str, Any]:

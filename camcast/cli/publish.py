@@ -45,6 +45,8 @@ def publish(
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
     transport: options.Transport = None,
+    repair: options.Repair = True,
+    retention: options.Retention = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -68,6 +70,8 @@ def publish(
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,
+                repair=repair,
+                parameters=options.retention_parameters(retention),
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)

@@ -74,6 +74,7 @@ def run(
     ] = None,
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
+    repair: options.RepairGiven = None,
     c: options.C = None,
     g: options.G = None,
     a: options.A = None,
@@ -120,7 +121,8 @@ def run(
             parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters),
             workload=_merged(chosen, workload_given, kill),
             **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
-            **options.given(processes=processes, kill=kill, seed=seed, transport=transport),
+            **options.given(processes=processes, kill=kill, seed=seed),
+            **options.given(transport=transport, repair=repair),
         )
         chosen = options.with_preset(chosen, preset)
         chosen.publications()  # a wrong workload is found before anything starts

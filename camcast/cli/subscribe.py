@@ -16,6 +16,7 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
 from camcast.received import Lagged, Received
+from camcast.vocabulary.events import Missed
 from camcast.vocabulary.topics import Topic
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
@@ -44,7 +45,17 @@ def subscribe(
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    since: Annotated[
+        float | None,
+        typer.Option(
+            "--since",
+            metavar="SECONDS",
+            help="First what was published in the last so many seconds and is still kept.",
+        ),
+    ] = None,
     transport: options.Transport = None,
+    repair: options.Repair = True,
+    retention: options.Retention = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -67,12 +78,15 @@ def subscribe(
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,
+                repair=repair,
+                parameters=options.retention_parameters(retention),
             ),
             Topic.parse(topic),
             count,
             None if where is None else Interest.parse(where),
             retry=retry,
             json=json,
+            since=since,
         )
         run_until_signalled(work)
 
@@ -85,6 +99,7 @@ async def _subscribe(
     *,
     retry: bool,
     json: bool,
+    since: float | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
@@ -112,6 +127,16 @@ async def _subscribe(
             show({"missed": lagged.missed})
         complain(f"too slow: {lagged.missed} events were missed")
 
+    def on_missed(missed: Missed) -> None:
+        publisher = missed.publisher.hex()
+        if json:
+            gone = {"publisher": publisher, "topic": missed.topic.name}
+            show({"gone": gone | {"first": missed.first, "last": missed.last}})
+        complain(
+            f"events {missed.first} to {missed.last} of {publisher[:8]} in {missed.topic} can no"
+            " longer be had"
+        )
+
     def _finish() -> None:
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
@@ -122,7 +147,14 @@ async def _subscribe(
         if json:
             show({"joined": topic.name, "address": manager.address})
         complain(f"joined {topic} at {manager.address}")
-        community.subscribe(on_event, on_lagged=on_lagged, queue_length=_QUEUE_LENGTH, where=where)
+        community.subscribe(
+            on_event,
+            on_lagged=on_lagged,
+            on_missed=on_missed,
+            since=since,
+            queue_length=_QUEUE_LENGTH,
+            where=where,
+        )
         await done.wait()
 
 

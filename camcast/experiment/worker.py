@@ -122,6 +122,7 @@ class Worker:
             parameters=scenario.parameters,
             trace=self._sink,
             pipes=self._pipes,
+            repair=scenario.repair,
             rng=stream(scenario.seed, "protocol", number),
         )
         await manager.start()

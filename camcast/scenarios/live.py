@@ -54,6 +54,8 @@ class Scenario(BaseScenario):
         default=transports.DEFAULT, validator=lambda _one, _field, name: transports.check(name)
     )
     """How frames travel between the nodes (`camcast.open_pipes`)."""
+    repair: bool = True
+    """Whether what was missed is asked for again, as everywhere live."""
     kill: float = field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
     """Share of those processes that is killed in the middle of the publishing."""
     join_seconds: float = field(default=30.0, validator=validators.gt(0))
@@ -123,6 +125,7 @@ def paper() -> Scenario:
         communities=sizes,
         workload=Workload(topic=Topic(("d", "g"))),
         options={"c": 0},
+        repair=False,
         parameters=Parameters(c=0, a=2, z=4),  # [CAMCAST 6.2.1]
     )
 

@@ -129,7 +129,12 @@ class Parameters:
 
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "paper": {"as_printed": True, "batch_events_max": 1, "refresh_probability": 0.0}
+    "paper": {
+        "as_printed": True,
+        "batch_events_max": 1,
+        "refresh_probability": 0.0,
+        "retention_seconds": 0.0,
+    }
 }
 """Parameters by the name of a preset. ``paper``: what the paper's sections 3 and 6.1 print, and
 nothing that this project has added to it."""

@@ -40,9 +40,8 @@ def test_the_others_keep_receiving(outcome: Outcome) -> None:
     assert isinstance(at_once, dict)
     assert isinstance(later, dict)
     assert outcome.kill["events_after"] == 260
-    # 40 % of each table is dead at first, which costs fan-out but not the community
-    assert min(at_once.values()) > 0.97
-    assert min(later.values()) > 0.999
+    # 40 % of each table is dead at first: what that costs, repair brings (issue 14)
+    assert set(at_once.values()) == set(later.values()) == {1.0}
 
 
 def test_tables_drop_the_dead_and_return_to_the_law(outcome: Outcome) -> None:

@@ -61,6 +61,7 @@ def run_live(given: Mapping[str, Any]) -> JSON:
         parameters=parameters_of(given),
         workload=Workload(topic=BOTTOM, events=given["events"] * len(values), rate=RATE),
         processes=PROCESSES,
+        repair=False,
         join_seconds=JOIN_SECONDS_MAX,
         settle_seconds=SETTLE_SECONDS_MAX,
         rest_seconds=given["rest_seconds"],
