@@ -21,9 +21,9 @@ said goodbye, and greetings), so that it is out of date by half of that on avera
 interval follows the rate of change by itself, within [refresh_seconds_min, refresh_seconds_max].
 
 *Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
-table a heartbeat each `check_seconds`. One that answers neither of two heartbeats in turn is
-dropped and replaced by a look-up. Along with a heartbeat goes `Holding`, so that a process knows
-who holds it and can say goodbye when it leaves.
+table a heartbeat each `check_seconds`. One that does not answer is suspect, and dropped and
+replaced by a look-up if other processes do not reach it either. Along with a heartbeat goes
+`Holding`, so that a process knows who holds it and can say goodbye when it leaves.
 
 *Healing.* A table that is empty asks the discovery as often as it checks. Communities that were
 founded twice become one with the next refresh, since both sides are found in one place.
@@ -42,8 +42,8 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 
-CHECKS_MISSED: Final = 2  # chosen: at 10 % loss each way a false verdict takes (0.19)^2 = 4 %
-PATIENCE: Final = CHECKS_MISSED + 0.5  # chosen: periods; the second answer is under way by then
+PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then
+HOLDING: Final = 4  # chosen: periods that a holder's word lasts
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
 HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
 
@@ -71,7 +71,7 @@ class DhtOptions:
     """Tables hold ceil(ln N_t + c) processes. [CAMCAST 6.1.1], like the fan-out's"""
 
     check_seconds: float = field(default=2.0, validator=validators.gt(0))
-    """Period of the checks. chosen: a crash is noticed within six seconds, as in SCAMP."""
+    """Period of the checks. chosen: a crash is noticed within ten seconds, as in SCAMP."""
 
     refresh_seconds_min: float = field(default=5.0, validator=validators.gt(0))
     """Shortest time between two refreshes. chosen: a look-up takes up to two seconds."""
@@ -210,6 +210,11 @@ class DhtTable(Membership):
         self._holders.pop(contact.peer, None)
         self._drop(contact.peer)
 
+    def all_silent(self, now: float) -> None:
+        """See `Watcher`: look for others in place of a table that may be dead."""
+        self._refreshing = True
+        self._seek()
+
     def heartbeat(self, contact: Contact, now: float) -> Holding | None:
         """See `Watcher`."""
         return Holding() if contact.peer in self._table else None
@@ -291,7 +296,7 @@ class DhtTable(Membership):
             self._seek()
 
     def _forget_former_holders(self, now: float) -> None:
-        lately = now - 2 * CHECKS_MISSED * self._options.check_seconds
+        lately = now - HOLDING * self._options.check_seconds
         for peer, (_, when) in list(self._holders.items()):
             if when < lately:
                 del self._holders[peer]

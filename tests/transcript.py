@@ -132,6 +132,9 @@ class Transcript:
                 return "[" + " ".join(self._show_value(key, item) for item in value) + "]"
             case bytes() if key == "sample":
                 return f"<{len(value) // 10} numbers>"
+            case bytes() if key == "peer":
+                contacts = [node.me for node in self._network.nodes]
+                return name_of(next(me.address for me in contacts if me.peer == value))
             case _ if key in ("search", "seek"):
                 return self._numbers.setdefault(value, f"s{len(self._numbers) + 1}")
             case float():

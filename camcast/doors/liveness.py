@@ -20,11 +20,25 @@ class Watcher:
     """
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """Learn that a peer has not been heard of for as long as any part waits for it.
+        """Learn that a peer is taken to be dead: neither this process nor others reach it.
 
         Told once a silence, to every part that watches the peer or listens to it. The peer stays
         watched until the part unwatches it.
         """
+
+    def all_silent(self, now: float) -> None:
+        """Learn that every peer which the process watches is suspect: it may be cut off itself.
+
+        Told once a period while it is so, to every part. It takes long until any of the peers is
+        taken to be dead, so the part may ask its discovery for others.
+        """
+
+    def size(self) -> float:
+        """Estimate how many processes the part's group has, at least 1.
+
+        The time for which a peer may be suspect grows with it.
+        """
+        return 1.0
 
     def peer_gone(self, contact: Contact, now: float) -> None:
         """Learn that a watched peer is alive, but not (or no longer) in this part's group.
@@ -56,13 +70,15 @@ class Liveness(Protocol):
     """
 
     def report_to(
-        self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 5.0
+        self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 3.0
     ) -> None:
         """Name the part that is told of its peers; called once, before any peer is watched.
 
-        The part wants a heartbeat every `period_seconds`, and counts a peer as silent after
-        `silent_seconds`. Of several parts that share a peer, the shortest times count. With both
-        infinite a part finds nobody silent itself, and learns only what other parts find.
+        The part wants a heartbeat every `period_seconds`, and suspects a peer after
+        `silent_seconds`: other processes are then asked whether they reach the peer. If none does,
+        the part is told (`Watcher.peer_silent`) after some 2.7 times as long; if nobody answers,
+        after 5 to 11 times. Of several parts that share a peer, the shortest times count. With both
+        infinite a part suspects nobody itself, and learns only what other parts find.
         """
 
     def watch(self, contact: Contact, now: float) -> None:

@@ -21,18 +21,41 @@ for "I watch you as a member of this group". A receiver that is not in the group
 answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). So it does when the answer
 comes from another process at the peer's address, which took over the port of one that died.
 
-*Silence.* All parts of an entry are told once that nothing was heard of the peer for the entry's
-silence, and once more when the next record of the peer arrives. After a pause of this very process
-(its timer came two periods late) nobody's silence counts for the time of the pause.
+*Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
+accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
+for its entry's silence is *suspect*. No part is told yet: events still go to the peer. It is sent
+heartbeats, even if the parts only listen to it, and `HELPERS` other peers are asked with a `Probe`
+whether it lives. A helper tries for itself, and tells with a `Verdict` what it found: that
+the peer lives, which ends the suspicion, or that the helper cannot reach it either. With C such
+confirmations of k live helpers a suspicion lasts
+
+    high - (high - low) * log(C + 1) / log(k + 1)
+
+(Lifeguard, 4.2), and the parts are then told that the peer is silent. They are told once more when
+a record of it arrives. The unit of these times is a third of the entry's silence; `low` and `high`
+are in `_patience`. A peer that helpers reach and this process does not is given up after
+`UNREACHED` units, so that a cut between just two processes does not last for ever in tables.
+
+*Local health* (Lifeguard, 4.1 and 4.3). When more than half of the watched peers are suspect at
+once, or the timer of a period comes more than a period late, the cause is rather this process. So
+`high` is multiplied, by one more with each such period up to `HEALTH_MAX`, and by one less with
+each other period. Only helpers, which it hears, then convince this process that a peer is gone.
+If nobody is left to ask, each part learns that all are silent and can look for others. Nobody's
+silence counts for the time by which the timer was late, and no helper whose timer was late
+confirms anything.
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
-answer of about its size, and `PIECES_MAX` pieces of it are read.
+answer of about its size, and `PIECES_MAX` pieces of it are read. A `Probe` draws one heartbeat
+and one verdict, smaller than it; of one asker and of all `PROBES_ASKER_MAX` and `PROBES_MAX` a
+second are read. Verdicts count only from peers that were asked. Who lies in them shortens a
+suspicion to `low` if all helpers do, and lengthens it to `UNREACHED`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from math import inf
+from heapq import nlargest
+from math import inf, log
 from random import Random
 from typing import Final, Protocol
 
@@ -48,7 +71,22 @@ from camcast.vocabulary.wire import Kind
 PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
 PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
-PAUSE_PERIODS: Final = 2  # chosen: this process was paused if its timer comes that much late
+SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
+HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
+LOW_MAX: Final = 5.0  # [PROTOCOLS 11] "dropped after min(5, log N)", in units
+LOW_MIN: Final = 2.0  # chosen: 15 s without helpers outlast TCP's pauses of 13 s at 30 % loss
+HIGH_FACTOR: Final = 6.0  # [Lifeguard 4.2: beta = 6]
+# chosen: units a helper tries. At 30 % loss two connections, with SYNs after 0, 1 and 3 s, take
+# longer once in four times; three helpers all fail once in 60. A crash is confirmed after 3 + 5.
+PROBE_UNITS: Final = 5
+# chosen: units. At 30 % loss TCP is silent for as long once in 15,000 segments (0.3^8).
+UNREACHED: Final = 60
+HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
+WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
+PROBE_SECONDS_MAX: Final = 30.0  # chosen: bounds how long a probe is kept, whatever is asked for
+PROBES_MAX: Final = 256  # chosen: probes read in a second, and under way; 50 kB
+PROBES_ASKER_MAX: Final = 32  # chosen: of one asker; more than all peers of one process
+ASKERS_MAX: Final = 32  # chosen: who is told of one probe; three of a community's neighbours ask
 
 Piece = tuple[int, bytes, bytes]
 """The kind and the group of a part, and a message of it, encoded, or nothing."""
@@ -86,7 +124,21 @@ class Answer(Message, tag=2, frozen=True):
     settled: tuple[Settled, ...] = ()
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer)
+class Probe(Message, tag=3, frozen=True):
+    """Find out within so many seconds whether this process is alive, and tell me."""
+
+    contact: Contact
+    seconds: float
+
+
+class Verdict(Message, tag=4, frozen=True):
+    """The answer to `Probe`: this process is alive, or I cannot reach it either."""
+
+    peer: PeerId
+    alive: bool
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict)
 
 
 @define(eq=False)
@@ -94,7 +146,10 @@ class Entry:
     """What the service knows of one peer."""
 
     contact: Contact
+    began: float
+    """Since when there is this entry."""
     heard: float
+    """When the peer was last heard of; before its first record as `began`."""
     parts: dict[PartLiveness, bool] = field(factory=dict)
     """Those that watch the peer (True) or listen to it."""
     watched: bool = False
@@ -104,14 +159,44 @@ class Entry:
     spoken: bool = False
     """Whether a heartbeat was sent to the peer since its last one."""
     silent: bool = False
+    """Whether the parts were told that the peer is silent."""
+    vouched: float = -inf
+    """When a helper last said that the peer lives."""
+    helpers: dict[PeerId, bool] = field(factory=dict)
+    """Who was asked about this suspect, and whether they cannot reach it either."""
     turn: int = 0
     """Which part comes first in the next heartbeat, if they do not all fit."""
+
+    @property
+    def unit(self) -> float:
+        """The unit of the times of a suspicion, in seconds."""
+        return self.silence / SILENCE_UNITS
+
+    @property
+    def met(self) -> bool:
+        """Whether the peer was heard of at all: one that was not says nothing of this process."""
+        return self.heard > self.began
+
+    def suspected_for(self, now: float) -> float:
+        """Return for how many seconds the peer has been suspect; negative if it is not."""
+        return now - max(self.heard, self.vouched) - self.silence
 
     def renew(self) -> None:
         """Follow a change of the parts."""
         self.watched = any(self.parts.values())
         self.period = min((part.period for part in self.parts), default=inf)
         self.silence = min((part.silence for part in self.parts), default=inf)
+
+
+@define(eq=False)
+class Errand:
+    """What this process does as a helper: it finds out whether a peer is alive."""
+
+    began: float
+    seconds: float
+    askers: dict[PeerId, Contact] = field(factory=dict)
+    reported: bool = False
+    """Whether the askers were told that the peer cannot be reached."""
 
 
 class LivenessService:
@@ -134,6 +219,10 @@ class LivenessService:
         self._interval = inf  # the length of the period under way, infinite if there is none
         self._due = inf  # when it ends
         self._timer = 0  # the number of its timer; those before cannot be taken back
+        self._health = 1  # what `high` is multiplied with
+        self._errands: dict[PeerId, Errand] = {}
+        self._probes: dict[PeerId, int] = {}  # how many were read of each asker since
+        self._probes_since = -inf
 
     def part(self, kind: Kind, group: GroupId) -> PartLiveness:
         """Make the end of the service of one part of this process."""
@@ -152,6 +241,8 @@ class LivenessService:
 
     def heard(self, peer: PeerId, now: float) -> bool:
         """Take a sign of life: a record has arrived from this peer."""
+        if self._errands and peer in self._errands:
+            self._report_alive(peer)
         entry = self.entries.get(peer)
         if entry is not None:
             entry.heard = now
@@ -164,6 +255,11 @@ class LivenessService:
 
     def receive(self, source: Contact, message: Message, now: float) -> bool:
         """Take a heartbeat or an answer; that its sender is alive, `heard` says."""
+        if isinstance(message, Probe):
+            self._on_probe(source, message, now)
+            return False
+        if isinstance(message, Verdict):
+            return self._on_verdict(source.peer, message, now)
         assert isinstance(message, Heartbeat | Answer), "the decoder gives no others"
         gone = tuple(
             (kind, group)
@@ -188,24 +284,175 @@ class LivenessService:
         return False
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> bool:
-        """Take the timer of a period."""
-        if name != ("period", self._timer):
-            return False
-        if now - self._due > PAUSE_PERIODS * self._interval:
-            for entry in self.entries.values():
-                entry.heard = min(now, entry.heard + now - self._due)
+        """Take the timer of a period, or of the end of an errand."""
+        match name:
+            case ("errand", bytes(peer), began):
+                self._end_errand(PeerId(peer), began, now)
+                return False
+            case ("period", timer) if timer != self._timer:
+                return False
+        self._forgive_lateness(now)
+        watched = suspects = 0
         told = False
         for entry in list(self.entries.values()):
-            if now - entry.heard > entry.silence and not entry.silent:
-                entry.silent = told = True
-                for part in list(entry.parts):
-                    part.watcher.peer_silent(entry.contact, now)
-            if entry.watched and now - entry.sent >= LATE * entry.period:
+            if entry.silent or not entry.parts:  # a part may unwatch one when told of another
+                continue
+            suspect = entry.suspected_for(now) > 0
+            watched += entry.watched and entry.met
+            pause = entry.period
+            if suspect:
+                suspects += entry.watched and entry.met
+                pause = min(pause, entry.unit)
+                self._ask_helpers(entry, now)
+                told = self._judge(entry, now) or told
+            elif entry.helpers:
+                entry.helpers.clear()
+            if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
                 entry.sent, entry.spoken = now, True
                 pieces = self._pieces(entry, now)
                 self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(pieces)))
-        self._schedule(min((entry.period for entry in self.entries.values()), default=inf), now)
+        if watched:
+            unwell = watched >= WATCHED_MIN and 2 * suspects > watched
+            self._health = max(1, min(HEALTH_MAX, self._health + (1 if unwell else -1)))
+        if watched and suspects == watched:
+            told = True
+            for part in [part for parts in list(self._parts.values()) for part in parts]:
+                part.watcher.all_silent(now)
+        self._schedule(
+            min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf),
+            now,
+        )
         return told
+
+    # -- suspicion -------------------------------------------------------------------------
+
+    def _is_late(self, now: float) -> bool:
+        """Say whether this process is so late that what it has not heard says nothing."""
+        return now - self._due > self._interval
+
+    def _forgive_lateness(self, now: float) -> None:
+        """If this process did not run for longer than a period, nobody was silent meanwhile."""
+        if self._is_late(now):
+            late = now - self._due
+            self._health = min(HEALTH_MAX, self._health + 1 + int(late / self._interval))
+            for entry in self.entries.values():
+                entry.began, entry.heard, entry.vouched = (
+                    min(now, time + late) for time in (entry.began, entry.heard, entry.vouched)
+                )
+
+    def _live_helpers(self, entry: Entry, now: float) -> list[Entry]:
+        """Return those that were asked about a suspect, and are not suspect themselves."""
+        asked = [self.entries.get(peer) for peer in entry.helpers]
+        return [one for one in asked if one is not None and one.suspected_for(now) <= 0]
+
+    def _ask_helpers(self, entry: Entry, now: float) -> None:
+        """Ask about a suspect, again those that have not answered; the last heard live for sure."""
+        helpers = self._live_helpers(entry, now)
+        if len(helpers) < HELPERS:
+            others = [
+                one
+                for peer, one in self.entries.items()
+                if one.met and one.silence < inf and one.suspected_for(now) <= 0
+                if peer not in entry.helpers
+            ]
+            helpers += nlargest(HELPERS - len(helpers), others, key=lambda one: one.heard)
+        # Who is asked later, since the first ones died at the same time, has less time left.
+        units = max(SILENCE_UNITS, PROBE_UNITS - entry.suspected_for(now) / entry.unit)
+        probe = Probe(entry.contact, units * entry.unit)
+        unanswered = [
+            helper.contact
+            for helper in helpers
+            if not entry.helpers.setdefault(helper.contact.peer, False)
+        ]
+        self._outlet.send(unanswered, probe)
+
+    def _patience(self, entry: Entry, now: float) -> float:
+        """Return how long a suspicion lasts, in seconds."""
+        size = max(part.watcher.size() for part in entry.parts)
+        low = max(LOW_MIN, min(LOW_MAX, log(max(1.0, size))))
+        high = HIGH_FACTOR * low * self._health
+        helpers = self._live_helpers(entry, now)
+        if helpers:
+            confirmed = sum(entry.helpers[helper.contact.peer] for helper in helpers)
+            high -= (high - low) * log(confirmed + 1) / log(len(helpers) + 1)
+        return high * entry.unit
+
+    def _judge(self, entry: Entry, now: float) -> bool:
+        """Tell the parts that a suspect is silent if it has been suspect for too long."""
+        unreached = entry.vouched > entry.heard and now - entry.heard > UNREACHED * entry.unit
+        if not unreached and entry.suspected_for(now) <= self._patience(entry, now):
+            return False
+        entry.silent = True
+        for part in list(entry.parts):
+            part.watcher.peer_silent(entry.contact, now)
+        return True
+
+    def _on_verdict(self, helper: PeerId, verdict: Verdict, now: float) -> bool:
+        """Take what a helper found."""
+        entry = self.entries.get(verdict.peer)
+        if entry is None or entry.silent or helper not in entry.helpers or self._is_late(now):
+            return False
+        if verdict.alive:
+            entry.vouched = now
+            entry.helpers.clear()
+            return False
+        entry.helpers[helper] = True
+        return entry.suspected_for(now) > 0 and self._judge(entry, now)
+
+    # -- helping others --------------------------------------------------------------------
+
+    def _on_probe(self, asker: Contact, probe: Probe, now: float) -> None:
+        """Take up an errand, or answer at once if this process knows."""
+        if now - self._probes_since >= 1.0:
+            self._probes.clear()
+            self._probes_since = now
+        read = self._probes.get(asker.peer, 0)
+        if read >= PROBES_ASKER_MAX or sum(self._probes.values()) >= PROBES_MAX:
+            return
+        self._probes[asker.peer] = read + 1
+        contact, seconds = probe.contact, min(probe.seconds, PROBE_SECONDS_MAX)
+        if self._is_late(now) or not seconds > 0 or contact.peer == asker.peer:
+            return
+        entry = self.entries.get(contact.peer)
+        unheard = inf if entry is None else now - entry.heard
+        if unheard <= seconds / PROBE_UNITS:
+            self._outlet.send([asker], Verdict(contact.peer, alive=True))
+            return
+        if entry is not None and entry.watched and unheard >= seconds:
+            self._outlet.send([asker], Verdict(contact.peer, alive=False))
+            return
+        errand = self._errands.get(contact.peer)
+        if errand is not None and errand.reported:  # that verdict was lost, or this asker is late
+            self._outlet.send([asker], Verdict(contact.peer, alive=False))
+            return
+        if errand is None:
+            if len(self._errands) >= PROBES_MAX:
+                return
+            errand = self._errands[contact.peer] = Errand(now, seconds)
+            self._outlet.wake(seconds, "errand", contact.peer, now)
+        if asker.peer in errand.askers or len(errand.askers) < ASKERS_MAX:
+            errand.askers[asker.peer] = asker
+            self._outlet.send([contact], Heartbeat(()))
+
+    def _end_errand(self, peer: PeerId, began: Hashable, now: float) -> None:
+        """Report that a peer was not heard of, unless this process was not running itself."""
+        errand = self._errands.get(peer)
+        if errand is None or errand.began != began:
+            return  # the peer was heard of
+        late = now - errand.began - errand.seconds
+        if errand.reported or late > errand.seconds / PROBE_UNITS or self._is_late(now):
+            del self._errands[peer]
+        elif self.last_heard(peer) > errand.began:
+            self._report_alive(peer)
+        else:
+            errand.reported = True
+            self._outlet.send(list(errand.askers.values()), Verdict(peer, alive=False))
+            self._outlet.wake(errand.seconds, "errand", peer, began)
+
+    def _report_alive(self, peer: PeerId) -> None:
+        """End an errand, also one of which the opposite was reported: the askers may still wait."""
+        errand = self._errands.pop(peer)
+        self._outlet.send(list(errand.askers.values()), Verdict(peer, alive=True))
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -251,15 +498,16 @@ class LivenessService:
         """Let a part watch a peer or listen to it."""
         entry = self.entries.get(contact.peer)
         if entry is None:
-            entry = self.entries[contact.peer] = Entry(contact, now)
+            entry = self.entries[contact.peer] = Entry(contact, now, now)
         entry.contact = contact
         if part not in entry.parts and entry.silent:
             entry.silent, entry.heard = False, now  # this part has not been told
+            entry.helpers.clear()
         if entry.parts.get(part) is not watching:
             entry.parts[part] = watching
             entry.renew()
-            if entry.period < self._interval:
-                self._schedule(entry.period, now)
+            if min(entry.period, entry.unit) < self._interval:
+                self._schedule(min(entry.period, entry.unit), now)
 
     def remove(self, part: PartLiveness, peer: PeerId) -> None:
         """Let a part watch a peer and listen to it no more."""
@@ -305,7 +553,7 @@ class PartLiveness(Liveness):
         self._service = service
 
     def report_to(
-        self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 5.0
+        self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 3.0
     ) -> None:
         """See `Liveness`."""
         self.watcher, self.period, self.silence = watcher, period_seconds, silent_seconds

@@ -33,7 +33,8 @@ everybody, so that a renewal finds no new holder, and arcs that expired would al
 (measured: events lost every two leases).
 
 *Heartbeats.* The process's liveness service (`camcast.doors.liveness`) sends one heartbeat a
-period along every arc and gives up the ends that fall silent for `suspect_after` periods. What
+period along every arc, and finds out which of its ends are dead; `suspect_after` periods of
+silence make an end suspect. What
 SCAMP has to say of the arcs between two processes (`Arc`) goes along with these heartbeats and
 their answers: that the sender holds the receiver, without which a holder is forgotten; the arc
 weights of the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target
@@ -103,6 +104,9 @@ SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
 # walks were 4.0 of the 18.4 records a second of each of 20 idle processes; of a quarter, 1.0.
 RENEWED: Final = 0.25
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
+# chosen: heartbeats that a holder's word lasts; a false verdict, at 30 % loss each way once in 400
+# periods (0.3^5), lasts until the next one.
+FORMER_PERIODS: Final = 5
 SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
@@ -120,9 +124,8 @@ class ScampOptions:
     heartbeat_seconds: float = field(default=1.0, validator=validators.gt(0))
     """Period of heartbeats. chosen: about 1 kB/s and 0.1 % of a core a process."""
 
-    suspect_after: int = field(default=5, validator=validators.ge(1))
-    """Silent periods until an arc is given up. chosen: at 15 % loss each way a false verdict
-    takes 0.28^5 = 0.2 % of a peer's periods."""
+    suspect_after: int = field(default=3, validator=validators.ge(1))
+    """Silent periods until a peer is suspect, and others are asked about it. [PROTOCOLS 11]"""
 
     lease_seconds: float = field(default=60.0, validator=validators.gt(0))
     """How often arcs are renewed. chosen: a minute bounds how long a lost repair lasts."""
@@ -176,8 +179,9 @@ class Scamp(Membership):
         self._outlet = context.outlet
         self._liveness = context.liveness
         self._options = options
-        self._patience = options.suspect_after * options.heartbeat_seconds
-        self._liveness.report_to(self, options.heartbeat_seconds, self._patience)
+        self._liveness.report_to(
+            self, options.heartbeat_seconds, options.suspect_after * options.heartbeat_seconds
+        )
         self._view = PeerTable(context.watch)
         self._weights: dict[PeerId, float] = {}
         """Of the arcs to the members of the view."""
@@ -195,6 +199,7 @@ class Scamp(Membership):
         self._attempt = 0
         self._asking = False  # whether a contact has been asked and has time to answer
         self._last_tick = 0.0
+        self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
         self._next_probe = 0.0
         self._next_reconnect = 0.0
         self._next_repair = 0.0
@@ -320,7 +325,8 @@ class Scamp(Membership):
 
     @property
     def _isolated(self) -> bool:
-        return not self._holders or not len(self._view)
+        cut_off = self._last_tick < self._cut_off_until
+        return cut_off or not self._holders or not len(self._view)
 
     def _subscribe_next(self) -> None:
         """Ask a contact; then, without indirection, two at once; then the discovery for others.
@@ -488,6 +494,10 @@ class Scamp(Membership):
         self._give_up(contact.peer, now)
         self._forget_holder(contact.peer)
 
+    def all_silent(self, now: float) -> None:
+        """See `Watcher`: subscribe again, as one whose peers are all dead must."""
+        self._cut_off_until = now + 2 * self._options.heartbeat_seconds
+
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: treat a process that has left as if its goodbye had arrived."""
         self._on_drop(contact, now, left=True)
@@ -548,9 +558,10 @@ class Scamp(Membership):
                 holder.heard = min(now, holder.heard + paused)
 
     def _forget_former_holders(self, now: float) -> None:
-        """Forget who has not said for long that it holds this process, though it may be alive."""
+        """Forget who was heard of since, but has not said for long that it holds this process."""
+        patience = FORMER_PERIODS * self._options.heartbeat_seconds
         for peer, holder in list(self._holders.items()):
-            if holder.heard < now - self._patience:
+            if holder.heard < self._liveness.heard(peer) - patience:
                 self._forget_holder(peer)
 
     def _normalise_weights(self, now: float) -> None:
@@ -599,6 +610,8 @@ class Scamp(Membership):
                 self._outlet.send([source], Drop(left=False))
             elif self._options.sponsors:
                 self._choose_sponsor(peer, arc)
+        else:
+            self._forget_holder(peer)
         if arc.answer and (peer in self._weights or peer in self._holders):
             self._sampled.setdefault(peer, False)
 

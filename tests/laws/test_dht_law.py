@@ -12,18 +12,21 @@ from statistics import mean
 
 import pytest
 
+from camcast.engine.liveness import PROBE_UNITS, SILENCE_UNITS
 from camcast.engine.node import Node
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.network import VirtualNetwork
 from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from membership.dht import CHECKS_MISSED, DhtOptions, DhtTable
+from membership.dht import PATIENCE, DhtOptions, DhtTable
 
 TOPIC = Topic.parse(".community")
 DEFAULTS = DhtOptions()
-# A crash is noticed after two checks without an answer, and the third, each up to a tenth late.
-VERDICT = (CHECKS_MISSED + 1) * 1.1 * DEFAULTS.check_seconds + 0.5
+# Suspect and confirmed, in units of the liveness service. Two units more, each up to a tenth late:
+# one until the silence is noticed, one until dead helpers are replaced.
+UNIT = PATIENCE * DEFAULTS.check_seconds / SILENCE_UNITS
+VERDICT = (SILENCE_UNITS + PROBE_UNITS + 2 * 1.1) * UNIT
 
 
 class DhtWorld(World):
@@ -116,7 +119,7 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
-    """Half of all crash at once: the dead are gone after three checks, tables full again."""
+    """The dead are gone when helpers have confirmed their silence, and tables full again."""
     world = DhtWorld(5)
     nodes = world.grow(100)
     world.run(30.0)

@@ -1,26 +1,48 @@
 """The liveness service: who is sent heartbeats, who is silent, and what goes along.
 
 Services exchange their records by hand, a part each; whole nodes then share peers in a world.
+Periods last a second here, and so do the units of a suspicion: a silence is three of them.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf, log, nan
 from random import Random
 
 import pytest
 
 from camcast.doors.liveness import Watcher
 from camcast.engine import liveness
-from camcast.engine.liveness import PIECES_MAX, Answer, Heartbeat, LivenessService, PartLiveness
+from camcast.engine.liveness import (
+    ASKERS_MAX,
+    HEALTH_MAX,
+    HELPERS,
+    HIGH_FACTOR,
+    LOW_MAX,
+    LOW_MIN,
+    PIECES_MAX,
+    PROBE_UNITS,
+    PROBES_ASKER_MAX,
+    PROBES_MAX,
+    SILENCE_UNITS,
+    UNREACHED,
+    Answer,
+    Heartbeat,
+    LivenessService,
+    PartLiveness,
+    Probe,
+    Verdict,
+)
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import Kind, decode_control
+from camcast.vocabulary.wire import Kind, MalformedError, decode_control
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
+ALONE = SILENCE_UNITS + HIGH_FACTOR * LOW_MIN
+"""After so many units a silent peer is given up with nobody to ask, in a group of a few."""
 
 
 class Word(Message, tag=1, frozen=True):
@@ -30,9 +52,17 @@ class Word(Message, tag=1, frozen=True):
 class Part(Watcher):
     """A part of a process, which notes what it is told."""
 
-    def __init__(self, word: str = "") -> None:
+    def __init__(self, word: str = "", size: float = 1.0) -> None:
         self.told: list[tuple[str, str]] = []
         self.word = word
+        self.group_size = size
+        self.all_silent_told = 0
+
+    def size(self) -> float:
+        return self.group_size
+
+    def all_silent(self, now: float) -> None:
+        self.all_silent_told += 1
 
     def peer_silent(self, contact: Contact, now: float) -> None:
         self.told.append(("silent", contact.address))
@@ -51,7 +81,8 @@ class Process:
     """One process with a liveness service, which is in some groups."""
 
     def __init__(self, number: int, *groups: Topic) -> None:
-        self.me = Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
+        address = f"tcp://10.0.{number >> 8}.{number & 255}:7000"
+        self.me = Contact(PeerId(number.to_bytes(16)), address)
         self.groups = {topic.group for topic in groups}
         self.taken: list[tuple[GroupId, bytes]] = []
         self.outbox = Outbox()
@@ -64,21 +95,52 @@ class Process:
         return group in self.groups
 
     def part(
-        self, topic: Topic, word: str = "", period: float = 1.0, silence: float = 5.0
+        self,
+        topic: Topic,
+        word: str = "",
+        period: float = 1.0,
+        silence: float = 3.0,
+        size: float = 1.0,
     ) -> tuple[Part, PartLiveness]:
-        part, end = Part(word), self.service.part(Kind.MEMBERSHIP, topic.group)
+        part, end = Part(word, size), self.service.part(Kind.MEMBERSHIP, topic.group)
         end.report_to(part, period, silence)
         return part, end
 
     def sent(self) -> list[Message]:
         """Take away what was sent."""
+        return [message for _, message in self.sent_to()]
+
+    def sent_to(self) -> list[tuple[str, Message]]:
+        """Take away what was sent, with the address of each receiver."""
         sends, self.outbox.sends = self.outbox.sends, []
-        return [liveness.DECODER.decode(decode_control(r, 0, len(r)).body) for _, r, *_ in sends]
+        return [
+            (contact.address, liveness.DECODER.decode(decode_control(r, 0, len(r)).body))
+            for contacts, r, *_ in sends
+            for contact in contacts
+        ]
 
     def period(self, now: float) -> list[Message]:
         """Let the period under way end; return what was sent."""
-        self.service.wake(self.outbox.wakes[-1].token.name, now)
-        return self.sent()
+        return [message for _, message in self.period_to(now)]
+
+    def period_to(self, now: float) -> list[tuple[str, Message]]:
+        """Let the period under way end; return what was sent to which address."""
+        names = [wake.token.name for wake in self.outbox.wakes]
+        self.service.wake([name for name in names if name[0] == "period"][-1], now)
+        return self.sent_to()
+
+    def hear(self, now: float, *peers: Process) -> None:
+        """Let records arrive from these."""
+        for peer in peers:
+            self.service.heard(peer.me.peer, now)
+
+    def errands(self, now: float) -> list[tuple[str, Message]]:
+        """Let the errands under way end; return what was sent to which address."""
+        wakes, self.outbox.wakes = self.outbox.wakes, []
+        for wake in wakes:
+            if wake.token.name[0] == "errand":
+                self.service.wake(wake.token.name, now)
+        return self.sent_to()
 
     def take(self, source: Process, message: Message, now: float) -> list[Message]:
         """Let a message arrive; return what was sent."""
@@ -129,9 +191,9 @@ def test_a_part_that_watches_a_silent_peer_again_is_told_again_that_it_is_silent
     listening, ear = one.part(B, period=inf, silence=inf)
     ear.listen(other.me, 0.0)
     watching, end = one.part(A)
-    for start in (0.0, 10.0):
+    for start in (0.0, 20.0):
         end.watch(other.me, start)
-        for second in range(1, 8):
+        for second in range(1, 18):
             one.period(start + second)
         end.unwatch(other.me.peer)
     assert watching.told == listening.told == [("silent", other.me.address)] * 2
@@ -154,11 +216,11 @@ def test_every_part_learns_once_of_a_silence_and_of_its_end() -> None:
     parts = [one.part(A, silence=3.0), one.part(B, silence=50.0), one.part(A, "", inf, inf)]
     for number, (_, end) in enumerate(parts):
         (end.watch if number < 2 else end.listen)(other.me, 0.0)
-    for second in range(1, 8):
+    for second in range(1, 20):
         one.period(float(second))
-        told = [("silent", other.me.address)] if second > 3 else []
+        told = [("silent", other.me.address)] if second > ALONE else []
         assert [part.told for part, _ in parts] == [told] * 3
-    one.service.heard(other.me.peer, 8.0)
+    one.service.heard(other.me.peer, 20.0)
     assert all(part.told[1:] == [("back", other.me.address)] for part, _ in parts)
 
 
@@ -221,7 +283,7 @@ def test_a_part_whose_group_was_left_watches_nobody() -> None:
 
 def test_of_different_periods_the_shortest_counts() -> None:
     one, two, three = Process(1, A, B), Process(2), Process(3)
-    slow, fast = one.part(A, period=4.0)[1], one.part(B, period=1.0)[1]
+    slow, fast = one.part(A, "", 4.0, inf)[1], one.part(B, "", 1.0, inf)[1]
     slow.watch(two.me, 0.0)
     slow.watch(three.me, 0.0)
     fast.watch(three.me, 0.0)
@@ -252,6 +314,303 @@ def test_parts_that_do_not_fit_into_a_heartbeat_take_turns() -> None:
         assert len(heartbeat.pieces) == PIECES_MAX
         seen += [group for _, group, _ in heartbeat.pieces]
     assert set(seen) == {topic.group for topic in topics}
+
+
+# -- suspicion ---------------------------------------------------------------------------------
+
+
+class Suspicion:
+    """A process that watches a suspect and helpers, in a group of the given size."""
+
+    def __init__(self, helpers: int, size: float = 50.0) -> None:
+        self.one, self.suspect = Process(1, A), Process(2, A)
+        self.helpers = [Process(3 + number, A) for number in range(helpers)]
+        self.part, self.end = self.one.part(A, size=size)
+        for other in (self.suspect, *self.helpers):
+            self.end.watch(other.me, -0.1)
+        self.one.hear(0.0, self.suspect, *self.helpers)
+        self.now = 0.0
+
+    def periods(self, number: int) -> list[tuple[str, Message]]:
+        """Let periods pass in which all but the suspect are heard; return the last one's sends."""
+        sent: list[tuple[str, Message]] = []
+        for _ in range(number):
+            self.now += 1.0
+            self.one.hear(self.now, *self.helpers)
+            sent = self.one.period_to(self.now)
+        return sent
+
+    def verdict(self, helper: Process, *, alive: bool) -> None:
+        """Let what a helper found arrive."""
+        self.one.take(helper, Verdict(self.suspect.me.peer, alive), self.now)
+
+    def periods_until_told(self, limit: int = 400) -> int:
+        """Count the periods from the first silence until the part is told."""
+        while not self.part.told:
+            assert self.now < limit
+            self.periods(1)
+        return round(self.now)
+
+
+def probed(sent: list[tuple[str, Message]]) -> dict[str, Message]:
+    return {address: message for address, message in sent if isinstance(message, Probe)}
+
+
+def test_after_three_silent_periods_three_helpers_are_asked_and_no_part_is_told() -> None:
+    world = Suspicion(helpers=5)
+    assert probed(world.periods(SILENCE_UNITS)) == {}
+    asked = probed(world.periods(1))
+    seconds = PROBE_UNITS - 1.0
+    assert list(asked.values()) == [Probe(world.suspect.me, seconds)] * HELPERS
+    assert asked.keys() <= {helper.me.address for helper in world.helpers}
+    assert world.part.told == []
+    assert probed(world.periods(1)).keys() == asked.keys()  # none has answered
+
+
+def test_a_suspect_that_is_only_listened_to_gets_heartbeats() -> None:
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(Process(3).me, 0.0)
+    one.part(A)[1].listen(other.me, 0.0)
+    sent = [address for second in range(1, 6) for address, _ in one.period_to(float(second))]
+    assert sent.count(other.me.address) == 2
+
+
+def test_each_confirmation_shortens_a_suspicion() -> None:
+    """The formula of Lifeguard, 4.2: high - (high - low) log(C + 1) / log(k + 1)."""
+    low = log(50)
+    for confirmations in range(HELPERS + 1):
+        world = Suspicion(helpers=HELPERS)
+        world.periods(SILENCE_UNITS + 1)
+        for helper in world.helpers[:confirmations]:
+            world.verdict(helper, alive=False)
+        share = 1 - log(confirmations + 1) / log(HELPERS + 1)
+        limit = SILENCE_UNITS + low + (HIGH_FACTOR * low - low) * share
+        assert world.periods_until_told() == ceil(limit)
+
+
+def test_the_last_confirmation_ends_a_suspicion_that_has_lasted_long_enough() -> None:
+    world = Suspicion(helpers=HELPERS)
+    world.periods(SILENCE_UNITS + PROBE_UNITS)
+    for helper in world.helpers:
+        assert world.part.told == []
+        world.verdict(helper, alive=False)
+    assert world.part.told == [("silent", world.suspect.me.address)]
+
+
+@pytest.mark.parametrize(("size", "low"), [(1, LOW_MIN), (50, log(50)), (10**6, LOW_MAX)])
+def test_the_shortest_suspicion_grows_with_the_group_within_bounds(size: int, low: float) -> None:
+    world = Suspicion(helpers=HELPERS, size=size)
+    world.periods(SILENCE_UNITS + 1)
+    for helper in world.helpers:
+        world.verdict(helper, alive=False)
+    assert world.periods_until_told() == ceil(SILENCE_UNITS + low + 1e-9)
+
+
+def test_one_helper_that_reaches_a_suspect_ends_the_suspicion() -> None:
+    world = Suspicion(helpers=HELPERS)
+    world.periods(SILENCE_UNITS + 1)
+    first, second, third = world.helpers
+    world.verdict(first, alive=False)
+    world.verdict(second, alive=False)
+    world.verdict(third, alive=True)
+    assert probed(world.periods(SILENCE_UNITS)) == {}
+    assert len(probed(world.periods(1))) == HELPERS  # it is suspect again
+    assert world.part.told == []
+
+
+def test_a_peer_that_only_others_reach_is_given_up_in_the_end() -> None:
+    """A cut between two processes must not keep them in each other's tables for ever."""
+    world = Suspicion(helpers=HELPERS)
+    while not world.part.told:
+        for address in probed(world.periods(1)):
+            world.verdict(next(h for h in world.helpers if h.me.address == address), alive=True)
+    assert world.now == pytest.approx(UNREACHED, abs=SILENCE_UNITS + 1)
+
+
+def test_verdicts_of_those_who_were_not_asked_do_not_count() -> None:
+    world, stranger = Suspicion(helpers=HELPERS), Process(99)
+    world.periods(1)
+    world.verdict(world.helpers[0], alive=False)  # not asked yet
+    world.periods(SILENCE_UNITS)
+    world.verdict(stranger, alive=True)
+    world.one.take(world.helpers[0], Verdict(stranger.me.peer, alive=False), world.now)
+    untold = Suspicion(helpers=HELPERS)
+    assert world.periods_until_told() == untold.periods_until_told()
+
+
+def test_a_helper_that_falls_silent_itself_is_replaced_and_not_waited_for() -> None:
+    world = Suspicion(helpers=8)
+    asked = probed(world.periods(SILENCE_UNITS + 1)).keys()
+    alive = [helper for helper in world.helpers if helper.me.address not in asked]
+    for _ in range(SILENCE_UNITS + 1):  # nothing is heard of those who were asked
+        world.now += 1.0
+        world.one.hear(world.now, *alive)
+        later = probed(world.one.period_to(world.now))
+    assert later.keys() & asked == set()
+    for helper in alive:
+        if helper.me.address in later:
+            world.verdict(helper, alive=False)
+    assert ("silent", world.suspect.me.address) in world.part.told
+
+
+# -- local health ------------------------------------------------------------------------------
+
+
+def test_if_more_than_half_fall_silent_at_once_nobody_is_given_up_unless_others_say_so() -> None:
+    """With less than half of them silent each is given up in time.
+
+    With more, one whose silence the helpers confirm is given up, and without them a suspicion lasts
+    up to eight times as long.
+    """
+    half, most = Suspicion(helpers=10), Suspicion(helpers=10)
+    for world, silent in ((half, 4), (most, 8)):
+        helpers = world.helpers
+        del helpers[:silent]
+        world.periods(30)
+    assert len(half.part.told) == 5
+    assert most.part.told == []
+    assert most.part.all_silent_told == 0
+    for helper in most.helpers:
+        most.verdict(helper, alive=False)
+    assert most.part.told == [("silent", most.suspect.me.address)]
+    told = most.periods_until_told()
+    del most.part.told[:]
+    unconfirmed = most.periods_until_told()
+    high = HIGH_FACTOR * log(50)
+    assert told + high < unconfirmed <= SILENCE_UNITS + HEALTH_MAX * high + 1
+
+
+def test_health_returns_with_the_peers() -> None:
+    """After eight periods of all being well a suspicion lasts as long as it did before."""
+    world = Suspicion(helpers=HELPERS)
+    silent, world.helpers = world.helpers, []
+    world.periods(20)
+    world.helpers = silent
+    world.one.hear(world.now, world.suspect)
+    began = world.now
+    fresh = Suspicion(helpers=HELPERS)
+    assert world.periods_until_told() - began == fresh.periods_until_told()
+
+
+def test_every_part_learns_that_all_are_silent_as_long_as_it_lasts() -> None:
+    world = Suspicion(helpers=HELPERS)
+    listening, _ = world.one.part(B)
+    silent, world.helpers = world.helpers, []
+    world.periods(SILENCE_UNITS + 2)
+    assert world.part.all_silent_told == listening.all_silent_told == 2
+    world.helpers = silent[:1]
+    world.periods(5)
+    assert world.part.all_silent_told == listening.all_silent_told == 2
+
+
+def test_who_was_paused_neither_gives_up_nor_confirms() -> None:
+    """The timers come late, and everything that arrived meanwhile is read after them, or before."""
+    world = Suspicion(helpers=HELPERS)
+    world.periods(SILENCE_UNITS + 1)
+    world.now += 60.0
+    for helper in world.helpers:
+        world.verdict(helper, alive=False)
+    assert world.one.take(Process(9), Probe(world.suspect.me, 5.0), world.now) == []
+    world.one.period(world.now)
+    assert world.part.told == []
+
+    paused, asker, target = Process(1), Process(2), Process(3)
+    paused.take(asker, Probe(target.me, 5.0), 0.0)
+    assert paused.errands(60.0) == []
+
+
+# -- helpers -----------------------------------------------------------------------------------
+
+
+def test_a_helper_tries_by_itself_and_tells_each_asker_once_what_it_found() -> None:
+    helper, target, one, two = Process(1), Process(2), Process(3), Process(4)
+    probe = Probe(target.me, 5.0)
+    for asker, now in ((one, 0.0), (two, 1.0)):
+        helper.service.receive(asker.me, probe, now)
+        assert helper.sent_to() == [(target.me.address, Heartbeat(()))]
+    helper.hear(2.0, target)
+    verdict = Verdict(target.me.peer, alive=True)
+    assert helper.sent_to() == [(one.me.address, verdict), (two.me.address, verdict)]
+    helper.hear(3.0, target)
+    assert helper.errands(5.0) == []
+
+
+def test_a_helper_that_hears_nothing_says_so_in_the_end_and_corrects_itself() -> None:
+    helper, target, one, two = Process(1), Process(2), Process(3), Process(4)
+    helper.take(one, Probe(target.me, 5.0), 0.0)
+    verdict = Verdict(target.me.peer, alive=False)
+    assert helper.errands(5.0) == [(one.me.address, verdict)]
+    assert helper.take(two, Probe(target.me, 5.0), 6.0) == [verdict]
+    helper.hear(7.0, target)
+    assert helper.sent() == [Verdict(target.me.peer, alive=True)]
+    assert helper.service._errands == {}
+
+
+def test_a_helper_forgets_what_it_found() -> None:
+    helper, target, one = Process(1), Process(2), Process(3)
+    helper.take(one, Probe(target.me, 5.0), 0.0)
+    helper.errands(5.0)
+    assert helper.errands(10.0) == []
+    assert helper.service._errands == {}
+
+
+@pytest.mark.parametrize(("heard", "alive"), [(9.5, True), (7.0, None), (4.0, False)])
+def test_a_helper_that_watches_the_suspect_itself_knows_or_tries(
+    heard: float, alive: bool | None
+) -> None:
+    helper, target, asker = Process(1, A), Process(2), Process(3)
+    end = helper.part(A)[1]
+    end.watch(target.me, 0.0)
+    for second in range(1, 10):
+        helper.period(float(second))
+    helper.service.entries[target.me.peer].heard = heard
+    answers = helper.take(asker, Probe(target.me, 5.0), 10.0)
+    assert answers == [Heartbeat(()) if alive is None else Verdict(target.me.peer, alive)]
+
+
+def test_an_event_of_the_suspect_convinces_a_helper_that_listens_to_it() -> None:
+    """Events are signs of life that the intake notes in the entry without a word."""
+    helper, target, asker = Process(1, A), Process(2), Process(3)
+    helper.part(A)[1].listen(target.me, 0.0)
+    for second in range(1, 9):
+        helper.period(float(second))
+        if second == 3:
+            assert helper.take(asker, Probe(target.me, 5.0), 3.5) == [Heartbeat(())]
+    helper.service.entries[target.me.peer].heard = 6.0
+    assert helper.errands(8.5) == [(asker.me.address, Verdict(target.me.peer, alive=True))]
+
+
+def test_what_probes_draw_is_bounded() -> None:
+    """One record for each probe, so many a second of one asker and of all; memory is bounded."""
+    helper = Process(1)
+    flooders = [Process(1000 + number) for number in range(20)]
+    targets = [Process(2000 + number) for number in range(PROBES_MAX)]
+    for flooder in flooders:
+        drawn = [helper.take(flooder, Probe(target.me, 1e9), 0.0) for target in targets[:100]]
+        assert sum(map(len, drawn)) <= PROBES_ASKER_MAX
+    assert sum(helper.service._probes.values()) == PROBES_MAX
+    for second in range(1, 20):
+        for number, flooder in enumerate(flooders):
+            target = Process(10_000 + 100 * second + number)
+            assert len(helper.take(flooder, Probe(target.me, 1e9), float(second))) <= 1
+    assert len(helper.service._errands) <= PROBES_MAX
+    for number in range(2 * ASKERS_MAX):
+        helper.take(Process(5000 + number), Probe(targets[0].me, 1.0), 25.0 + number)
+    assert max(len(errand.askers) for errand in helper.service._errands.values()) <= ASKERS_MAX
+    helper.errands(30.0)
+    helper.errands(60.0)
+    assert helper.service._errands == {}
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, nan])
+def test_a_probe_without_time_for_it_draws_nothing(seconds: float) -> None:
+    assert Process(1).take(Process(2), Probe(Process(3).me, seconds), 1.0) == []
+
+
+def test_a_probe_to_an_address_that_is_none_is_malformed() -> None:
+    body = encode(Probe(Process(1).me, 1.0)).replace(b"10.0.0.1", b"example.")
+    with pytest.raises(MalformedError):
+        liveness.DECODER.decode(body)
 
 
 def heartbeats(topics: int, size: int = 10, seconds: float = 60.0) -> int:
