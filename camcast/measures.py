@@ -305,7 +305,6 @@ def measure_of(name: str) -> Measure:
         "",
         unit="" if "per" in words else {"seconds": "s", "mb": "MB"}.get(unit, unit),
         headline=last in _HEADLINES,
-        least=-inf,
         order=len(_ALL) + (_HEADLINES.index(last) if last in _HEADLINES else len(_HEADLINES)),
         benchmark=benchmark,
     )

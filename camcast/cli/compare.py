@@ -17,17 +17,21 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.measures import measure_of
 from camcast.runs.folder import dated_folder
 from camcast.sweeps import ProgressBar
 from camcast.sweeps.sigterm import sigterm_stops
 
 if TYPE_CHECKING:
     from camcast.pipeline.compare.compare import Question
+    from camcast.pipeline.compare.comparison import Row
     from camcast.pipeline.compare.findings import Findings
 
 EXIT_REGRESSED: Final = 3
 """Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
-_WIDTH: Final = 130  # chosen: three backends with intervals; a pipe has no width itself
+_WIDTH: Final = 80  # chosen: a terminal's; a pipe has no width itself
+_LABEL: Final = 27  # chosen: characters; what a measure is called, mostly in one line
+_COLUMN: Final = 17  # chosen: characters; an interval, so that three stand beside each other
 _PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
 _REGRESSIONS_MAX: Final = 20  # chosen: likewise
 _STEPS: Final = 4  # reading, comparing, writing the tables, drawing
@@ -67,12 +71,12 @@ def compare(
 ) -> None:
     """Compare backends and protocols over any number of runs and benchmark files, with Spark.
 
-    Means with 95 % intervals, differences with their effect size and significance, and with
-    --against what became worse since. The output folder gets index.html, which needs no network,
-    and everything in it as CSV, Parquet, SVG and PNG. What cannot be read is named, and the rest
-    is compared. Exit code 0: all is well; 1: it failed, e.g. no Spark there; 2: wrong input, of
-    which part may have been compared; 3: something regressed. Needs the extras
-    camcast[spark,report,sim]; Java is found, or comes with them.
+    Says what to choose for what, and how sure that is; means with 95 % intervals, differences with
+    their effect size and significance, and with --against what became worse since. The output
+    folder gets index.html, which needs no network, and everything in it as CSV, Parquet, SVG and
+    PNG. What cannot be read is named, and the rest is compared. Exit code 0: all is well; 1: it
+    failed, e.g. no Spark there; 2: wrong input, of which part may have been compared; 3: something
+    regressed. Needs the extras camcast[spark,report,sim]; Java is found, or comes with them.
 
     Example: camcast compare runs/scamp-* runs/dht-* bench.json --output report
     """
@@ -137,36 +141,44 @@ def _say(problems: Sequence[str], most: int) -> None:
 
 
 def _print(findings: Findings) -> None:
-    from camcast.pipeline.compare.findings import names_of
+    """Print the verdict, and the means in as many columns as there is room for."""
     from camcast.pipeline.compare.words import (
+        amount,
         at_a_glance,
         change_in_words,
-        differences_in_words,
-        interval,
+        choice,
         line_of_measure,
         pivot,
+        reach,
+        sentence,
     )
 
+    def cell(row: Row | None) -> str:
+        if row is None:
+            return ""
+        return f"{amount(row.sample.mean, measure_of(row.metric))}\n{reach(row)}"
+
     console = wide_console(_WIDTH)
-    names = names_of(findings.variants)
-    of_runs, of_benchmarks = at_a_glance(findings.rows)
-    for rows in (of_runs, of_benchmarks):
-        present = {row.variant for row in rows}
-        variants = [variant for variant in names if variant in present]
-        grid = Grid(box=None, pad_edge=False)
-        grid.add_column("")
-        grid.add_column("", overflow="fold")
-        for variant in variants:
-            grid.add_column(Text(names[variant]), justify="right", no_wrap=True)
-        for (first, second), cells in pivot(rows, variants, line_of_measure, interval):
-            grid.add_row(*map(Text, (first, second, *cells)))
-        if rows:
+    if verdicts := findings.verdicts:
+        console.print(Text(choice(verdicts), "bold"))
+        grid = Grid(box=None, pad_edge=False, show_header=False)
+        for verdict in verdicts:
+            grid.add_row("-", Text(sentence(verdict)))
+        console.print(grid, "", highlight=False)
+    for rows in at_a_glance(findings.rows):
+        columns, lines = pivot(rows, findings.names, line_of_measure)
+        room = max(1, (console.width - _LABEL) // _COLUMN)
+        for first in range(0, len(columns), room):
+            grid = Grid(box=None, pad_edge=False)
+            grid.add_column("", overflow="fold", max_width=_LABEL)
+            for name in columns[first : first + room]:
+                grid.add_column(Text(name), justify="right", overflow="fold")
+            for words, cells in lines:
+                shown = map(cell, cells[first : first + room])
+                grid.add_row(*map(Text, ("\n".join(filter(None, words)), *shown)))
             console.print(grid, "", highlight=False)
-    lines = []
-    for title, told in differences_in_words(findings.pairs, names).items():
-        lines += ["", title, *(f"  {sentence}" for sentence in told)]
     if findings.changes is not None:
         worse = findings.regressions
-        lines += ["", f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
-        lines += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
-    console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
+        lines_ = [f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
+        lines_ += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
+        console.print(*lines_, "", sep="\n", highlight=False, markup=False)

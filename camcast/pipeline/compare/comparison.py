@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import isfinite
 from typing import Any, Final, TypeAlias
@@ -28,8 +28,18 @@ class Variant:
 
     backend: str
     protocol: str
-    setting: str = ""
-    """Parameters and versions that are not the same in all runs, as ``c=2, z=4``."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Parameters and versions that are not the same in all runs, by their names."""
+
+    @property
+    def setting(self) -> str:
+        """The values, as ``c=2, z=4``."""
+        return ", ".join(f"{name}={value}" for name, value in self.values)
+
+    @property
+    def factors(self) -> dict[str, str]:
+        """All in which variants may differ, by name."""
+        return {"backend": self.backend, "protocol": self.protocol, **dict(self.values)}
 
     def __str__(self) -> str:
         named = " ".join(filter(None, (self.backend, self.protocol))) or "no backend"
@@ -54,7 +64,7 @@ class Row:
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
-        """Student's 95 % interval of the mean, cut to what is possible; None of a single run."""
+        """The 95 % interval of the mean, within what is possible (`Sample.interval`)."""
         measure = measure_of(self.metric)
         return self.sample.interval(measure.least, measure.most)
 
@@ -91,17 +101,23 @@ class Pair:
     """By Holm, among all pairs of this metric."""
 
 
-def rows_of(measures: Iterable[Measured], setting: Sequence[str]) -> list[Row]:
+def rows_of(measures: Iterable[Measured], setting: Mapping[str, Sequence[str]]) -> list[Row]:
     """Put repetitions together: a row for each variant, place and measure, in reading order.
 
     `setting` has the names of `varying` parameters; a run in which a measure had nothing to
-    measure does not count for it.
+    measure does not count for it. Who does not say the protocol, where all others say the same,
+    has that one.
     """
     groups: defaultdict[Place, list[float]] = defaultdict(list)
+    measures = list(measures)
+    protocols = {one.protocol for one in measures if one.protocol}
+    only = protocols.pop() if len(protocols) == 1 else ""
     for one in measures:
         if one.value is not None and isfinite(one.value):
             variant = Variant(
-                backend=one.backend, protocol=one.protocol, setting=_setting(one, setting)
+                backend=one.backend,
+                protocol=one.protocol or (only if one.backend else ""),
+                values=_values(one, setting[measure_of(one.metric).benchmark]),
             )
             groups[variant, one.metric, one.community, one.p_sel].append(one.value)
     rows = (
@@ -117,10 +133,10 @@ def rows_of(measures: Iterable[Measured], setting: Sequence[str]) -> list[Row]:
     return sorted(rows, key=_reading_order)
 
 
-def _setting(one: Measured, names: Sequence[str]) -> str:
-    """Return the values of the named parameters, as text."""
+def _values(one: Measured, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the values of the named parameters."""
     given = {**one.parameters, _VERSION: one.version}
-    return ", ".join(f"{name}={given[name]}" for name in names if name in given)
+    return tuple((name, given[name]) for name in names if name in given)
 
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
@@ -134,11 +150,12 @@ def _natural(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((words, int(digits or 0)) for words, digits in parts)
 
 
-def varying(*sides: Iterable[Measured], versions: bool) -> list[str]:
+def varying(*sides: Iterable[Measured], versions: bool) -> dict[str, list[str]]:
     """Return the parameters that differ between repetitions of the same measure and backend.
 
-    To average over them would be to average over unlike things. With `versions`, so is the
-    version of camcast. A side is what is compared, or the baseline. What differs only between
+    They are by benchmark, and "" for runs: what varies in one benchmark tells nothing apart in
+    another. To average over them would be to average over unlike things. With `versions`, so is
+    the version of camcast. A side is what is compared, or the baseline. What differs only between
     backends is not among the parameters returned, nor is one that a baseline of another version
     does not have at all.
     """
@@ -150,8 +167,11 @@ def varying(*sides: Iterable[Measured], versions: bool) -> list[str]:
             known = {**one.parameters, **({_VERSION: one.version} if versions else {})}
             group = groups[one.backend, one.protocol, one.metric]
             group[number].add(frozenset(known.items()))
-    names = {name for group in groups.values() for name in _differing(group)}
-    return sorted(names - {"p_sel"})  # it has a column of its own
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for (_, _, metric), of_group in groups.items():
+        names[measure_of(metric).benchmark].update(_differing(of_group))
+    # p_sel has a column of its own
+    return {benchmark: sorted(found - {"p_sel"}) for benchmark, found in names.items()}
 
 
 def _differing(group: Iterable[Iterable[_Setting]]) -> Iterator[str]:
@@ -173,19 +193,17 @@ def _differing(group: Iterable[Iterable[_Setting]]) -> Iterator[str]:
 
 
 def pairs_of(rows: Iterable[Row]) -> list[Pair]:
-    """Compare all variants that differ in the backend alone, or in the protocol alone.
+    """Compare all variants that differ in one thing: backend, protocol, or one parameter.
 
     p-values are adjusted within a metric: "does anything differ in it?" is one question.
     """
     places: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        places[row.metric, row.community, row.p_sel, row.variant.setting].append(row)
+        places[row.metric, row.community, row.p_sel].append(row)
     by_metric: defaultdict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for here in places.values():
         for one, other in combinations(here, 2):
-            if (one.variant.backend == other.variant.backend) or (
-                one.variant.protocol == other.variant.protocol
-            ):
+            if len(differing(one.variant, other.variant)) == 1:
                 by_metric[one.metric].append((one, other))
     pairs = []
     for of_metric in by_metric.values():
@@ -194,3 +212,10 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
         for (one, other), each, p in zip(of_metric, found, adjusted, strict=True):
             pairs.append(Pair(one, other, each, p))
     return pairs
+
+
+def differing(*variants: Variant) -> list[str]:
+    """Return in what some variants differ, in the order of `Variant.factors`."""
+    factors = [variant.factors for variant in variants]
+    names = dict.fromkeys(name for each in factors for name in each)
+    return [name for name in names if len({each.get(name) for each in factors}) > 1]

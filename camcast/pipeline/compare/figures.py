@@ -1,32 +1,47 @@
 """How the figures of a comparison are drawn: Vega-Lite, which `drawing` renders.
 
-A mean is a point, its 95 % interval a line through it; a colour is who is compared. Against p_sel
-where runs differ in it, else side by side by community; benchmarks' numbers by benchmark.
+They are small multiples in groups: quality, cost, tables, benchmarks. A mean is a point, its 95 %
+interval a line through it, a point without an interval is hollow; a colour is who is compared.
+Against p_sel where runs differ in it, else side by side by community; benchmarks' numbers by
+benchmark. An axis begins and ends where the means do: the differences are what there is to see.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, log10
 from typing import Any, Final
 
 from attrs import frozen
 
 from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
-from camcast.pipeline.compare.findings import Findings, community_name, names_of, place_name
+from camcast.pipeline.compare.findings import Findings, community_name, place_name
 from camcast.report.chart import layer, quantity, tooltip
 from camcast.report.series import PALETTE, by_series
 
 _COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
-_PANEL_WIDTH, _PANEL_HEIGHT = 250, 170  # chosen: pixels; three stand beside each other
-_WIDTH, _STEP = 560, 13  # chosen: pixels; a line of text is as high
+_PANEL_WIDTH, _PANEL_HEIGHT = 115, 100  # chosen: pixels; two stand beside each other on a phone
+_WIDTH, _STEP = 190, 11  # chosen: pixels; with labels as wide as a phone
+_LABEL, _BENCHMARK_LABEL = 110, 240  # chosen: pixels, of a community or a benchmark
 _PANELS_MAX: Final = 9  # chosen: three rows of three; what is left out is said
 _PLACES_MAX: Final = 16  # chosen: a screen; what is left out is said
+_REACH: Final = 1.5  # chosen: an interval is shown as far as so many ranges of the means
+_MARGIN: Final = 0.06  # chosen: of the axis, on both sides
 _APART: Final = 20.0  # chosen: largest to smallest; from there on an axis is logarithmic
 _THOUSANDS: Final = 10_000  # chosen: written as 10k on an axis
 _DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2])
-_HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 12}
+GROUPS: Final = {
+    "quality": "Quality",
+    "cost": "Cost",
+    "tables": "Tables, joining and healing",
+    "benchmarks": "Benchmarks",
+}
+"""The groups of figures: anchors and titles."""
+_COST: Final = ("efficiency", "redundancy", "duplicates", "upward", "control")
+_TABLES: Final = ("view", "in_degree", "heal", "join")
+_HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 11}
 _BETTER: Final = {
     "more": "more is better",
     "less": "less is better",
@@ -39,6 +54,8 @@ class Figure:
     """One measure, drawn for all who are compared."""
 
     name: str
+    group: str
+    """A key of `GROUPS`."""
     title: str
     notes: str
     rows: tuple[Row, ...]
@@ -58,7 +75,7 @@ def figures_of(findings: Findings) -> list[Figure]:
         measure = measure_of(row.metric)
         if measure.headline and (row.community or measure.benchmark or not communities):
             by_measure[bool(measure.benchmark), measure.title].append(row)
-    names = names_of(findings.variants)
+    names = findings.names
     figures = [
         _figure(rows, names)
         for rows in by_measure.values()
@@ -72,9 +89,9 @@ def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
     measure = measure_of(rows[0].metric)
     curves = _curves(rows)
     drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
-    notes = "Mean over runs; the line through it is the 95 % interval."
-    if any(row.sample.deviation is None for row in drawn):
-        notes += " A point without a line is a single run."
+    notes = "Mean over runs, with its 95 % interval."
+    if any(row.interval == (None, None) for row in drawn):
+        notes += " Hollow: a single run, or equal ones."
     points = [_point(row, names) for row in drawn]
     name = ("benchmark-" if measure.benchmark else "") + rows[0].metric.rpartition(".")[2]
     title = measure.title[0].upper() + measure.title[1:]
@@ -99,8 +116,8 @@ def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | N
     )
     if not whole:
         return None
-    titles = "Sizes of topic tables: from 5 % to 95 % of the processes", "at the end"
-    notes = "Point: the median process; line: nine processes in ten. Means over runs."
+    titles = "Table sizes, 5 % to 95 %", "peers, at the end"
+    notes = "Point: the median process; line: nine in ten. Means over runs."
     chart = _dots(measure_of("view_p50"), whole, names)
     return _titled("view_sizes", titles, notes + left_out, drawn, whole, chart)
 
@@ -117,11 +134,18 @@ def _titled(
     title = {"text": titles[0], "subtitle": titles[1]}
     return Figure(
         name=name,
+        group=_group(name),
         title=titles[0],
         notes=notes,
         rows=tuple(rows),
         spec=chart | {"title": title, "data": {"values": points}},
     )
+
+
+def _group(name: str) -> str:
+    if name.startswith("benchmark-"):
+        return "benchmarks"
+    return "cost" if name.startswith(_COST) else "tables" if name.startswith(_TABLES) else "quality"
 
 
 def _curves(rows: Iterable[Row]) -> bool:
@@ -153,6 +177,7 @@ def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
         "mean": row.sample.mean,
         "low": row.sample.mean if low is None else low,
         "high": row.sample.mean if high is None else high,
+        "hollow": low is None,
         "runs": row.sample.runs,
     }
 
@@ -160,14 +185,27 @@ def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
 def _axis(measure: Measure, channel: str, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return how the means of a measure are laid on an axis."""
     least, most = (pick(point["mean"] for point in points) for pick in (min, max))
-    scale: dict[str, Any] = {"zero": True}
-    if measure.is_share:
-        scale = {"domain": [0, 1]}
-    elif measure.benchmark and least > 0 and most / least >= _APART:
-        scale = {"type": "log"}
-    number = ".0%" if measure.is_share else "~s" if most >= _THOUSANDS else ",~r"
-    axis = {"tickCount": 5, "format": number}
+    if measure.benchmark and least > 0 and most / least >= _APART:
+        scale: dict[str, Any] = {"type": "log"}
+    else:
+        scale = {"domain": list(_domain(measure, points)), "nice": False, "zero": False}
+    axis: dict[str, Any] = {"tickCount": 3, "labelOverlap": "greedy"}
+    if not measure.is_share:
+        axis["format"] = "~s" if most >= _THOUSANDS else ",~r"
+    elif "domain" in scale:
+        tick = max(1e-6, (scale["domain"][1] - scale["domain"][0]) / axis["tickCount"])
+        axis["format"] = f".{max(0, ceil(-log10(100 * tick)))}%"
     return quantity(channel, title=measure.unit or None, scale=scale, axis=axis)
+
+
+def _domain(measure: Measure, points: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Return the ends of an axis: the means, and of the intervals what is near them."""
+    least, most = (pick(point["mean"] for point in points) for pick in (min, max))
+    low, high = min(point["low"] for point in points), max(point["high"] for point in points)
+    span = (most - least) or min(high - low, abs(most)) or abs(most) or 1.0
+    low, high = max(low, least - _REACH * span), min(high, most + _REACH * span)
+    margin = _MARGIN * ((high - low) or span)
+    return max(measure.least - margin, low - margin), min(measure.most + margin, high + margin)
 
 
 def _by_who(
@@ -178,7 +216,7 @@ def _by_who(
     shown = {
         name: values[at % len(values)] for at, name in enumerate(names.values()) if name in present
     }
-    return by_series("who", list(shown), list(shown.values()), columns=4, labelLimit=400)
+    return by_series("who", list(shown), list(shown.values()), columns=3, labelLimit=160)
 
 
 def _intervals(
@@ -195,7 +233,8 @@ def _intervals(
     mean = {channel: _axis(measure, "mean", points), "tooltip": told}
     return [
         layer("rule", shared | low, strokeWidth=1.8, clip=True),
-        layer("point", shared | mean, filled=True, size=40, opacity=1),
+        layer("point", shared | mean, "!datum.hollow", filled=True, size=34, opacity=1),
+        layer("point", shared | mean, "datum.hollow", filled=False, size=34, opacity=1),
     ]
 
 
@@ -223,7 +262,7 @@ def _panels(
             "sort": places,
             "header": _HEADER,
         },
-        "columns": 2 if len(places) == 4 else 3,
+        "columns": 2,
         "spec": {
             "width": _PANEL_WIDTH,
             "height": _PANEL_HEIGHT,
@@ -236,13 +275,14 @@ def _dots(
     measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
 ) -> dict[str, Any]:
     """Draw side by side, a line of points a place."""
+    label = _BENCHMARK_LABEL if measure.benchmark else _LABEL
     shared = {
         "y": {
             "field": "place",
             "type": "nominal",
             "title": None,
             "sort": list(dict.fromkeys(point["place"] for point in points)),
-            "axis": {"labelLimit": 380, "domain": False, "ticks": False, "labelPadding": 8},
+            "axis": {"labelLimit": label, "domain": False, "ticks": False, "labelPadding": 8},
             "scale": {"paddingInner": 0.35},
         },
         "yOffset": {"field": "who", "type": "nominal", "sort": list(names.values())},

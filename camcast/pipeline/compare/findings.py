@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import attrs
 from attrs import frozen
 
-from camcast.pipeline.compare.comparison import Pair, Row, Variant
+from camcast.pipeline.compare.comparison import Pair, Row, Variant, differing
 from camcast.pipeline.compare.regressions import Change
+from camcast.pipeline.compare.verdict import Verdict, verdicts_of
 
 
 @frozen(kw_only=True)
@@ -65,6 +65,16 @@ class Findings:
         return sorted({row.variant for row in self.rows}, key=lambda v: (not v.backend, v))
 
     @property
+    def names(self) -> dict[Variant, str]:
+        """What they are called, in short."""
+        return names_of(self.variants)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What to choose, question by question."""
+        return verdicts_of(self.rows, self.names)
+
+    @property
     def regressions(self) -> list[Change]:
         """What became worse, the largest change first."""
         worse = [c for c in self.changes or () if c.verdict == "regressed"]
@@ -88,6 +98,12 @@ def place_name(row: Row) -> str:
 
 
 def names_of(variants: Sequence[Variant]) -> dict[Variant, str]:
-    """Return short names: a protocol that all have in common is left out."""
-    common = len({variant.protocol for variant in variants if variant.backend}) == 1
-    return {v: str(attrs.evolve(v, protocol="") if common and v.backend else v) for v in variants}
+    """Return short names, made of what differs: a protocol that all have in common is left out."""
+    factors = differing(*(variant for variant in variants if variant.backend))
+    names = {}
+    for variant in variants:
+        who = [variant.factors[name] for name in ("backend", "protocol") if name in factors]
+        named = " ".join(filter(None, who)) or ("" if variant.values else variant.backend)
+        both = f"{named} ({variant.setting})" if variant.values else named
+        names[variant] = (both if named else variant.setting) or str(variant)
+    return names

@@ -1,7 +1,7 @@
 """The output folder of a comparison.
 
-* ``comparison``: the main table; ``pairs``: backends and protocols two by two; ``regressions``:
-  all changes since the baseline. Each as ``.csv``, ``.json`` and ``.parquet``;
+* ``verdict``: what to choose, question by question; ``comparison``: the main table; ``pairs``: two
+  by two; ``regressions``: all changes since the baseline. Each as CSV, JSON and Parquet;
 * ``measures.parquet``: the measures of each run, which all of it is computed from;
   ``quarantine.parquet``: the records that could not be read. Both are folders, as Spark writes;
 * figures as ``.svg``, ``.png``, ``.vl.json``, and what they show as ``.csv`` and ``.json``;
@@ -22,6 +22,7 @@ from camcast.pipeline.compare.comparison import Pair
 from camcast.pipeline.compare.figures import figures_of
 from camcast.pipeline.compare.findings import Findings
 from camcast.pipeline.compare.page import html
+from camcast.pipeline.compare.words import choice, sentence
 from camcast.report.drawing import render
 from camcast.report.folder import ResultsFolder
 
@@ -29,6 +30,7 @@ _MAIN: Final = "comparison"
 _TEXT: Final = (
     *("backend", "protocol", "community", "metric", "setting", "verdict"),
     *("first", "second", "first_protocol", "second_protocol"),
+    *("question", "where", "winner", "best", "sentence"),
 )
 _WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
 
@@ -62,6 +64,7 @@ class ReportFolder(ResultsFolder):
         self._write_table(_MAIN, {"command": findings.command}, rows)
         self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs])
         about = {"baseline": findings.baseline, "threshold": findings.threshold}
+        self._write_table("verdict", {"choice": choice(findings.verdicts)}, _verdicts(findings))
         changes = [change.as_json() for change in findings.changes or ()]
         self._write_table("regressions", about, changes)
 
@@ -89,6 +92,10 @@ class ReportFolder(ResultsFolder):
             {name: pa.array(values, _arrow_type(name)) for name, values in columns.items()}
         )
         pq.write_table(table, self.path / f"{name}.parquet")
+
+
+def _verdicts(findings: Findings) -> list[dict[str, Any]]:
+    return [each.as_json() | {"sentence": sentence(each)} for each in findings.verdicts]
 
 
 def _arrow_type(column: str) -> pa.DataType:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isinf
-from statistics import median
 from typing import Final
 
 from camcast.measures import Measure, measure_of
-from camcast.pipeline.compare.comparison import Pair, Row, Variant
-from camcast.pipeline.compare.differences import SIGNIFICANT, effect_in_words
+from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import community_name, place_name
+from camcast.pipeline.compare.power import RUNS_MAX
 from camcast.pipeline.compare.regressions import Change
+from camcast.pipeline.compare.verdict import Duel, Verdict
 
 
 def amount(value: float, measure: Measure) -> str:
     """Return a value of a measure with as many digits as are of interest."""
     if measure.is_share:
         return _percent(value)
+    if abs(value) >= _MILLION:
+        return f"{value / _MILLION:.4g} M"
     if abs(value) >= 1000 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3g}"
@@ -32,17 +34,11 @@ def _percent(share: float) -> str:
     return ">99.99%" if text == "100.00%" else "<0.01%" if text == "0.00%" else text
 
 
-def interval(row: Row) -> str:
-    """Return a mean, and how far its 95 % interval reaches; its ends where they are cut."""
-    measure = measure_of(row.metric)
-    return " ".join(filter(None, (amount(row.sample.mean, measure), reach(row))))
-
-
 def reach(row: Row) -> str:
-    """Return the interval of a mean, without the mean; empty for a single run."""
+    """Return the 95 % interval of a mean, without the mean; or why there is none."""
     low, high = row.interval
     if low is None or high is None:
-        return ""
+        return "1 run" if row.sample.runs == 1 else f"{row.sample.runs} equal runs"
     measure = measure_of(row.metric)
     return f"[{amount(low, measure)}, {amount(high, measure)}]"
 
@@ -60,99 +56,105 @@ def metric_name(metric: str) -> str:
     return f"{measure.title}, {measure.benchmark}" if measure.benchmark else measure.title
 
 
-def differences_in_words(
-    pairs: Sequence[Pair], names: Mapping[Variant, str]
-) -> dict[str, list[str]]:
-    """Return sentences for each measure that matters, by the measure's name.
+def choice(verdicts: Sequence[Verdict]) -> str:
+    """Say what to choose for what, in one or two sentences; empty where nothing was compared.
 
-    Of runs they are of the communities, if there are any; benchmarks of the same name are one.
+    Benchmarks are left out where there are runs: each has a sentence of its own.
     """
-    communities = any(pair.first.community for pair in pairs)
-    measures: defaultdict[str, defaultdict[tuple[Variant, Variant], list[Pair]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for pair in pairs:
-        measure = measure_of(pair.first.metric)
-        if measure.headline and (pair.first.community or measure.benchmark or not communities):
-            title = f"benchmarks: {measure.title}" if measure.benchmark else measure.title
-            measures[title][pair.first.variant, pair.second.variant].append(pair)
-    return {title: _sentences(by_two, names) for title, by_two in measures.items()}
-
-
-def _sentences(
-    by_two: Mapping[tuple[Variant, Variant], Sequence[Pair]], names: Mapping[Variant, str]
-) -> list[str]:
-    told, untold, untested = [], [], []
-    for (first, second), pairs in by_two.items():
-        one, other = names[first], names[second]
-        tested = [pair for pair in pairs if pair.adjusted_p is not None]
-        differing = [p for p in tested if p.adjusted_p is not None and p.adjusted_p < SIGNIFICANT]
-        if differing:
-            told.append(_apart_in_words(differing, one, other, len(tested)))
-        elif tested:
-            least = min(pair.adjusted_p or 0.0 for pair in tested)
-            untold.append(f"{one} and {other} ({p_value(least)} at best)")
-        else:
-            untested.append(f"{one} and {other}")
-    if untold:
-        told.append(f"Not told apart: {', '.join(untold)}.")
-    if untested:
-        told.append(f"A single run says nothing of chance; give more of {', '.join(untested)}.")
-    return told
-
-
-def _apart_in_words(pairs: Sequence[Pair], one: str, other: str, tested: int) -> str:
-    higher = [pair for pair in pairs if pair.found.difference > 0]
-    lower = [pair for pair in pairs if pair.found.difference < 0]
-    parts = [
-        _half(some, more, less, tested)
-        for some, more, less in ((higher, one, other), (lower, other, one))
-        if some
-    ]
-    return "; ".join(parts) + "."
-
-
-def _half(pairs: Sequence[Pair], more: str, less: str, tested: int) -> str:
-    """Say where one is above the other, and by how much."""
-    measure = measure_of(pairs[0].first.metric)
-    best = {"more": f" ({more} is better)", "less": f" ({less} is better)", "neither": ""}
-    apart = sorted(abs(pair.found.difference) for pair in pairs)
-    largest = max(pairs, key=lambda pair: abs(pair.found.difference))
-    where = measure.benchmark or place_name(largest.first)
-    if tested == 1:
+    of_runs = [verdict for verdict in verdicts if not verdict.measure.benchmark]
+    asked = [verdict for verdict in of_runs or verdicts if verdict.tested and not verdict.equal]
+    if not asked:
         return (
-            f"{more} is above {less} by {_ends(largest, measure)} in {where}"
-            f"{best[measure.better]}{_effect(largest)}"
+            "Nothing to choose by: there is no difference that could be tested." if verdicts else ""
         )
-    places = "everywhere" if len(pairs) == tested else f"in {len(pairs)} of {tested} places"
+    for_what: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for verdict in asked:
+        some = () if len(verdict.best) == len(verdict.ranked) else tuple(sorted(verdict.best))
+        for_what[some].append(_at_end(verdict.question, verdict.where))
+    nobody = for_what.pop((), [])
+    sentences = []
+    if for_what:
+        chosen = (f"{' or '.join(some)} for {_listed(what)}" for some, what in for_what.items())
+        sentences.append(f"Choose {'; '.join(chosen)}.")
+    if nobody:
+        sentences.append(f"No winner in {_listed(nobody)}.")
+    return " ".join(sentences)
+
+
+def sentence(verdict: Verdict) -> str:
+    """Say who is best in one question, by how much, and what is not known."""
+    return " ".join([f"{_capital(_at_end(verdict.question, verdict.where))}:", *_told(verdict)])
+
+
+def _told(verdict: Verdict) -> Iterator[str]:
+    measure, first = verdict.measure, verdict.ranked[0]
+    means = {each.name: _with_unit(each.mean, measure) for each in verdict.ranked}
+    if verdict.equal:
+        yield f"{means[first.name]} in every run of all."
+        return
+    if not verdict.tested:
+        listed = _listed([f"{name} {mean}" for name, mean in means.items()])
+        yield f"{listed}, of a single run: it may be chance; three runs of each or more would tell."
+        return
+    over = f", mean over {len(verdict.p_sels)} p_sel" if len(verdict.p_sels) > 1 else ""
+    beaten = _listed([_ahead(duel, measure) for duel in verdict.of_best if duel.told])
+    if verdict.winner:
+        yield f"{first.name} is best, {means[first.name]}{over}: {beaten}."
+        return
+    level = [f"{name} ({means[name]})" for name in verdict.best]
+    untold = [d for d in verdict.duels if {d.better, d.worse} <= set(verdict.best)]
+    ends = [abs(end) for d in untold for end in (d.least, d.most) if end is not None]
+    alike = "are not told apart" if any(d.apart for d in untold) else "measured the same"
+    bound = f"do not differ by more than {_apart(max(ends), measure)}" if ends else alike
+    yield f"no winner; {_listed(level)} {bound}{over}."
+    if beaten:
+        yield f"{first.name} is {beaten}."
+    yield from (_needed(duel, measure) for duel in verdict.of_best if not duel.told and duel.apart)
+
+
+def _ahead(duel: Duel, measure: Measure) -> str:
+    side = "above" if measure.better == "more" else "below"
+    if duel.least is None or duel.most is None:
+        return f"{_apart(duel.apart, measure)} {side} {duel.worse} in every run"
+    least, most = (_apart(end, measure) for end in (duel.least, duel.most))
+    unit = " points" if measure.is_share else f" {measure.unit}" if measure.unit else ""
+    return f"{least.removesuffix(unit)} to {most} {side} {duel.worse}"
+
+
+def _needed(duel: Duel, measure: Measure) -> str:
+    needed = duel.more_runs
+    more = f"{needed:,} more" if needed else f"more than {RUNS_MAX:,}"
+    runs = "run" if needed == 1 else "runs"
+    apart = _apart(duel.apart, measure)
     return (
-        f"{more} is above {less} {places}{best[measure.better]}, by"
-        f" {_apart(median(apart), measure)} in the median; most in {where}: by"
-        f" {_ends(largest, measure)}{_effect(largest)}"
+        f"To tell {duel.better} from {duel.worse} you need {more} {runs} of each,"
+        f" if they differ by {apart}, as it seems."
     )
 
 
-def _ends(pair: Pair, measure: Measure) -> str:
-    """Return a difference without its sign, with its interval."""
-    ends = sorted(abs(end) for end in (pair.found.low or 0.0, pair.found.high or 0.0))
-    apart = _apart(abs(pair.found.difference), measure)
-    return f"{apart} [{_apart(ends[0], measure)}, {_apart(ends[1], measure)}]"
+def _at_end(question: str, where: str) -> str:
+    return f"{question} at {where}" if where else question
+
+
+def _listed(names: Sequence[str]) -> str:
+    *before, last = names or [""]
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _apart(difference: float, measure: Measure) -> str:
     """Return a difference; of shares in percentage points."""
     if measure.is_share:
         points = 100 * difference
-        return f"{points:.3g} points" if points >= _POINTS_MIN else "less than 0.01 points"
-    return amount(difference, measure) + (f" {measure.unit}" if measure.unit else "")
+        return f"{points:.2g} points" if points >= _POINTS_MIN else "less than 0.01 points"
+    return _with_unit(float(f"{difference:.3g}"), measure)
 
 
-def _effect(pair: Pair) -> str:
-    p = p_value(pair.adjusted_p)
-    if pair.found.effect is None:
-        return f", {p}"
-    word, g = effect_in_words(pair.found.effect), abs(pair.found.effect)
-    return f", a {word} effect (g = {g:.2g}, {p})"
+def _with_unit(value: float, measure: Measure) -> str:
+    return amount(value, measure) + (f" {measure.unit}" if measure.unit else "")
 
 
 def change_in_words(change: Change) -> str:
@@ -166,6 +168,7 @@ def change_in_words(change: Change) -> str:
     )
 
 
+_MILLION: Final = 1_000_000
 _POINTS_MIN: Final = 0.01  # chosen: as `_percent`
 _ARROWS: Final = {"more": " \N{UPWARDS ARROW}", "less": " \N{DOWNWARDS ARROW}", "neither": ""}
 
@@ -201,20 +204,21 @@ def _at(row: Row) -> str:
 
 def pivot(
     rows: Sequence[Row],
-    variants: Sequence[Variant],
+    names: Mapping[Variant, str],
     line: Callable[[Row], tuple[str, str]],
-    cell: Callable[[Row], str],
-) -> list[tuple[tuple[str, str], list[str]]]:
-    """Return a line for each of what `line` calls the rows, with a cell for each variant.
+) -> tuple[list[str], list[tuple[tuple[str, str], list[Row | None]]]]:
+    """Return the columns, and a line for each of what `line` calls the rows, with its cells.
 
     A line is called in two words, the first of which is left out where it is repeated.
     """
-    lines: dict[tuple[str, str], dict[Variant, Row]] = {}
+    present = {names[row.variant] for row in rows}
+    columns = [name for name in dict.fromkeys(names.values()) if name in present]
+    lines: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
-        lines.setdefault(line(row), {})[row.variant] = row
+        lines.setdefault(line(row), {})[names[row.variant]] = row
     table, before = [], ""
     for (first, second), found in lines.items():
-        cells = [cell(found[v]) if v in found else "" for v in variants]
+        cells = [found.get(name) for name in columns]
         table.append((("" if first == before else first, second), cells))
         before = first
-    return table
+    return columns, table

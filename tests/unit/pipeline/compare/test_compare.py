@@ -109,9 +109,11 @@ def test_runs_and_benchmarks_become_tables_figures_and_a_page(
     assert all(list(row) == KEYS for row in rows)
     place = {(r["backend"], r["community"], r["metric"]): r for r in rows}
     for community in ("", ".", ".d"):
-        reception = place["scamp", community, "reception"]
-        assert (reception["runs"], reception["p_sel"]) == (2, 0.5)
-        assert 0 <= reception["low"] <= reception["mean"] <= reception["high"] <= 1
+        efficiency = place["scamp", community, "efficiency"]
+        assert (efficiency["runs"], efficiency["p_sel"]) == (2, 0.5)
+        assert 0 < efficiency["low"] < efficiency["mean"] < efficiency["high"] < 1
+        reception = place["scamp", community, "reception"]  # 1 in both runs
+        assert (reception["mean"], reception["low"], reception["high"]) == (1, None, None)
     fast = place["dht", "", "live_multicast.fast.deliveries_per_second"]
     assert fast["runs"] == 5
     assert fast["mean"] == pytest.approx(1000, rel=0.05)
@@ -124,6 +126,8 @@ def test_runs_and_benchmarks_become_tables_figures_and_a_page(
     assert [(Path(row.file).parent.name, row.reason) for row in wrong] == [
         ("torn", "a truncated last line")
     ]
+    verdicts = json.loads((output / "verdict.json").read_text())["rows"]
+    assert {v["winner"] for v in verdicts if "deliveries_per_second" in v["metric"]} == {"scamp"}
     pairs = json.loads((output / "pairs.json").read_text())["rows"]
     sure = next(p for p in pairs if p["metric"] == "live_multicast.fast.deliveries_per_second")
     assert (sure["first"], sure["second"]) == ("dht", "scamp")
@@ -159,10 +163,12 @@ def test_tables_for_people(
     output = tmp_path / "report"
     assert camcast("compare", *session(tmp_path / "b", 1.0), "--output", output) == 0
     printed = capfd.readouterr()
-    assert re.search(r"deliveries per second.*live_multicast.fast.*\[.*\].*\[.*\]", printed.out)
-    assert "scamp is above dht" in printed.out
-    assert "(scamp is better)" in printed.out
-    assert "p < 0.001" in printed.out
+    lines = printed.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("Choose scamp for deliveries per second of live_multicast.fast.")
+    said = " ".join(printed.out.split())
+    assert re.search(r"scamp is best, [12],\d{3}: \d+ to 1,0\d\d above dht", said)
+    assert re.search(r"\[9\d\d.*\] +\[1,9\d\d, 2,0\d\d\]", printed.out)
     assert str(output / "index.html") in printed.out
     assert printed.err == ""
 

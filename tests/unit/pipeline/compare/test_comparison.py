@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
-from math import nan
+from math import exp, nan
 from random import Random
 from statistics import mean, stdev
 from typing import Any
@@ -59,13 +59,18 @@ def test_the_main_table_is_that_of_its_twin() -> None:
         ]
         assert printed["runs"] == len(values)
         assert printed["mean"] == pytest.approx(mean(values))
-        if len(values) == 1:
+        if len(set(values)) == 1:  # a single run, or equal ones
             assert (printed["low"], printed["high"]) == (None, None)
             continue
-        error = quantile(0.95, len(values) - 1) * stdev(values) / len(values) ** 0.5
-        least, most = (0.0, 1.0) if line.metric == "reception" else (0.0, float("inf"))
-        assert printed["low"] == pytest.approx(max(least, mean(values) - error))
-        assert printed["high"] == pytest.approx(min(most, mean(values) + error))
+        middle, error = mean(values), quantile(0.95, len(values) - 1) * stdev(values)
+        error /= len(values) ** 0.5
+        if line.metric == "reception":  # on the scale of odds, within 0 and 1
+            factor = exp(error / (middle * (1 - middle)))
+            odds = middle / (1 - middle)
+            ends = [1 / (1 + 1 / each) for each in (odds / factor, odds * factor)]
+        else:  # of logarithms, above 0
+            ends = [middle / exp(error / middle), middle * exp(error / middle)]
+        assert [printed["low"], printed["high"]] == pytest.approx(ends)
 
 
 def test_runs_that_agree_have_no_scatter_whatever_their_number() -> None:
@@ -92,9 +97,10 @@ def test_unlike_runs_are_not_averaged() -> None:
         ("dht", "c=5", 5.0),
     }
     assert {row.as_json()["setting"] for row in found} == {"c=2", "c=5"}
-    assert [(p.first.variant.setting, p.second.variant.setting) for p in pairs_of(found)] == [
-        ("c=5", "c=5")
-    ]
+    assert {(str(p.first.variant), str(p.second.variant)) for p in pairs_of(found)} == {
+        ("dht camcast (c=5)", "scamp camcast (c=5)"),
+        ("scamp camcast (c=2)", "scamp camcast (c=5)"),  # not dht's: two things differ there
+    }
 
 
 def test_a_parameter_that_only_some_runs_have_differs() -> None:
@@ -130,14 +136,32 @@ def test_what_only_one_world_has_is_named_if_it_differs_there() -> None:
 def test_versions_are_told_apart_unless_they_are_the_question() -> None:
     measures = [measure(f"{i}", "hops_mean", 1.0 * i, version=f"{i}") for i in (1, 2)]
     assert {row.variant.setting for row in rows(measures)} == {"camcast=1", "camcast=2"}
-    assert varying(measures[1:], measures[:1], versions=False) == []
+    assert varying(measures[1:], measures[:1], versions=False) == {"": []}
 
 
 def test_a_new_parameter_does_not_keep_versions_from_being_compared() -> None:
     """The old version does not know tau; c differs between the sides, and splits them."""
     old = measure("old", "hops_mean", 1.0, parameters={"z": "3", "c": "2"})
     new = measure("new", "hops_mean", 1.0, parameters={"z": "3", "c": "5", "tau": "2"})
-    assert varying([new], [old], versions=False) == ["c"]
+    assert varying([new], [old], versions=False) == {"": ["c"]}
+
+
+def test_what_varies_in_one_benchmark_tells_nothing_apart_in_another() -> None:
+    """Runs vary in c; a benchmark that happens to record its c does not, nor what it measures."""
+    runs = [
+        measure(f"{c}{i}", "hops_mean", float(c), parameters={"c": str(c)})
+        for c in (2, 5)
+        for i in range(2)
+    ]
+    benches = [
+        measure(f"b{i}", "live.fast.missed", 1.0, community="", protocol="", parameters={"c": "7"})
+        for i in range(2)
+    ]
+    found = rows([*runs, *benches])
+    assert {str(row.variant) for row in found} == {
+        *("scamp camcast (c=2)", "scamp camcast (c=5)"),
+        "scamp camcast",  # of the only protocol there is, though the benchmark does not say so
+    }
 
 
 def test_measures_are_in_reading_order() -> None:

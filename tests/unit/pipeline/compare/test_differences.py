@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import inf, pi, sqrt
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.pipeline.compare.differences import Sample, difference, effect_in_words, holm
+from camcast.pipeline.compare.differences import (
+    Sample,
+    difference,
+    effect_in_words,
+    holm,
+    welch,
+)
 from camcast.student import quantile
 
 P = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=20)
@@ -65,29 +71,74 @@ def test_a_single_run_can_be_told_from_nothing() -> None:
 
 
 def test_without_any_scatter_it_is_the_permutation_that_decides() -> None:
+    """And there is no interval: that some runs are equal does not make anything certain."""
     same = difference(Sample.of([1.0, 1.0]), Sample.of([1.0, 1.0]))
-    assert (same.difference, same.effect, same.p) == (0.0, 0.0, 1.0)
+    assert (same.difference, same.low, same.high, same.effect, same.p) == (0.0, None, None, 0, 1)
     apart = difference(Sample.of([1.0, 1.0, 1.0]), Sample.of([2.0, 2.0, 2.0]))
     assert apart.p == pytest.approx(2 / 20)  # of 6 runs, 3 can be chosen in 20 ways
-    assert apart.effect is None
+    assert (apart.low, apart.high, apart.effect) == (None, None, None)
 
 
-def test_one_group_may_be_without_scatter() -> None:
-    """Welch's degrees are then those of the other group."""
+def test_a_group_without_scatter_is_taken_to_scatter_as_the_other() -> None:
+    """With the degrees of the other one alone, which is all that is known."""
     found = difference(Sample.of([1.0, 1.0, 1.0]), Sample.of([1.5, 2.0, 2.5]))
-    assert found.high == pytest.approx(-1 + quantile(0.95, 2) * 0.5 / sqrt(3))
+    assert found.high == pytest.approx(-1 + quantile(0.95, 2) * 0.5 * sqrt(2 / 3))
 
 
-def test_an_interval_is_students_and_stays_within_what_is_possible() -> None:
-    values = Sample.of([0.8, 0.9, 1.0])
+def test_strata_are_averaged() -> None:
+    """Two alike are as one, with twice the degrees and half the variance."""
+    one, other = Sample.of([1.0, 2.0, 3.0]), Sample.of([2.0, 3.0, 4.0])
+    alone, twice = welch([(one, other)]), welch([(one, other)] * 2)
+    assert alone.high == pytest.approx(-1 + quantile(0.95, 4) * sqrt(2 / 3))
+    assert twice.difference == alone.difference == -1
+    assert twice.high == pytest.approx(-1 + quantile(0.95, 8) * sqrt(1 / 3))
+
+
+def test_an_interval_is_students_where_nothing_bounds_it() -> None:
+    low, high = Sample.of([0.8, 0.9, 1.0]).interval()
     half = 4.302653 * 0.1 / sqrt(3)  # t of 2 degrees
-    low, high = values.interval()
-    assert low == pytest.approx(0.9 - half)
-    assert high == pytest.approx(0.9 + half)
-    assert values.interval(0.0, 1.0) == (low, 1.0)
-    few = Sample.of([0.0, 0.1])
-    assert few.interval(0.0, 1.0) == (0.0, few.interval()[1])
+    assert (low, high) == pytest.approx((0.9 - half, 0.9 + half))
+
+
+@given(st.lists(st.floats(min_value=0.001, max_value=0.999), min_size=2, max_size=9))
+def test_an_interval_has_the_mean_and_nothing_that_cannot_be(values: list[float]) -> None:
+    sample = Sample.of(values)
+    for least, most in ((0.0, inf), (0.0, 1.0)):
+        low, high = sample.interval(least, most)
+        if low is None or high is None:
+            assert not sample.deviation
+        else:
+            assert least <= low <= sample.mean * (1 + 1e-9)
+            assert sample.mean * (1 - 1e-9) <= high <= most
+
+
+def test_far_from_its_bounds_an_interval_is_students() -> None:
+    values = Sample.of([500.1, 500.2, 500.3])
+    plain = values.interval()
+    for bounds in ((0.0, inf), (0.0, 1000.0)):
+        assert values.interval(*bounds) == pytest.approx(plain, abs=1e-3)
+
+
+def test_near_a_bound_it_holds_the_mean_more_often_than_students() -> None:
+    """Exponential values, 5 runs: 93.6 % of 20,000 measured, Student's 88.5 %; here of 1,000."""
+    rng, held = Random(5), {"here": 0, "plain": 0}
+    for _ in range(1000):
+        sample = Sample.of([rng.expovariate(1.0) for _ in range(5)])
+        for name, (low, high) in (("here", sample.interval(0.0)), ("plain", sample.interval())):
+            assert low is not None
+            assert high is not None
+            held[name] += low <= 1.0 <= high
+    assert held["here"] > held["plain"] + 20
+    assert held["here"] / 1000 == pytest.approx(0.936, abs=0.025)
+
+
+def test_equal_runs_and_single_ones_have_no_interval() -> None:
     assert Sample.of([0.8]).interval() == (None, None)
+    assert Sample.of([1.0, 1.0, 1.0]).interval(0.0, 1.0) == (None, None)
+
+
+def test_values_beyond_the_bounds_show_that_there_are_none() -> None:
+    assert Sample.of([-1.0, 1.0]).interval(0.0) == Sample.of([-1.0, 1.0]).interval()
 
 
 def test_holm_of_the_textbook() -> None:

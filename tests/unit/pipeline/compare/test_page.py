@@ -12,10 +12,10 @@ import pytest
 from camcast.measures import measure_of
 from camcast.pipeline.compare.comparison import Row, pairs_of
 from camcast.pipeline.compare.figures import figures_of
-from camcast.pipeline.compare.findings import Findings, Quarantined, Source, names_of
+from camcast.pipeline.compare.findings import Findings, Quarantined, Source
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
-from camcast.pipeline.compare.words import amount, at_a_glance, differences_in_words
+from camcast.pipeline.compare.words import amount, at_a_glance
 from camcast.report.drawing import Drawing
 from tests.unit.pipeline.compare.rows import row
 
@@ -51,6 +51,7 @@ FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
         ("reception", 0.00001, "<0.01%"),
         ("reception", 0.0, "0%"),
         ("duplicates", 50307.0, "50,307"),
+        ("control_bytes", 34309570.0, "34.31 M"),
         ("hops_mean", 2.33333, "2.333"),
         ("live.fast.cpu_seconds_per_1000_deliveries", 0.000123456, "0.000123"),
         ("parasites", 0.0, "0"),
@@ -60,29 +61,52 @@ def test_amounts(metric: str, value: float, text: str) -> None:
     assert amount(value, measure_of(metric)) == text
 
 
-def test_a_difference_in_words() -> None:
-    rows = [row("latency_ms_p50", FAST, "dht"), row("latency_ms_p50", SLOW, "scamp")]
-    of = findings(rows)
-    assert differences_in_words(of.pairs, names_of(of.variants)) == {
-        "latency, median": [
-            "scamp is above dht by 10 ms [9.547 ms, 10.45 ms] in . (root) (dht is better),"
-            " a large effect (g = 40, p < 0.001)."
-        ]
-    }
+def test_the_page_opens_with_the_verdict() -> None:
+    rows = [row("heal_seconds_p50", v, b, "") for b, v in (("dht", FAST), ("scamp", SLOW))]
+    text = page(findings(rows))
+    assert "<strong>Choose dht for healing.</strong>" in text
+    assert text.index("dht is best, 10 s: 9.55 to 10.5 s below scamp") < text.index("<nav>")
+    assert text.index("<nav>") < text.index("<table>")
+    assert "nobody to compare" in page(findings(rows[:1]))
 
 
-def test_both_directions_chance_and_single_runs_in_words() -> None:
-    rows = [row("hops_mean", FAST, "dht", "."), row("hops_mean", SLOW, "scamp", ".")]
-    rows += [row("hops_mean", SLOW, "dht", ".d"), row("hops_mean", FAST, "scamp", ".d")]
-    rows += [row("efficiency", [0.1, 0.2], backend) for backend in ("dht", "scamp")]
-    rows += [row("reception", [0.5], backend) for backend in ("dht", "scamp")]
-    of = findings(rows)
-    told = differences_in_words(of.pairs, names_of(of.variants))
-    both = told["mean latency in hops"][0]
-    assert "dht is above scamp in 1 of 2 places (scamp is better)" in both
-    assert "scamp is above dht in 1 of 2 places (dht is better)" in both
-    assert told["efficiency"] == ["Not told apart: dht and scamp (p = 1 at best)."]
-    assert told["reception probability"][0].startswith("A single run says nothing of chance")
+def test_columns_are_named_by_what_was_varied() -> None:
+    """Neither the backend nor the protocol that all have is said again and again."""
+    plain = row("hops_mean", FAST)
+    of_c = [
+        attrs.evolve(plain, variant=attrs.evolve(plain.variant, values=(("c", c),)))
+        for c in ("2", "5")
+    ]
+    assert list(findings(of_c).names.values()) == ["c=2", "c=5"]
+    of_backends = [row("hops_mean", FAST, backend) for backend in ("dht", "scamp")]
+    assert list(findings(of_backends).names.values()) == ["dht", "scamp"]
+    of_protocols = [row("hops_mean", FAST, protocol=protocol) for protocol in ("camcast", "tree")]
+    assert list(findings(of_protocols).names.values()) == ["camcast", "tree"]
+    of_both = [of_c[0], row("hops_mean", FAST, "dht")]
+    assert list(findings(of_both).names.values()) == ["dht", "scamp (c=2)"]
+
+
+def test_equal_runs_are_not_shown_as_certain() -> None:
+    rows = [row("reception", [0.9833] * 3, b, "") for b in ("dht", "scamp")]
+    text = page(findings(rows))
+    assert "3 equal runs" in text
+    assert "[98.33%, 98.33%]" not in text
+    (figure,) = figures_of(findings(rows))
+    assert {point["hollow"] for point in figure.spec["data"]["values"]} == {True}
+
+
+def test_figures_are_in_groups_and_their_axes_where_the_difference_is() -> None:
+    metrics = {"reception": 0.98, "efficiency": 0.2, "view_mean": 9.0, "x.a.missed": 3.0}
+    rows = [
+        row(metric, [(1 - gap) * level, (0.999 - gap) * level], b)
+        for metric, level in metrics.items()
+        for b, gap in (("dht", 0.0), ("scamp", 0.01))
+    ]
+    figures = figures_of(findings(rows))
+    assert [figure.group for figure in figures] == ["quality", "cost", "tables", "benchmarks"]
+    low, high = figures[0].spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert 0.94 < low < 0.98 * 0.989
+    assert 0.98 < high <= 1.01
 
 
 def test_the_glance_has_three_p_sel_of_whole_runs() -> None:
