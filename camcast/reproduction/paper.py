@@ -82,6 +82,8 @@ class Paper(Generic[P, R]):
     """Of one of the figures."""
     html: Callable[[R, Mapping[str, Drawing], str], str]
     """The page: of what was found, the drawings by the figures' names, and the command."""
+    partial: Callable[[P, Path], R] | None = None
+    """What a file of results has of a plan that was stopped; None: nothing without all cells."""
 
 
 @frozen

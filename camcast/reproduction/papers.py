@@ -28,7 +28,7 @@ CAMCAST: Final = Paper(
 )
 MEMBERSHIPS: Final = Paper(
     "memberships", memberships_plan.Plan, memberships.reproduce,
-    memberships_figures.draw, memberships_page.html,
+    memberships_figures.draw, memberships_page.html, memberships.partial_of,
 )  # fmt: skip
 PERCOLATION: Final = Paper(
     "percolation", percolation_plan.Plan, percolation_paper.reproduce,

@@ -93,8 +93,20 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         return parts
 
     def reproduce(self, workers: int | None, on_progress: OnProgress | None = None) -> R:
-        """Compute what is not there yet, and write everything; raises `SweepError`."""
-        found = self.paper.reproduce(self.plan, self.cells, workers, on_progress)
+        """Compute what is not there yet, and write everything; raises `SweepError`.
+
+        An interrupt passes; before, what is done is written if the paper has a partial page.
+        """
+        try:
+            found = self.paper.reproduce(self.plan, self.cells, workers, on_progress)
+        except KeyboardInterrupt:
+            if self.paper.partial is not None and self.cells.exists():
+                self._write(self.paper.partial(self.plan, self.cells))
+            raise
+        self._write(found)
+        return found
+
+    def _write(self, found: R) -> None:
         for table in found.tables:
             self.write_rows(table.name, table.about, table.rows)
         drawings = {}
@@ -106,7 +118,6 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         if rows := self.evidence(found):
             self.write_rows(EVIDENCE, None, rows)
         self.write("index.html", self.paper.html(found, drawings, self.command).encode())
-        return found
 
     def evidence(self, found: R) -> list[dict[str, Any]]:
         """Return the rows of the evidence, each with the command that it is computed by."""

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -106,6 +106,15 @@ def sweep(
                 done[job.key] = json.loads(outcome.result)
                 report(len(done), len(different))
     return [done[job.key] for job in jobs]
+
+
+def finished(task: Task, cells: Iterable[Cell], results: Path) -> list[tuple[Cell, JSON]]:
+    """Return the cells that a results file has, each with its result; raises as `sweep`."""
+    label = f"{_name(task)}\n{version('camcast')}"
+    with _ResultsFile(results, label) as file:
+        known = file.known
+    of = [(cell, known.get(_job(label, index, cell).key)) for index, cell in enumerate(cells)]
+    return [(cell, result) for cell, result in of if result is not None]
 
 
 class Job(NamedTuple):

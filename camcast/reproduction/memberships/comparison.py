@@ -24,7 +24,7 @@ from camcast.reproduction.memberships.plan import Plan, World
 from camcast.reproduction.memberships.results import COLUMNS, Figure, Results, Row
 from camcast.reproduction.memberships.upkeep import UpkeepRow, run_upkeep, upkeep_cells, upkeep_rows
 from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
-from camcast.sweeps import JSON, Cell, sweep
+from camcast.sweeps import JSON, Cell, finished, sweep
 
 
 @frozen(kw_only=True)
@@ -32,6 +32,9 @@ class Memberships:
     """Everything that was measured."""
 
     plan: Plan
+    runs_done: int
+    runs_planned: int
+    """Live, virtual and of upkeep; fewer are done if the reproduction was stopped."""
     figures: tuple[Figure, ...]
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
@@ -103,7 +106,7 @@ def reproduce(
     ones. Raises `SweepError`; see `camcast.sweeps.sweep`.
     """
     report = on_progress or (lambda _done, _total: None)
-    live, virtual = live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
+    live, virtual = cells_of(plan)
     found: list[tuple[Cell, JSON]] = []
 
     def show(before: int, done: int, _total: int) -> None:
@@ -116,6 +119,17 @@ def reproduce(
     return together(plan, found)
 
 
+def cells_of(plan: Plan) -> tuple[list[Cell], list[Cell]]:
+    """Return the live runs, which take all cores each, and the others."""
+    return live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
+
+
+def partial_of(plan: Plan, results: Path) -> Memberships:
+    """Put together what the file has; raises `SweepError`."""
+    live, virtual = cells_of(plan)
+    return together(plan, finished(compute, [*live, *virtual], results))
+
+
 def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
     """Put cells and their results together."""
     runs = [(cast(dict[str, Any], cell), cast(dict[str, Any], result)) for cell, result in found]
@@ -126,6 +140,8 @@ def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
     }
     return Memberships(
         plan=plan,
+        runs_done=len(runs),
+        runs_planned=sum(map(len, cells_of(plan))),
         figures=tuple(f for world in worlds.values() for f in world.figures()),
         comparison=tuple(r for world in worlds.values() for r in world.comparison()),
         upkeep=upkeep_rows([run for run in runs if run[0]["kind"] == "upkeep"]),

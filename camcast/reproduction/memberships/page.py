@@ -53,6 +53,11 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
         f" {plan.runs} runs, where the paper has 10 of V1 and 5 of V2 and V3. Intervals are"
         " of 95 %, over runs.</p>"
     )
+    if found.runs_done < found.runs_planned:
+        introduction += (
+            f"<p><strong>Stopped: {found.runs_done} of {found.runs_planned} runs are done.</strong>"
+            " The command below continues.</p>"
+        )
     parts = [
         introduction,
         "<h2>The comparison</h2>",

@@ -119,8 +119,8 @@ class Results:
 
     def _of(self, backend: str, community: str, p_sel: float, measure: str) -> list[float]:
         """Return a measure, run by run."""
-        rows = (self._rows[backend, run, community, p_sel] for run in self._results[backend])
-        return [row[measure] for row in rows if row[measure] is not None]
+        rows = (self._rows.get((backend, run, community, p_sel)) for run in self._results[backend])
+        return [row[measure] for row in rows if row and row[measure] is not None]
 
     # -- figures --------------------------------------------------------------------------------
 
@@ -210,11 +210,11 @@ class Results:
         means = []
         for run in self._results[backend]:
             rows = (
-                self._rows[backend, run, community, value]
+                self._rows.get((backend, run, community, value))
                 for community in communities
                 for value in (self.p_sel if p_sel is None else p_sel)
             )
-            values = [row[measure] for row in rows if row[measure] is not None]
+            values = [row[measure] for row in rows if row and row[measure] is not None]
             if values:
                 means.append(factor * float(np.mean(values)))
         return means

@@ -144,6 +144,26 @@ def test_a_finished_run_is_not_repeated(
     assert (folder / "cells.jsonl").read_bytes() == before
 
 
+def test_an_interrupt_leaves_a_page_of_what_is_done(
+    made: tuple[Path, Memberships], tmp_path: Path
+) -> None:
+    whole = (made[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    folder = PlanFolder(tmp_path / "out", MEMBERSHIPS, PLAN)
+    kept = [line for line in whole if b'"kind":"live"' in line and b'"dht"' not in line]
+    kept += [line for line in whole if b'"kind":"virtual"' in line][:1]
+    folder.cells.write_bytes(b"".join(kept))
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folder.reproduce(1, stop)
+    assert "Stopped: 3 of 12 runs are done" in (folder.path / "index.html").read_text()
+    found = rows(folder.path / "figure19.csv")
+    assert {row["backend"] for row in found if row["mean"]} == {"scamp", "hybrid"}
+    assert "Stopped" not in (made[0] / "index.html").read_text()
+
+
 @pytest.mark.parametrize("backend", VARIANTS)
 def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: str) -> None:
     plan = Plan(runs=1, preset="paper")
