@@ -136,7 +136,6 @@ class Lab:
         self._rate = 0.0
         self._folder = folder
         self._share_pipes = share_pipes
-        self._records: list[records.AnyRecord] = []
         self._ports = itertools.count(_FIRST_PORT)
         self._names = itertools.count()
         self._tasks: list[asyncio.Task[None]] = []
@@ -236,12 +235,11 @@ class Lab:
         workers = await asyncio.gather(
             *(self.spawn(places[number % len(places)]) for number in range(processes))
         )
-        shuffled = self.random.sample(topics, len(topics))
         await asyncio.gather(
             *(
                 self.start(
                     worker,
-                    [self.specify(worker, topic, gateways) for topic in shuffled[place::processes]],
+                    [self.specify(worker, topic, gateways) for topic in topics[place::processes]],
                 )
                 for place, worker in enumerate(workers)
             )
@@ -269,10 +267,12 @@ class Lab:
     def fault_begins(self) -> None:
         """Note that the fault begins now."""
         self.fault = evolve(self.fault, began=time.monotonic())
+        self._note(records.FaultBegan(self.fault.began))
 
     def fault_ends(self) -> None:
         """Note that the fault has ended now, so that from here on all has to heal."""
         self.fault = evolve(self.fault, healed=time.monotonic())
+        self._note(records.FaultEnded(self.fault.healed))
 
     def living(self) -> list[Worker]:
         """Return the workers that were not killed or closed."""
@@ -287,7 +287,7 @@ class Lab:
         """End a process with kill -9."""
         now = time.monotonic()
         _kill(worker)
-        self._records += [records.Ended(now, node.name, killed=True) for node in worker.nodes]
+        self._note(*(records.Ended(now, node.name, killed=True) for node in worker.nodes))
 
     def stop(self, worker: Worker) -> None:
         """Stop a process (SIGSTOP), until `resume`."""
@@ -339,7 +339,11 @@ class Lab:
 
     def history(self) -> list[records.AnyRecord]:
         """Return what was written down until now."""
-        return records.read(sorted(self._folder.glob("*.jsonl"))) + self._records
+        return records.read(sorted(self._folder.glob("*.jsonl")))
+
+    def _note(self, *new: records.AnyRecord) -> None:
+        with (self._folder / "lab.jsonl").open("ab") as file:
+            file.writelines(msgspec.json.encode(record) + b"\n" for record in new)
 
 
 def cut_between(left: Iterable[int], right: Iterable[int]) -> list[tuple[int, int]]:

@@ -83,6 +83,14 @@ class Missed(Record, frozen=True):
     last: int
 
 
+class FaultBegan(Record, frozen=True):
+    """The lab began to break something."""
+
+
+class FaultEnded(Record, frozen=True):
+    """The lab had undone what it broke."""
+
+
 class Failed(Record, frozen=True):
     """The event loop of a worker process reported an exception that nobody caught."""
 
@@ -124,6 +132,8 @@ AnyRecord = (
     | Delivered
     | Lagged
     | Missed
+    | FaultBegan
+    | FaultEnded
     | Failed
     | Sample
     | View

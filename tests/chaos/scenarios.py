@@ -18,18 +18,23 @@ Happening = Callable[[Lab], Awaitable[None]]
 async def one_gateway(lab: Lab, scenario: Scenario) -> None:
     """Nodes of three levels, spread over all hosts, with one gateway on the first."""
     gateway = await lab.start_gateway()
-    await lab.populate(over_levels(scenario.nodes), scenario.processes, [gateway])
+    topics = lab.random.sample(over_levels(scenario.nodes), scenario.nodes)
+    await lab.populate(topics, scenario.processes, [gateway])
 
 
 async def split_from_the_start(lab: Lab, scenario: Scenario) -> None:
     """Two halves that cannot reach each other when they start, with a gateway each.
 
-    All nodes are told of both gateways.
+    All nodes are told of both gateways. Each half has members of every topic.
     """
     lab.network.cut(cut_between((0, 1), (2, 3)))
     lab.fault_begins()
     gateways = [await lab.start_gateway(0), await lab.start_gateway(2)]
-    await lab.populate(over_levels(scenario.nodes), scenario.processes, gateways)
+    topics, processes = over_levels(scenario.nodes), scenario.processes // 2
+    await asyncio.gather(
+        lab.populate(topics[::2], processes, gateways, (0, 1)),
+        lab.populate(topics[1::2], processes, gateways, (2, 3)),
+    )
 
 
 async def root_apart(lab: Lab, scenario: Scenario) -> None:
@@ -46,13 +51,11 @@ async def root_apart(lab: Lab, scenario: Scenario) -> None:
 async def three_communities(lab: Lab, scenario: Scenario) -> None:
     """As many nodes in `.`, `.a` and `.a.x`: every event of `.a.x` is due at every node.
 
-    The first node of each process is in `.a.x`.
+    Every process has one of each, that of `.a.x` first.
     """
     gateway = await lab.start_gateway()
-    topics = [".a.x", ".a", "."] * (scenario.nodes // 3)
+    topics = [topic for topic in (".a.x", ".a", ".") for _ in range(scenario.processes)]
     await lab.populate(topics, scenario.processes, [gateway])
-    for worker in lab.workers:
-        worker.nodes.sort(key=lambda node: node.topic != ".a.x")
 
 
 async def with_slow_subscribers(lab: Lab, scenario: Scenario) -> None:
@@ -75,11 +78,13 @@ async def with_full_disks(lab: Lab, scenario: Scenario) -> None:
 
 
 async def a_hub_of_few_descriptors(lab: Lab, scenario: Scenario) -> None:
-    """A gateway and founder with 64 descriptors, and many nodes that do not share pipes."""
-    hub = await lab.spawn(0, descriptors=64)
+    """A gateway and founder with few descriptors, and many nodes that do not share pipes."""
+    hub = await lab.spawn(0, descriptors=128)
     founder = lab.specify(hub, ".", [])
-    await lab.start(hub, [founder])
-    await lab.populate(["."] * scenario.nodes, scenario.processes, [founder.bind])
+    await asyncio.gather(
+        lab.start(hub, [founder]),
+        lab.populate(["."] * scenario.nodes, scenario.processes, [founder.bind]),
+    )
 
 
 # -- what happens ----------------------------------------------------------------------------
@@ -357,7 +362,6 @@ SCENARIOS: Final = [
         processes=5,
         hosts=3,
         rate=0.0,
-        before=0.0,
         after=0.0,
         settle=40,
     ),
@@ -370,7 +374,6 @@ SCENARIOS: Final = [
         processes=5,
         hosts=3,
         rate=0.0,
-        before=0.0,
         after=0.0,
         settle=40,
     ),
@@ -379,7 +382,7 @@ SCENARIOS: Final = [
         title="slow, raising and hanging subscribers beside the usual ones",
         prepare=with_slow_subscribers,
         happen=nothing(15),
-        nodes=15,
+        nodes=18,
         rate=10.0,
     ),
     Scenario(
@@ -392,7 +395,7 @@ SCENARIOS: Final = [
     ),
     Scenario(
         name="few-descriptors",
-        title="40 nodes join at a process that may hold 64 descriptors",
+        title="40 nodes join at a process that may hold 128 descriptors",
         prepare=a_hub_of_few_descriptors,
         happen=nothing(10),
         nodes=40,
