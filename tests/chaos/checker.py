@@ -164,7 +164,8 @@ class _Run:
     def was_told(self, node: str, event: Published) -> bool:
         """Return whether the node's subscription was told that it can no longer get the event."""
         return any(
-            notice.stream == event.stream and notice.first <= event.sequence <= notice.last
+            event.stream.startswith(notice.publisher)  # a node publishes one stream
+            and notice.first <= event.sequence <= notice.last
             for notice in self.notices[node]
         )
 

@@ -75,10 +75,10 @@ class Lagged(Record, frozen=True):
 
 
 class Missed(Record, frozen=True):
-    """A subscription was told that it can no longer get the events `first` to `last`."""
+    """A subscription was told that it can no longer get events `first` to `last` of a publisher."""
 
     subscriber: str
-    stream: str
+    publisher: str
     first: int
     last: int
 

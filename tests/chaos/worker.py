@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 from attrs import asdict, define, field
@@ -193,7 +192,8 @@ class _Worker:
             elif isinstance(item, Lagged):
                 add(records.Lagged(now, name, item.missed))
             else:
-                add(_missed(now, name, item))
+                publisher = item.publisher.hex()
+                add(records.Missed(now, name, publisher, item.first, item.last))
             if pause:
                 await asyncio.sleep(pause)
 
@@ -287,13 +287,6 @@ def _runs(sequences: Iterable[int]) -> list[tuple[int, int]]:
         else:
             runs.append((number, 1))
     return runs
-
-
-def _missed(now: float, name: str, notice: Any) -> records.Missed:
-    """Return the record of a notice that names a stream and the numbers that cannot be had."""
-    if type(notice).__name__ != "Missed":
-        raise TypeError(f"a subscription yielded {notice!r}")
-    return records.Missed(now, name, notice.stream.hex(), notice.first, notice.last)
 
 
 def _hang(_event: object) -> None:
