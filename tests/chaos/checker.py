@@ -7,9 +7,10 @@ a process that was killed is due only if one of the nodes left got it: what a pr
 last instant may die with it.
 
 Of an event that is due and never came, `Missed` may have told the subscriber. Without such a notice
-the event is *lost*. It is *late* if it came after the time limit. A subscription that gets an event
-twice has a *duplicate*; one that gets an event of a foreign topic, or one that nobody published,
-has a *parasite*, and so has a process that counted a copy of a foreign community at its socket.
+the event is *lost*. A notice about an event from before the node was started is *false*. It is
+*late* if it came after the time limit. A subscription that gets an event twice has a *duplicate*;
+one that gets an event of a foreign topic, or one that nobody published, has a *parasite*, and so
+has a process that counted a copy of a foreign community at its socket.
 
 An event that is due is *judged*, unless it was published within the window in which the scenario
 lets events be lost: those are *excused*, and counted apart.
@@ -36,6 +37,7 @@ from tests.chaos.records import (
     Published,
     Refused,
     Sample,
+    Started,
 )
 
 EventKey = tuple[str, int]
@@ -72,6 +74,11 @@ class Findings:
     """Of those, how many arrived after the time limit."""
     missed: int
     """Of those, how many never arrived, and `Missed` told the subscriber."""
+    told_falsely: int
+    """How many events subscriptions were told to have missed, though these had been published
+    before their nodes started."""
+    history: int
+    """Deliveries of events that had been published before the node started."""
     lost_by_climb: dict[int, tuple[int, int]]
     """Lost and due, by the number of levels that the event had to climb."""
     excused_due: int
@@ -111,6 +118,7 @@ def climb(published: str, subscribed: str) -> int | None:
 class _Run:
     """The records of a run, sorted by what they are asked for."""
 
+    started: dict[str, float] = field(factory=dict)
     topics: dict[str, str] = field(factory=dict)
     joined: dict[str, float] = field(factory=dict)
     ended: dict[str, Ended] = field(factory=dict)
@@ -125,7 +133,9 @@ class _Run:
     def add(self, record: AnyRecord) -> None:
         """Sort a record in."""
         self.counts[type(record)] += 1
-        if isinstance(record, Joined):
+        if isinstance(record, Started):
+            self.started[record.node] = record.when
+        elif isinstance(record, Joined):
             self.topics[record.node] = record.topic
             self.joined[record.node] = record.when
         elif isinstance(record, Ended):
@@ -161,12 +171,28 @@ class _Run:
                 events.append(event)
         return sorted(events, key=lambda event: event.when)
 
-    def was_told(self, node: str, event: Published) -> bool:
-        """Return whether the node's subscription was told that it can no longer get the event."""
+    def was_told(self, subscriber: str, event: Published) -> bool:
+        """Return whether a subscription was told that it can no longer get the event."""
         return any(
             event.stream.startswith(notice.publisher)  # a node publishes one stream
             and notice.first <= event.sequence <= notice.last
-            for notice in self.notices[node]
+            for notice in self.notices[subscriber]
+        )
+
+    def told_falsely(self) -> int:
+        """Return how many events from before a node's start it was told to have missed."""
+        return sum(
+            event.when < self.started[node] and self.was_told(node, event)
+            for node in self.started.keys() & self.notices.keys()
+            for event in self.published.values()
+        )
+
+    def unasked(self) -> int:
+        """Return how many events from before a node's start it got."""
+        return sum(
+            event is not None and event.when < start
+            for node, start in self.started.items()
+            for event in map(self.published.get, self.arrivals[node])
         )
 
     def parasites(self) -> int:
@@ -237,6 +263,8 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
         lost=lost.total(),
         late=late,
         missed=missed,
+        told_falsely=run.told_falsely(),
+        history=run.unasked(),
         lost_by_climb={levels: (lost[levels], due[levels]) for levels in sorted(due)},
         excused_due=excused_due,
         excused_lost=excused_lost,

@@ -18,6 +18,12 @@ class Record(msgspec.Struct, frozen=True, tag=True):
     when: float
 
 
+class Started(Record, frozen=True):
+    """A node is started now: it can have missed nothing from before."""
+
+    node: str
+
+
 class Joined(Record, frozen=True):
     """From now on a node is a member of its community, with a subscription under its own name."""
 
@@ -124,7 +130,8 @@ class View(Record, frozen=True):
 
 
 AnyRecord = (
-    Joined
+    Started
+    | Joined
     | NotReady
     | Ended
     | Published

@@ -42,6 +42,7 @@ COLUMNS: Final[dict[str, Callable[[Findings], str]]] = {
     "by climb": _by_climb,
     "late": lambda f: f"{f.late:,}",
     "Missed": lambda f: f"{f.missed:,}",
+    "false": lambda f: f"{f.told_falsely:,}",
     "excused": lambda f: f"{_share(f.excused_lost, f.excused_due)}" if f.excused_due else "-",
     "dup.": lambda f: f"{f.duplicated:,}",
     "parasites": lambda f: f"{f.parasites:,}",

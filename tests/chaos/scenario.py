@@ -99,6 +99,7 @@ def verdict(scenario: Scenario, findings: Findings, grown: float | None) -> list
         "lost": findings.lost,
         "late": findings.late,
         "missed": findings.missed,
+        "told falsely": findings.told_falsely,
         "duplicated": findings.duplicated,
         "parasites": findings.parasites,
         "refused": findings.refused,

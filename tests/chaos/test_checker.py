@@ -23,6 +23,7 @@ from tests.chaos.records import (
     Published,
     Refused,
     Sample,
+    Started,
 )
 from tests.chaos.scenario import verdict
 from tests.chaos.scenarios import SCENARIOS
@@ -64,7 +65,7 @@ def without(sequence: int, node: str) -> list[AnyRecord]:
 def faults(findings: Findings) -> dict[str, int]:
     """What is counted against a run, if anything."""
     names = ("lost", "late", "missed", "excused_lost", "duplicated", "parasites", "not_ready")
-    others = ("refused", "lagged", "failures", "forgotten")
+    others = ("told_falsely", "history", "refused", "lagged", "failures", "forgotten")
     counts = {name: getattr(findings, name) for name in names + others}
     return {name: count for name, count in counts.items() if count}
 
@@ -173,6 +174,20 @@ def test_a_notice_about_an_event_that_came_is_no_fault_of_the_event() -> None:
     assert faults(check([*sound(), Missed(15.0, HIGH, PUBLISHER, 4, 4)], NO_FAULT)) == {}
 
 
+def test_a_notice_about_what_was_before_the_node_is_false() -> None:
+    newcomer: list[AnyRecord] = [Started(7.5, "new"), Joined(8.5, "new", ".")]
+    newcomer += [delivered(9, "new", count=2)]
+    assert faults(check([*sound(), *newcomer], NO_FAULT)) == {}
+    notice = Missed(15.0, "new", PUBLISHER, 3, 8)  # 8 was published after the start
+    assert faults(check([*sound(), *newcomer, notice], NO_FAULT)) == {"told_falsely": 5}
+
+
+def test_what_was_before_the_node_is_history() -> None:
+    newcomer: list[AnyRecord] = [Started(7.5, "new"), Joined(8.5, "new", ".")]
+    newcomer += [delivered(6, "new", after=5, count=5)]
+    assert faults(check([*sound(), *newcomer], NO_FAULT)) == {"history": 2}
+
+
 @pytest.mark.parametrize(
     ("record", "name"),
     [
@@ -274,9 +289,9 @@ def test_every_fault_fails_the_run() -> None:
     sound_findings = check(sound(), NO_FAULT)
     assert verdict(scenario, sound_findings, 1.0) == []
     names = ("lost", "late", "missed", "duplicated", "parasites", "refused", "failures")
-    for name in names:
+    for name in (*names, "told_falsely"):
         faulty = Findings(**{**asdict(sound_findings, recurse=False), name: 2})
-        assert verdict(scenario, faulty, 1.0) == [f"2 {name}"]
+        assert verdict(scenario, faulty, 1.0) == [f"2 {name.replace('_', ' ')}"]
     assert verdict(scenario, sound_findings, 1.2) == ["memory grew by a factor of 1.20"]
     assert verdict(scenario, evolve(sound_findings, due=0), None) == ["nothing was due"]
     absent = evolve(sound_findings, not_ready=1)

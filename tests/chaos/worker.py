@@ -125,6 +125,7 @@ class _Worker:
         return Reply(command.number)
 
     async def _start(self, spec: NodeSpec, seconds: float) -> None:
+        self._log.add(records.Started(time.monotonic(), spec.name))
         sink = _Forgotten(None if spec.trace_bytes is None else self._disk(spec.trace_bytes))
         manager = CommunityManager(
             self._setup.membership,
