@@ -158,17 +158,24 @@ def pause(seconds: float) -> Happening:
     return happen
 
 
-async def restart_in_turn(lab: Lab) -> None:
-    """Every process ends and comes back at the same addresses: in turn politely and by kill -9."""
-    lab.fault_begins()
-    for number, worker in enumerate(lab.living()):
-        if number % 2:
-            lab.kill(worker)
-        else:
-            await lab.close(worker)
-        await lab.replace(worker)
-        await asyncio.sleep(1.0)
-    lab.fault_ends()
+def restart_in_turn(pause: float) -> Happening:
+    """Return the restart of every process at its addresses, in turn politely and by kill -9.
+
+    The next one ends so many seconds after the nodes of the one before are ready again.
+    """
+
+    async def happen(lab: Lab) -> None:
+        lab.fault_begins()
+        for number, worker in enumerate(lab.living()):
+            if number % 2:
+                lab.kill(worker)
+            else:
+                await lab.close(worker)
+            await lab.replace(worker)
+            await asyncio.sleep(pause)
+        lab.fault_ends()
+
+    return happen
 
 
 def flap(seconds: int, *, politely: bool) -> Happening:
@@ -332,7 +339,7 @@ SCENARIOS: Final = [
         name="rolling-restart",
         title="each process restarts at its addresses, politely or by kill -9",
         prepare=one_gateway,
-        happen=restart_in_turn,
+        happen=restart_in_turn(1.0),
     ),
     Scenario(
         name="flapping-politely",
