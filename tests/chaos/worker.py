@@ -272,8 +272,9 @@ class _Worker:
                 state = node.community.state
                 yield records.View(now, name, node.manager.address, state, peers, links)
 
-    def failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        """Record an exception that nobody caught."""
+    def failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        """Record an exception that nobody caught; stderr has where it was raised."""
+        loop.default_exception_handler(context)
         self._log.add(records.Failed(time.monotonic(), self._setup.process, repr(context)))
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import struct
 
 import pytest
 import zmq
@@ -144,6 +145,33 @@ def test_a_frame_that_broke_off_goes_to_nobody_else() -> None:
             with peer:
                 await loop.sock_sendall(peer, handshake(b"PULL", ONE))
                 await eventually(lambda: any(p.frame for p in ours._pipes.values()))
+        await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
+        theirs.open_input(address, inbox, OTHER)
+        ours.send([Contact(OTHER, address)], make_record(7))
+        assert await inbox.has_numbers(1) == [7]
+        ours.close()
+        theirs.close()
+
+    live(test)()
+
+
+def test_what_was_offered_to_a_connection_that_had_broken_goes_to_nobody_else() -> None:
+    """The sender learns of the end when it offers a frame, and another process took the port."""
+
+    async def test() -> None:
+        ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            address = "tcp://{}:{}".format(*server.getsockname())
+            ours.send([Contact(ONE, address)], make_record(1))
+            peer, _ = await loop.sock_accept(server)
+            await loop.sock_sendall(peer, handshake(b"PULL", ONE))
+            await eventually(lambda: any(pipe.named for pipe in ours._pipes.values()))
+            reset = struct.pack("ii", 1, 0)  # no lingering: the connection is reset
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            peer.close()
+        ours.send([Contact(ONE, address)], make_record(2))
         await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
         theirs.open_input(address, inbox, OTHER)
         ours.send([Contact(OTHER, address)], make_record(7))

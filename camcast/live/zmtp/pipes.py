@@ -61,9 +61,11 @@ class _ZmtpOutput(OutputPipe):
     socket: socket.socket | None = None
     decoder: Decoder | None = None
     meant: list[PeerId] = field(factory=list)
-    """While nobody has said to listen there: for whom each of `records` is."""
-    frame_meant: PeerId = UNKNOWN_PEER
-    """For whom the frame under way is, once the connection that it was made for broke."""
+    """While nobody has said to listen there: for whom each of the last of `records` is, those that
+    came in that time."""
+    meant_before: PeerId = UNKNOWN_PEER
+    """For whom the frame under way and the records from before are: whoever had said to listen
+    there on the connection that broke."""
     frame: memoryview | None = None
     """The frame under way, whole, with its head."""
     sent: int = 0
@@ -215,8 +217,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if peer == UNKNOWN_PEER:
             return
         fits = peer, UNKNOWN_PEER
-        if pipe.frame_meant not in fits:
+        if pipe.meant_before not in fits:
             self._end_frame(pipe)
+        meant = [pipe.meant_before] * (len(pipe.records) - len(meant)) + meant
         kept = [record for record, to in zip(pipe.records, meant, strict=True) if to in fits]
         dropped = len(pipe.records) - len(kept)
         if dropped:
@@ -264,8 +267,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._sockets.discard(pipe.socket)
             pipe.socket = None
         if pipe.named is not None:
-            pipe.meant = [pipe.named] * len(pipe.records)
-            pipe.frame_meant, pipe.named = pipe.named, None
+            pipe.meant_before, pipe.named = pipe.named, None
         pipe.decoder, pipe.sent = None, 0
 
     def _offer(self, pipe: _ZmtpOutput, frame: bytes) -> bool:
