@@ -2,9 +2,10 @@
 
 As in Jepsen's checker of that name, each event is a write, and each subscription a reader that has
 to see it. An event is *due* at a node if the node's topic is the event's or above it, the node had
-joined before the event was published, and it was still a member at the end of the run. An event of
-a process that was killed is due only if one of the nodes left got it: what a process accepts in its
-last instant may die with it.
+joined before the event was published, and it was still a member at the end of the run. What a
+process accepts in its last instant may die with it: an event of a process that was killed is due
+only if one of the nodes left got it, and only at that one's level and above, since events go to no
+level below.
 
 Of an event that is due and never came, `Missed` may have told the subscriber. Without such a notice
 the event is *lost*. A notice about an event from before the node was started is *false*. It is
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from math import inf
 
 from attrs import define, field, frozen
@@ -108,6 +110,7 @@ class Findings:
     """Some of the events that never arrived, excused ones too, for whoever looks for the cause."""
 
 
+@cache
 def climb(published: str, subscribed: str) -> int | None:
     """Return how many levels an event rises to reach a topic; None if it is not for it."""
     above, below = Topic.parse(subscribed), Topic.parse(published)
@@ -161,15 +164,26 @@ class _Run:
         """Return the nodes that were members to the end."""
         return [node for node in self.joined if node not in self.ended]
 
-    def events(self) -> list[Published]:
-        """Return the events that left their publishers, in the order of publication."""
-        arrived = {key for node in self.survivors() for key in self.arrivals[node]}
+    def events(self) -> list[tuple[Published, int]]:
+        """Return the events that left their publishers, in the order of publication.
+
+        With each, the least number of levels that it had to climb to a survivor, 0 if its
+        publisher was not killed.
+        """
+        least = dict.fromkeys(self.published, inf)
+        for node in self.survivors():
+            for key in self.arrivals[node]:
+                if key in least:
+                    levels = climb(self.published[key].topic, self.topics[node])
+                    least[key] = min(least[key], inf if levels is None else levels)
         events = []
         for key, event in self.published.items():
             end = self.ended.get(event.node)
-            if end is None or not end.killed or key in arrived:
-                events.append(event)
-        return sorted(events, key=lambda event: event.when)
+            if end is None or not end.killed:
+                events.append((event, 0))
+            elif least[key] < inf:
+                events.append((event, int(least[key])))
+        return sorted(events, key=lambda one: one[0].when)
 
     def was_told(self, subscriber: str, event: Published) -> bool:
         """Return whether a subscription was told that it can no longer get the event."""
@@ -220,21 +234,19 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
     for record in history:
         run.add(record)
     events, survivors = run.events(), run.survivors()
-    topics = set(run.topics.values())
-    climbs = {(low, high): climb(low, high) for low in {e.topic for e in events} for high in topics}
     due: Counter[int] = Counter()
     lost: Counter[int] = Counter()
-    zero = fault.began if fault.began < inf or not events else events[0].when
+    zero = fault.began if fault.began < inf or not events else events[0][0].when
     late = missed = excused_due = excused_lost = 0
     arrival_max, last_absent = 0.0, -inf
     examples: list[str] = []
-    for event in events:
+    for event, least in events:
         key = event.stream, event.sequence
         excused = fault.excused_from <= event.when < fault.excused_to
         start = max(event.when, fault.healed) if fault.healed < inf else event.when
         for node in survivors:
-            levels = climbs[event.topic, run.topics[node]]
-            if levels is None or run.joined[node] > event.when:
+            levels = climb(event.topic, run.topics[node])
+            if levels is None or levels < least or run.joined[node] > event.when:
                 continue
             excused_due += excused
             due[levels] += not excused

@@ -227,9 +227,12 @@ def test_an_event_that_died_with_its_publisher_is_due_nowhere() -> None:
     assert faults(check([*history, polite], NO_FAULT)) == {"lost": 2}
 
 
-def test_an_event_that_one_survivor_got_from_a_killed_publisher_is_due_at_all() -> None:
-    history = [*without(4, ROOT), Ended(4.3, LOW, killed=True)]
-    assert faults(check(history, NO_FAULT)) == {"lost": 1}
+def test_an_event_that_one_survivor_got_from_a_killed_publisher_is_due_from_there_on() -> None:
+    killed = Ended(4.3, LOW, killed=True)
+    assert faults(check([*without(4, ROOT), killed], NO_FAULT)) == {"lost": 1}
+    assert faults(check([*without(4, HIGH), killed], NO_FAULT)) == {}
+    polite = Ended(4.3, LOW, killed=False)
+    assert faults(check([*without(4, HIGH), polite], NO_FAULT)) == {"lost": 1}
 
 
 @pytest.mark.parametrize(
