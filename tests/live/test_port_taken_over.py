@@ -2,11 +2,13 @@
 
 import asyncio
 
+import attrs
 import pytest
 
 from camcast import Community, CommunityManager
 from camcast.live.transports import TRANSPORTS, ZMTP
-from tests.live.communities import OPTIONS, Inbox, managers
+from camcast.vocabulary.topics import ROOT
+from tests.live.communities import CERTAIN, OPTIONS, Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 
@@ -55,5 +57,38 @@ def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_before(
                 assert transport != ZMTP or before == 0
                 assert heir.counters.events == 0
                 assert inbox.payloads == [b"for .b"]
+
+    live(test)()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_process_of_another_topic_gets_no_climbs_for_the_super_process_before_it(
+    transport: str,
+) -> None:
+    """`zmtp` sends none. With `zmq` the first that comes draws the answer that ends them.
+
+    No check of the link comes in the time of this test.
+    """
+    never = attrs.evolve(CERTAIN, check_seconds=1e6)
+
+    async def test() -> None:
+        async with managers(2, transport=transport, parameters=never) as (publisher, dying):
+            await dying.join(".")
+            community = await publisher.join(".x")
+            await community.ready(0, min_links=1)
+            assert dying._runner is not None
+            dying._runner.close()
+            dying.pipes.close(0)
+            dead = dying.contact
+            async with CommunityManager(bind=dead.address, transport=transport) as heir:
+                await heir.join(".b")
+                while transport == ZMTP and publisher.pipes.counters.records_misdirected < 10:
+                    await publish(community, 1)
+                    await asyncio.sleep(0.01)
+                while transport != ZMTP and community.links != ((ROOT, ()),):
+                    await publish(community, 1)
+                    await asyncio.sleep(0.01)
+                assert (heir.counters.parasites == 0) == (transport == ZMTP)
+                assert heir.counters.events == 0
 
     live(test)()
