@@ -16,7 +16,7 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
 from camcast.received import Lagged, Received
-from camcast.vocabulary.events import Missed
+from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.topics import Topic
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
@@ -128,14 +128,11 @@ async def _subscribe(
         complain(f"too slow: {lagged.missed} events were missed")
 
     def on_missed(missed: Missed) -> None:
-        publisher = missed.publisher.hex()
+        first, last = EventId(missed.stream, missed.first), EventId(missed.stream, missed.last)
         if json:
-            gone = {"publisher": publisher, "topic": missed.topic.name}
-            show({"gone": gone | {"first": missed.first, "last": missed.last}})
-        complain(
-            f"events {missed.first} to {missed.last} of {publisher[:8]} in {missed.topic} can no"
-            " longer be had"
-        )
+            gone = {"topic": missed.topic.name, "first": str(first), "last": str(last)}
+            show({"gone": gone})
+        complain(f"events {first} to {last} in {missed.topic} can no longer be had")
 
     def _finish() -> None:
         with suppress(RuntimeError):  # the loop has ended by now

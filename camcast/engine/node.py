@@ -549,6 +549,8 @@ class Node:
         self.outbox.tells.append(Tell(group, missed))
 
     def _leave_group(self, participation: Participation, now: float) -> None:
+        if participation.repair is not None and participation.joined:
+            participation.repair.leave(now)
         participation.leaving = True
         self._groups.leave(participation)
         if participation in self._joining:

@@ -74,14 +74,19 @@ NO_EVENT: Final = EventId(StreamId(bytes(24)), 0)
 class Missed:
     """Events that can no longer be had: nobody who is asked keeps them.
 
-    They are those from number `first` to `last` of a stream of `publisher`, at or below `topic`,
-    which is the community's in which they were missed.
+    They are those from number `first` to `last` of `stream`, which is what one publisher publishes
+    on one topic: that is at or below `topic`, which is the community's in which they were missed.
     """
 
-    publisher: PeerId
+    stream: StreamId
     topic: Topic
     first: int
     last: int
+
+    @property
+    def publisher(self) -> PeerId:
+        """Who published them."""
+        return PeerId(self.stream[:PEER_ID_BYTES])
 
 
 class Receipt(msgspec.Struct, frozen=True):

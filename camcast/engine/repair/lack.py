@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import define, field
 
@@ -30,6 +30,19 @@ class Holder:
     below: str
     """The topic of its community, if that is below this one; else empty."""
     held: Held
+    kept: float
+    """For how many seconds it keeps all bodies."""
+
+
+class Passed(NamedTuple):
+    """A neighbour of the own community that misses nothing of a stream up to some number."""
+
+    below: int
+    """It misses and offers nothing below this number."""
+    begun: int
+    """For how many seconds it has known the stream."""
+    kept: float
+    """For how many seconds it keeps all bodies."""
 
 
 @define(eq=False)
@@ -42,9 +55,7 @@ class Lack:
     sender: Contact | None = None
     """The neighbour that sent what is above a hole: it is asked first."""
     holders: list[Holder] = field(factory=list)
-    passed: dict[PeerId, tuple[int, int]] = field(factory=dict)
-    """Neighbours of the own community: the number below which each misses nothing and offers
-    nothing, and for how many seconds it has known the stream."""
+    passed: dict[PeerId, Passed] = field(factory=dict)
     asked: int = 0
     """How often it was asked for since something came last."""
 
@@ -55,8 +66,8 @@ class Lack:
         del self.holders[:-HOLDERS_MAX]
         if not holder.below:
             _, offered, begun, bounds = holder.held
-            passed = min(bounds[0], offered) if offered else bounds[0]
-            self.passed[holder.contact.peer] = passed, begun
+            below = min(bounds[0], offered) if offered else bounds[0]
+            self.passed[holder.contact.peer] = Passed(below, begun, holder.kept)
 
     def asked_at(self, now: float) -> None:
         """Note that it was asked for; the pauses double."""
@@ -71,7 +82,7 @@ class Lack:
     def out_of_reach(self, neighbours: int) -> int:
         """Return the number below which nobody offers anything; there are so many neighbours."""
         needed = max(1, min(PASSED_BY, neighbours))
-        passed = sorted((below for below, _ in self.passed.values()), reverse=True)
+        passed = sorted((one.below for one in self.passed.values()), reverse=True)
         return passed[needed - 1] if len(passed) >= needed else 0
 
 

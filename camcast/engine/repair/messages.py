@@ -23,7 +23,8 @@ Wanted = tuple[bytes, tuple[int, ...]]
 class Have(Message, tag=1, frozen=True):
     """What the sender knows of some streams.
 
-    `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds. `below`
+    `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds, and keeps
+    the bodies of all that it got in the last `kept` seconds. `below`
     is the topic of its community if the message is for a super-community, else empty. It asks for
     a full `Have` in return if `reply`, and for what is younger than `history` seconds if that is
     not 0, whatever it is a member for.
@@ -31,6 +32,7 @@ class Have(Message, tag=1, frozen=True):
 
     nonce: bytes
     member: float
+    kept: float
     below: str
     reply: bool
     history: float

@@ -73,11 +73,13 @@ PAGES_MAX: Final = 8  # chosen: 240 kB, some 6,000 streams; later ones are told 
 HELD_BYTES: Final = 40  # chosen: a stream of one range takes 36 to 44 bytes of MessagePack
 RANGE_BYTES: Final = 10  # two numbers of at most five bytes
 FULL_SECONDS: Final = 2.0  # [PROTOCOLS 8] a hash that differs for two periods, of a second each
-FULL_SECONDS_MAX: Final = 64.0  # chosen: a newcomer's past then costs each neighbour 500 bytes/s
+FULL_SECONDS_MAX: Final = 16.0  # chosen: a newcomer's past costs 50 bytes/s and 20 streams
 LACKS_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new streams a second
 STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
 NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
 ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
+HEIRS: Final = 3  # chosen: one that lives among them at 80 % dead, half the time
+LATE_SECONDS: Final = 3.0  # chosen: by then the news were told, to four neighbours
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
 
 
@@ -200,6 +202,15 @@ class Repair:
             neighbour.pause = min(2 * neighbour.pause, FULL_SECONDS_MAX)
             self._send_full(source, now, reply=True)
         neighbour.hash = settled or self.hash
+
+    def leave(self, now: float) -> None:
+        """Give what this process published of late to others, who cannot ask it any more."""
+        neighbours = self._sample(self._context.membership.neighbours(), HEIRS)
+        for stream, known in self._changes.recent.items():
+            if stream[:PEER_ID_BYTES] == self._context.me.peer:
+                for batch in self._store.batches(stream, 1, known.stop, now - LATE_SECONDS):
+                    for contact in neighbours:
+                        self._send_again(batch, contact, now, None)
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take a `Have` or a `Want`."""
@@ -334,17 +345,18 @@ class Repair:
         Without streams nothing is sent, unless it asks for something.
         """
         nonce, member = self._nonces.issue(contact, now), self._seconds_a_member(now)
+        kept = min(member, self._retention, self._store.retention_reached(now))
         below = "" if above is None else self._context.group.name
         group = None if above is None else above.group
         for page in _pages(held, ask=reply or history > 0):
-            message = Have(nonce, member, below, reply, history, page)
+            message = Have(nonce, member, kept, below, reply, history, page)
             self._outlet.send([contact], message, group=group)
             reply = False
 
     # -- being told ------------------------------------------------------------------------
 
     def _take_have(self, source: Contact, have: Have, now: float) -> None:
-        if not have.member >= 0 or not have.history >= 0:  # NaN is refused as well
+        if not (have.member >= 0 and have.history >= 0 and have.kept >= 0):  # NaN is refused
             raise MalformedError("a Have tells of a negative time")
         neighbour = self._neighbour(source.peer)
         if not have.below:
@@ -352,7 +364,7 @@ class Repair:
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
-            self._take_held(Holder(source, have.nonce, have.below, held), now)
+            self._take_held(Holder(source, have.nonce, have.below, held, have.kept), now)
         if have.below:
             return
         if have.history > 0:
@@ -375,6 +387,7 @@ class Repair:
             lack = self._lack(stream, now)
             if lack is None:
                 return
+            self._neighbour(holder.contact.peer).pause = FULL_SECONDS  # it had something to tell
         new = not any(holder.contact.peer == one.contact.peer for one in lack.holders)
         lack.hear(holder)
         if new and lack.asked:
@@ -429,11 +442,9 @@ class Repair:
     def _send_want(
         self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], now: float
     ) -> None:
-        seconds = self._retention
-        if not below:  # what climbs is told of only if it is to be had
-            seconds = self._seconds_a_member(now) + REORDER_SECONDS
-            if now < self._history_until:
-                seconds += self._history
+        seconds = self._seconds_a_member(now) + REORDER_SECONDS
+        if not below and now < self._history_until:
+            seconds += self._history
         into, group = ("", None) if not below else (self._context.group.name, read_topic(below))
         self._outlet.send(
             [contact],
@@ -450,8 +461,10 @@ class Repair:
             out_of_reach = max(out_of_reach, 1 if known is None else known.stop)
         if out_of_reach <= (1 if known is None else known.floor):
             return
-        begun = max((seconds for _, seconds in lack.passed.values()), default=0)
-        in_my_time = bool(lack.passed) and begun < self._seconds_a_member(now)
+        member = self._seconds_a_member(now)
+        # Who keeps everything since before this process was a member would have offered it.
+        lived_longer = all(one.kept < member for one in lack.passed.values())
+        in_my_time = lived_longer and any(one.begun < member for one in lack.passed.values())
         if known is None:
             if not in_my_time:
                 return
@@ -459,10 +472,8 @@ class Repair:
             if known is None:
                 return
         for first, stop in known.missing(known.floor, out_of_reach - known.floor):
-            if first > 1 or in_my_time:
-                self._tell_missed(
-                    Missed(PeerId(stream[:PEER_ID_BYTES]), self._context.group, first, stop - 1)
-                )
+            if in_my_time or (lived_longer and first > 1):
+                self._tell_missed(Missed(stream, self._context.group, first, stop - 1))
         known.floor = out_of_reach
 
     # -- answering -------------------------------------------------------------------------
@@ -514,6 +525,7 @@ class Repair:
                 if neighbour.answered >= ANSWER_BYTES:
                     return True  # it asks again for what it does not get
                 neighbour.answered += len(batch.body)
+                neighbour.pause = FULL_SECONDS  # it had something to hear
                 self._send_again(batch, contact, now, above)
                 sent = batch.first + batch.count
         return answered
