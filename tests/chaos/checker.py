@@ -193,8 +193,7 @@ class _Run:
     def was_told(self, subscriber: str, event: Published) -> bool:
         """Return whether a subscription was told that it can no longer get the event."""
         return any(
-            event.stream.startswith(notice.publisher)  # a node publishes one stream
-            and notice.first <= event.sequence <= notice.last
+            notice.stream == event.stream and notice.first <= event.sequence <= notice.last
             for notice in self.notices[subscriber]
         )
 

@@ -81,10 +81,10 @@ class Lagged(Record, frozen=True):
 
 
 class Missed(Record, frozen=True):
-    """A subscription was told that it can no longer get events `first` to `last` of a publisher."""
+    """A subscription was told that it can no longer get the events `first` to `last`."""
 
     subscriber: str
-    publisher: str
+    stream: str
     first: int
     last: int
 

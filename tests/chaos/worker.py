@@ -193,8 +193,7 @@ class _Worker:
             elif isinstance(item, Lagged):
                 add(records.Lagged(now, name, item.missed))
             else:
-                publisher = item.publisher.hex()
-                add(records.Missed(now, name, publisher, item.first, item.last))
+                add(records.Missed(now, name, item.stream.hex(), item.first, item.last))
             if pause:
                 await asyncio.sleep(pause)
 
