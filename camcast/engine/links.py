@@ -11,8 +11,9 @@ Each step looks into the other tables of this process, asks the discovery, which
 "contact known", and sends REQ_CONTACT to some neighbours, who answer from their own tables or pass
 it on while its TTL lasts, once per process (`SearchRelay`). An answer for a farther ancestor is
 used, and the search goes on for the nearer levels only, at a growing pause; an answer for super(t)
-ends it. Tables of one process that look for the same topics share one search: a table whose
-sibling has asked within the pause asks nobody, and answers are given to all tables.
+ends it. The tables of one process that look for the same topics share one search, as they share the
+questions of the upkeep (`camcast.engine.asked_lately`): what one has asked within the pause another
+does not ask, and answers are given to all.
 
 *Upkeep* (KEEP_TABLE_UPDATED, Figure 6). Periodically, with probability p_sel, a process asks its
 super-processes whether they are still in their topic (`Ping`). Those of which nothing has arrived
@@ -50,6 +51,7 @@ from typing import Final
 from attrs import define
 
 from camcast.doors.liveness import Liveness, Watcher
+from camcast.engine.asked_lately import AskedLately
 from camcast.vocabulary.cold_list import Cold, ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
@@ -67,6 +69,7 @@ FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else pas
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
 # chosen: the share of its pause after which a search asks again: timers need not be exact.
 SEARCH_DUE: Final = 0.9
+ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause between two checks
 
 
 class ReqContact(Message, tag=1, frozen=True):
@@ -126,6 +129,8 @@ DECODER: Final[Decoder[Message]] = Decoder(
 class _Entry:
     contact: Contact
     topic: Topic
+    asked: float = -inf
+    """When it was asked last whether it lives, by whichever table of this process."""
 
 
 class SuperLinks(Watcher):
@@ -143,12 +148,12 @@ class SuperLinks(Watcher):
         size: Callable[[], float],
         neighbours: Callable[[int], list[Contact]],
         known: Callable[[GroupId, int], list[Contact]],
-        tables: Callable[[], Iterable[SuperLinks]],
+        asked: AskedLately,
     ) -> None:
         """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows.
 
-        `known(group, k)` are members of a community that the process knows, and `tables()` all its
-        super-topic tables.
+        `known(group, k)` are members of a community that the process knows. All its tables have
+        one `asked`.
         """
         self.super_topic = super_topic
         self._me = me
@@ -161,7 +166,7 @@ class SuperLinks(Watcher):
         self._size = size
         self._neighbours = neighbours
         self._known_here = known
-        self._tables = tables
+        self._asked = asked
         self._table: dict[PeerId, _Entry] = {}
         self._cold = ColdList()
         self._exchange = False  # whether a cold one that answers may take the place of an entry
@@ -169,8 +174,7 @@ class SuperLinks(Watcher):
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
         self._search_number = 0
-        self._asked = -inf  # when the last step of a search asked others
-        self._checked = 0.0  # when the last check began
+        self._waited = 0.0  # between the last step of the search and the one before
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
 
     # -- what others read ----------------------------------------------------------------
@@ -280,7 +284,7 @@ class SuperLinks(Watcher):
     def _start_search(self, now: float) -> None:
         if not self._scope:
             self._scope = [self.super_topic]
-            self._pause = self._parameters.search_seconds
+            self._pause = self._waited = self._parameters.search_seconds
             self._ask(now)
 
     def _search_if_wanting(self, now: float) -> None:
@@ -300,10 +304,10 @@ class SuperLinks(Watcher):
 
     def _ask(self, now: float) -> None:
         """Look into the other tables of this process; ask others unless one of those has."""
+        due = SEARCH_DUE * self._waited
         for topic in list(self._scope):
             self.contacts_found(topic, self._known_here(topic.group, self._parameters.z), now)
-        if self._scope and not any(table._asks_for(self, now) for table in self._tables()):
-            self._asked = now
+        if self._scope and self._asked.due(tuple(self._scope), due, now):
             for topic in self._scope:
                 self._outlet.seek(topic, self._parameters.z)
             request = ReqContact(
@@ -313,12 +317,8 @@ class SuperLinks(Watcher):
             )
             self._outlet.send(self._neighbours(self._parameters.search_neighbours), request)
         self._search_number += 1
+        self._waited = self._pause
         self._outlet.wake(self._pause, "search", self._search_number)
-
-    def _asks_for(self, other: SuperLinks, now: float) -> bool:
-        """Say whether this table has asked of late for all that another one looks for."""
-        same = self is not other and self._scope == other._scope
-        return same and now < self._asked + SEARCH_DUE * other._pause
 
     def _settle(self, found: Topic) -> None:
         """Shrink the scope to what is still nearer than `found` (lines 31 to 35)."""
@@ -335,14 +335,13 @@ class SuperLinks(Watcher):
         if not self._table:
             self._warm(now)
         elif self._rng.random() < self._parameters.selection_probability(self._size()):
-            self._checked = now
             for entry in self._table.values():
-                self._outlet.send([entry.contact], Ping(entry.topic.name))
+                entry.asked = self._ask_entry(entry, Ping(entry.topic.name), now)
             self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
 
     def _verdict(self, now: float) -> None:
         for peer, entry in list(self._table.items()):
-            if self._liveness.heard(peer) < self._checked:
+            if self._liveness.heard(peer) < entry.asked:
                 self._fail(entry, now)
         self._renew_nearest()
         alive = list(self._table.values())
@@ -351,10 +350,17 @@ class SuperLinks(Watcher):
             # Enough are alive; but whoever knows no others would have nobody when these fail.
             alive = [] if len(self._cold) else alive[:1]
         for entry in alive:
-            self._outlet.send([entry.contact], NewProcess(entry.topic.name, self._wanted))
+            self._ask_entry(entry, NewProcess(entry.topic.name, self._wanted), now)
         self._exchange = refresh
         self._warm(now)
         self._search_if_wanting(now)
+
+    def _ask_entry(self, entry: _Entry, message: Message, now: float) -> float:
+        """Ask a super-process unless a table of this process has of late; say when it was asked."""
+        question = entry.contact, message
+        if self._asked.due(question, ASKED_LATELY * self._parameters.check_seconds, now):
+            self._outlet.send([entry.contact], message)
+        return self._asked.when(question)
 
     @property
     def _wanted(self) -> int:

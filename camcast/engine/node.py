@@ -41,6 +41,7 @@ from camcast.doors.protocol import Group, Protocol
 from camcast.doors.selective import SelectiveContext
 from camcast.engine import links as links_module
 from camcast.engine import liveness as liveness_module
+from camcast.engine.asked_lately import AskedLately
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
@@ -122,6 +123,7 @@ class Node:
         self._settings = settings
         self._rng = rng
         self._serial = 0
+        self._asked = AskedLately()
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
@@ -497,7 +499,7 @@ class Node:
                 size=membership.size,
                 neighbours=self._strangers.neighbours,
                 known=self._strangers.known,
-                tables=self._groups.tables,
+                asked=self._asked,
             )
             for number, super_topic in enumerate(super_topics)
         ]

@@ -111,7 +111,7 @@ class Strangers:
             case Ping(topic=name):
                 is_member = read_topic(name).group in self._groups.current
                 self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
-            case AnsContact() | Gone():
+            case AnsContact() | SuperProcesses(pushed=False) | Gone():
                 # All tables share what one has asked. And who is gone may answer an event of any
                 # subtopic, so that the group does not say whose it is.
                 for table in self._groups.tables():

@@ -6,12 +6,14 @@ network for what comes of it.
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 from typing import Any
 
 import pytest
 
 from camcast.engine import links as links_module
+from camcast.engine.asked_lately import AskedLately
 from camcast.engine.links import (
     AnsContact,
     Gone,
@@ -70,7 +72,7 @@ class Bench:
             size=lambda: size,
             neighbours=lambda k: [NEIGHBOUR][:k],
             known=lambda group, k: [],
-            tables=lambda: [self.links],
+            asked=AskedLately(),
         )
 
     def start(self) -> None:
@@ -520,8 +522,15 @@ def test_strangers_neither_fill_nor_flush_the_cold_list() -> None:
 
 def searching_processes(topics: int) -> tuple[World, list[Node]]:
     """Start ten processes, each in so many topics whose super-topic nobody is in."""
-    world = World()
+    world = World(parameters=Parameters(refresh_probability=0.0))
     return world, [world.join(*(Topic.parse(f".t{n}") for n in range(topics))) for _ in range(10)]
+
+
+def all_know(nodes: list[Node], above: list[Node]) -> bool:
+    """Whether all tables of these processes have those above, and no others."""
+    tables = [table for node in nodes for part in node.participations for table in part.links]
+    known = [{contact.peer for contact in table.nearest()[1]} for table in tables]
+    return all(peers == {node.me.peer for node in above} for peers in known)
 
 
 def test_tables_that_look_for_the_same_topics_share_one_search() -> None:
@@ -536,16 +545,29 @@ def test_tables_that_look_for_the_same_topics_share_one_search() -> None:
     assert 0 < asked[1] <= 1.1 * asked[0]
 
 
+def test_tables_with_the_same_super_processes_share_their_questions() -> None:
+    """And of those that die or are named all tables learn."""
+    world, nodes = searching_processes(4)
+    above = [world.join(ROOT) for _ in range(5)]
+    world.run(20)
+    transcript = Transcript(world)
+    world.run(40)
+    last: dict[tuple[Any, ...], float] = {}
+    for e in transcript.of(Ping, NewProcess):
+        question = e.source, e.target, type(e.content)
+        assert e.when - last.get(question, -inf) >= 2.5  # half a period of the checks
+        last[question] = e.when
+    assert len(last) >= 3 * len(nodes)
+    for node in above[:3]:
+        world.kill(node)
+    assert world.run(60, until=lambda: all_know(nodes, above[3:]))
+
+
 def test_an_answer_reaches_every_table_that_needs_it() -> None:
     world, nodes = searching_processes(4)
-    world.run(60)
+    world.run(20)
     root = world.join(ROOT)
-
-    def all_know() -> bool:
-        tables = [table for node in nodes for part in node.participations for table in part.links]
-        return len(tables) == 40 and all(table.nearest()[1] == [root.me] for table in tables)
-
-    assert world.run(60, until=all_know)
+    assert world.run(60, until=lambda: all_know(nodes, [root]))
     late = nodes[0]
     transcript = Transcript(world)
     world.do(late, lambda n, now: n.join(Topic.parse(".late"), now))
