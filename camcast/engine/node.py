@@ -546,9 +546,10 @@ class Node:
             repair=repair,
         )
 
-    def _tell_missed(self, group: GroupId, missed: Missed) -> None:
+    def _tell_missed(self, group: GroupId, missed: Missed, now: float) -> None:
         self.counters.told_missed += missed.last - missed.first + 1
         self.outbox.tells.append(Tell(group, missed))
+        self.recorder.record_missed(missed, now)
 
     def _leave_group(self, participation: Participation, now: float) -> None:
         if participation.repair is not None and participation.joined:

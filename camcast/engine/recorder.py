@@ -9,7 +9,7 @@ from attrs import define, field
 
 from camcast.engine.groups import Groups
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import EventId
+from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace, TraceKind
@@ -93,6 +93,13 @@ class Recorder:
                 event = str(EventId(batch.stream, sequence))
                 for peer in peers or (b"",):
                     self._write(now, kind, community, peer, topic, event, hops, size)
+
+    def record_missed(self, missed: Missed, now: float) -> None:
+        """Trace that subscribers were told what they can no longer get."""
+        if self.trace is not None:
+            first = EventId(missed.stream, missed.first)
+            size = missed.last - missed.first + 1
+            self._write(now, "missed", missed.topic.name, event=str(first), size=size)
 
     def record_control(self, now: float, *, due: bool = False) -> None:
         """Trace the control traffic since the last time; drivers call this at a run's end.

@@ -70,6 +70,10 @@ class Summary:
     deliveries: int
     """At expected receivers: without the publishers' own."""
     lost: int
+    lost_told: int
+    """Of these, the deliveries that somebody was told it can no longer expect (`Missed`)."""
+    told_missed: int
+    """How often somebody was told so of an event, lost or not."""
     parasites: int
     crashed: int
     """Nodes that crashed."""
@@ -89,6 +93,7 @@ class _Tally:
     received: int = 0
     events: int = 0
     complete: int = 0
+    lost_told: int = 0
     hops: int = 0
     latencies: list[float] = field(factory=list)
 
@@ -151,6 +156,8 @@ def summarise(
         events=len(published),
         deliveries=sum(c.deliveries for c in communities),
         lost=sum(c.lost for c in communities),
+        lost_told=sum(tallies[c.topic].lost_told for c in communities),
+        told_missed=sum(len(told) for ranges in reading.missed.values() for told in ranges),
         parasites=sum(reading.parasites.values()),
         crashed=len(dead),
         dead_entries=sum(len(views[member.node] & dead) for member in alive),
@@ -206,7 +213,9 @@ def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str
                     continue
                 expected += 1
                 delivery = delivered.get(member.node)
-                if delivery is not None:
+                if delivery is None:
+                    tally.lost_told += reading.told_missed(member.node, event)
+                else:
                     received += 1
                     tally.hops += delivery.hops
                     tally.latencies.append(1000 * (delivery.when - publish.when))

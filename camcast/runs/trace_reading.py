@@ -56,10 +56,17 @@ class Reading:
     duplicates: Counter[str] = field(factory=Counter)
     upward: Counter[str] = field(factory=Counter)
     parasites: Counter[str] = field(factory=Counter)
+    missed: dict[tuple[str, str], list[range]] = field(factory=lambda: defaultdict(list))
+    """By node and stream, the numbers of the events that it was told it can no longer get."""
     table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
     """When, whose topic table, which peer, and whether it was learned or forgotten."""
     lines_torn: int = 0
     """Last lines that a killed process did not write to their end."""
+
+    def told_missed(self, node: str, event: str) -> bool:
+        """Say whether a node was told that it can no longer get an event."""
+        stream, _, sequence = event.rpartition("-")
+        return any(int(sequence) in told for told in self.missed.get((node, stream), ()))
 
     def views(self, when: float) -> dict[str, set[str]]:
         """Return every node's topic table as it was at a time."""
@@ -128,5 +135,9 @@ def take(record: TraceRecord, reading: Reading) -> None:
             reading.upward[community] += 1
         case "parasite":
             reading.parasites[node] += 1
+        case "missed":
+            stream, _, first = record.event.rpartition("-")
+            told = range(int(first), int(first) + record.size)
+            reading.missed[node, stream].append(told)
         case "learn" | "forget":
             reading.table_changes.append((record.when, node, record.peer, record.kind == "learn"))

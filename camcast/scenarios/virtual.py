@@ -1,9 +1,9 @@
 """Virtual scenarios: everything that determines a run in the virtual network.
 
 Who is there (communities, or a churn trace), what is published, what the links are like, and
-what goes wrong: crashes and restarts, cuts and their healing. A scenario file has the fields of
-`VirtualScenario` as keys; its tables have those of the classes here, and the options of the
-membership::
+what goes wrong: crashes and restarts, pauses, cuts and their healing. A scenario file has the
+fields of `VirtualScenario` as keys; its tables have those of the classes here, and the options of
+the membership::
 
     seed = 7
     duration_seconds = 120
@@ -108,6 +108,8 @@ class Crashes:
         default=None, validator=validators.optional(validators.ge(0))
     )
     """They start again so much later; None: never."""
+    gateway: bool = False
+    """The gateway, or bootstrap node, dies as well; it never starts again."""
     identity: Literal["same", "new"] = field(
         default="new", validator=validators.in_(("same", "new"))
     )
@@ -115,10 +117,26 @@ class Crashes:
 
 
 @frozen(kw_only=True)
+class Pauses:
+    """A table ``[[pauses]]``: processes stand still for a while, as with SIGSTOP.
+
+    What arrives meanwhile waits for them, and so do their timers and what they are to publish.
+    """
+
+    at_seconds: float = field(validator=NOT_NEGATIVE)
+    seconds: float = field(validator=validators.gt(0))
+    share: float = field(validator=PROBABILITY)
+    """Of the living, drawn at random."""
+    community: Topic | None = None
+    """Of this community only."""
+
+
+@frozen(kw_only=True)
 class Partition:
     """A table ``[[cuts]]``: for a while copies between two sides are lost."""
 
-    from_seconds: float = field(validator=NOT_NEGATIVE)
+    from_seconds: float
+    """Before 0 it is there while the processes join at first; from their start at the earliest."""
     until_seconds: float = field(validator=NOT_NEGATIVE)
     share: float | None = field(
         default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
@@ -126,6 +144,11 @@ class Partition:
     """One side is this share of the processes, drawn at random."""
     communities: tuple[Topic, ...] = ()
     """Or it is these communities."""
+    other_share: float | None = field(
+        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
+    )
+    """The other side is this share of the processes, drawn from the rest; None: it is all others.
+    Whoever is on neither side reaches both."""
     one_way: bool = False
     """Only copies from that side to the others are lost."""
     loss: float = field(default=1.0, validator=PROBABILITY)
@@ -192,6 +215,7 @@ class VirtualScenario(BaseScenario):
     others are sent to them."""
     links: Links = field(factory=Links)
     crashes: tuple[Crashes, ...] = ()
+    pauses: tuple[Pauses, ...] = ()
     cuts: tuple[Partition, ...] = ()
     churn: Churn | None = None
 
@@ -205,11 +229,14 @@ class VirtualScenario(BaseScenario):
             )
         if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
             self.check_topic(self.workload.topic)
-        for crash in self.crashes:
-            if crash.community is not None and crash.community not in self.communities:
-                raise ScenarioError(
-                    f"crashes are to hit {crash.community}, which is no community here"
-                )
+        for what, faults in (("crashes", self.crashes), ("pauses", self.pauses)):
+            for fault in faults:
+                if fault.community is not None and fault.community not in self.communities:
+                    raise ScenarioError(
+                        f"{what} are to hit {fault.community}, which is no community here"
+                    )
+        if self.churn is not None and any(cut.from_seconds < 0 for cut in self.cuts):
+            raise ScenarioError("cuts cannot begin before 0 s where nodes join by a churn trace")
         for cut in self.cuts:
             for topic in cut.communities:
                 if topic not in self.communities:
@@ -220,5 +247,5 @@ class VirtualScenario(BaseScenario):
     @property
     def calm(self) -> bool:
         """Whether nothing is lost and nobody dies, so that the models of reception apply."""
-        quiet = not (self.links.loss or self.stillborn or self.crashes or self.cuts)
-        return quiet and self.churn is None
+        faults = self.crashes or self.pauses or self.cuts
+        return not (self.links.loss or self.stillborn or faults) and self.churn is None

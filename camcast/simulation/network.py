@@ -11,7 +11,8 @@ counted and handed to whoever watches.
 A process that *crashes* does nothing any more, and frames under way to it are lost, even if it
 starts again before they arrive. It may start again at the same address: with its old
 identity (its disk survived) or a new one; either way its memory is gone. Timers of a former
-life find that it is over.
+life find that it is over. A process that is *paused* takes nothing; what comes for it waits, as
+in the buffers of the kernel, which here are never full.
 
 All chance comes from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
@@ -50,7 +51,7 @@ def address_of(number: int) -> str:
 class Process:
     """One simulated process, in one of its lives."""
 
-    __slots__ = ("alive", "datagrams", "life", "me", "node", "number")
+    __slots__ = ("alive", "datagrams", "held", "life", "me", "node", "number")
 
     datagrams: HostPort
 
@@ -62,6 +63,8 @@ class Process:
         self.me = me
         self.node = node
         self.alive = True
+        self.held: list[tuple[bool, Callable[[], None]]] | None = None
+        """While it is paused, what waits for it, in order; and whether it is a timer."""
 
 
 class VirtualNetwork:
@@ -137,10 +140,30 @@ class VirtualNetwork:
         """Let a process die without a word."""
         assert process.alive, f"process {process.number} is dead"
         process.alive = False
+        process.held = None
         del self.processes[process.me.address]
         process.datagrams.crash()
         process.node.recorder.record_control(self.now)
         process.node.recorder.record("crash", self.now, None)
+
+    def pause(self, process: Process) -> None:
+        """Let a process stand still, as with SIGSTOP: frames, datagrams and timers wait for it."""
+        assert process.alive, f"process {process.number} is dead"
+        assert process.held is None, f"process {process.number} stands still already"
+        process.held = []
+
+    def resume(self, process: Process, *, timers_first: bool | None = None) -> None:
+        """Let a process go on, unless it has died: at once it takes all that has waited.
+
+        In its order, unless it is said whether the timers come before or after the rest: a real
+        process reads either first.
+        """
+        held, process.held = process.held or [], None
+        if timers_first is not None:
+            held.sort(key=lambda one: one[0] is not timers_first)
+        for _, act in held:
+            if process.alive:
+                act()
 
     def __iter__(self) -> Iterator[Process]:
         return iter(self.processes.values())
@@ -150,6 +173,7 @@ class VirtualNetwork:
     def do(self, process: Process, act: Callable[[Node, float], T]) -> T:
         """Give a living process a command, and carry out what it then wishes."""
         assert process.alive, f"process {process.number} is dead"
+        assert process.held is None, f"process {process.number} stands still"
         result = act(process.node, self.queue.now)
         process.node.flush(self.queue.now)
         self._drain(process)
@@ -179,6 +203,8 @@ class VirtualNetwork:
         process = self.processes.get(address)
         if process is None or process.life > lives:
             self.undeliverable += copies_in(frame)
+        elif process.held is not None:
+            process.held.append((False, partial(self._arrive, address, frame, lives)))
         else:
             process.node.receive(frame, self.queue.now)
             self._drain(process)
@@ -189,11 +215,17 @@ class VirtualNetwork:
             self._arrive(address, frame, lives)
 
     def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
+        if process.held is not None:
+            take = partial(self._receive_datagram, process, port, source, data)
+            process.held.append((False, take))
+            return
         process.node.receive_datagram(port, source, data, self.queue.now)
         self._drain(process)
 
     def _wake(self, process: Process, token: Token) -> None:
-        if process.alive:
+        if process.held is not None:
+            process.held.append((True, partial(self._wake, process, token)))
+        elif process.alive:
             process.node.wake(token, self.queue.now)
             self._drain(process)
 

@@ -9,8 +9,9 @@ the same in every process, under every hash seed, with a trace or without one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from functools import partial
+from itertools import count, repeat
 from typing import Any, Final, Literal
 
 import attrs
@@ -22,7 +23,7 @@ from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
 from camcast.runs.summary import Summary, quantile, summarise
 from camcast.runs.trace_reading import Delivery, Member, Published, Reading
-from camcast.scenarios.virtual import Churn, Crashes, Partition, VirtualScenario
+from camcast.scenarios.virtual import Churn, Crashes, Partition, Pauses, VirtualScenario
 from camcast.simulation.census import Census
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.invariants import Invariants
@@ -30,7 +31,7 @@ from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import Sink
@@ -108,6 +109,7 @@ class _Run:
         self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), sink)
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
+        self._network.on_missed = self._on_missed
         self._protocol = find_protocol(scenario.protocol, scenario.protocol_options)
         self._membership = membership_for(self._protocol, scenario.membership, scenario.options)
         backend, options = self._membership
@@ -129,6 +131,7 @@ class _Run:
         self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = 0
         self._event_copies = 0
+        self._gateway: Process | None = None
         self._settings = self._make_settings()
         self._changes: tuple[Change, ...] = ()
         self._community_of: dict[str, Topic] = {}
@@ -158,8 +161,8 @@ class _Run:
         )
         if ideal:
             return settings
-        gateway = self._network.start(settings)
-        return attrs.evolve(settings, gateways={ROOT: (gateway.me.address,)})
+        self._gateway = self._network.start(settings)
+        return attrs.evolve(settings, gateways={ROOT: (self._gateway.me.address,)})
 
     # -- the course of a run -------------------------------------------------------------------
 
@@ -186,8 +189,8 @@ class _Run:
     def _first_joins(self) -> Iterator[Callable[[], object]]:
         """Yield who joins at first, in order."""
         scenario = self._scenario
-        topics = sorted(scenario.communities, key=lambda topic: (topic.level, topic))
         if scenario.churn is not None:
+            topics = sorted(scenario.communities, key=lambda topic: (topic.level, topic))
             window = scenario.churn.load().window(
                 scenario.churn.from_seconds,
                 scenario.duration_seconds,
@@ -201,17 +204,34 @@ class _Run:
             for node in window.up:
                 yield partial(self._return, node, scenario.churn)
             return
-        for topic in topics:
-            for _ in range(scenario.communities[topic]):
-                yield partial(self._join, topic)
+        for topic in self._first_topics():
+            yield partial(self._join, topic)
+
+    def _first_topics(self) -> Iterator[Topic]:
+        """Yield the topics of the processes that join at first, in order."""
+        sizes = self._scenario.communities
+        for topic in sorted(sizes, key=lambda topic: (topic.level, topic)):
+            yield from repeat(topic, sizes[topic])
+
+    def _topics_at_first(self) -> dict[int, Topic]:
+        """Return the community of each host that joins at first, in the order of joining."""
+        hosts = count(0 if self._scenario.discovery == "census" else 1)  # 0: the gateway
+        return dict(zip(hosts, self._first_topics(), strict=False))
 
     def _schedule(self, start: float, publications: list[Publication]) -> None:
         """Put on the queue what the scenario says, its clock starting at `start`."""
         scenario, queue = self._scenario, self._network.queue
         for crashes in scenario.crashes:
             queue.at(start + crashes.at_seconds, self._crash_share, crashes)
+        for pauses in scenario.pauses:
+            queue.at(start + pauses.at_seconds, self._pause_share, pauses)
         for partition in scenario.cuts:
-            queue.at(start + partition.from_seconds, self._cut, partition)
+            queue.at(
+                max(0.0, start + partition.from_seconds),
+                self._cut,
+                partition,
+                start + partition.until_seconds,
+            )
         # After what is to happen at the same time: a cut from 0 s is there for an event at 0 s.
         for publication in publications:
             queue.at(start + publication.at_seconds, self._publish, publication)
@@ -260,14 +280,25 @@ class _Run:
             self._reading.members[key] = attrs.evolve(member, crashed=self._network.now)
         self._network.crash(process)
 
-    def _crash_share(self, crashes: Crashes) -> None:
+    def _draw_share(self, share: float, community: Topic | None) -> list[Process]:
+        """Draw a share of the living, of one community or of all."""
         living = [
             process
             for process in self._network
-            if process.number in self._topics
-            and crashes.community in (None, self._topics[process.number])
+            if process.number in self._topics and community in (None, self._topics[process.number])
         ]
-        for process in self._churn.sample(living, round(crashes.share * len(living))):
+        return self._churn.sample(living, round(share * len(living)))
+
+    def _pause_share(self, pauses: Pauses) -> None:
+        for process in self._draw_share(pauses.share, pauses.community):
+            if process.held is None:
+                self._network.pause(process)
+                self._network.queue.after(pauses.seconds, self._network.resume, process)
+
+    def _crash_share(self, crashes: Crashes) -> None:
+        if crashes.gateway and self._gateway is not None and self._gateway.alive:
+            self._network.crash(self._gateway)
+        for process in self._draw_share(crashes.share, crashes.community):
             self._crash(process)
             if crashes.restart_seconds is not None:
                 self._network.queue.after(
@@ -292,18 +323,22 @@ class _Run:
         if process.alive:
             self._crash(process)
 
-    def _cut(self, partition: Partition) -> None:
-        numbers = list(self._topics)
+    def _cut(self, partition: Partition, until: float) -> None:
+        topics = self._topics if partition.from_seconds >= 0 else self._topics_at_first()
         if partition.share is not None:
-            side = self._churn.sample(numbers, round(partition.share * len(numbers)))
+            side = self._churn.sample(list(topics), round(partition.share * len(topics)))
         else:
-            side = [n for n in numbers if self._topics[n] in partition.communities]
+            side = [n for n, topic in topics.items() if topic in partition.communities]
         one_side = dict.fromkeys(side)
-        cut = Cut(one_side, _Others(one_side), partition.one_way, partition.loss)
+        other_side: Container[int] = _Others(one_side)
+        if partition.other_share is not None:
+            others = [number for number in topics if number not in one_side]
+            wanted = min(len(others), round(partition.other_share * len(topics)))
+            other_side = dict.fromkeys(self._churn.sample(others, wanted))
+        cut = Cut(one_side, other_side, partition.one_way, partition.loss)
         cuts = self._network.weather.cuts
         cuts.append(cut)
-        lasts = partition.until_seconds - partition.from_seconds
-        self._network.queue.after(lasts, cuts.remove, cut)
+        self._network.queue.at(until, cuts.remove, cut)
 
     # -- events --------------------------------------------------------------------------------
 
@@ -312,15 +347,18 @@ class _Run:
             process = self._publisher(publication.publisher, topic)
             if process is None:
                 self._unpublished += 1
-                continue
+            elif process.held is None:
+                self._publish_as(process, topic, publication.payload)
+            else:  # its application goes on with it
+                publish = partial(self._publish_as, process, topic, publication.payload)
+                process.held.append((False, publish))
 
-            unwanted = self._unwanted_by(topic, publication.payload)
-            publish = partial(_publish, topic, publication.payload)
-            self._now_unwanted = unwanted
-            published = Published(_key(process), self._network.now, topic.name, unwanted)
-            event = self._network.do(process, publish)
-            self._unwanted[event] = unwanted
-            self._reading.published[self._name(event)] = published
+    def _publish_as(self, process: Process, topic: Topic, payload: bytes) -> None:
+        unwanted = self._unwanted_by(topic, payload)
+        published = Published(_key(process), self._network.now, topic.name, unwanted)
+        event = self._network.do(process, partial(_publish, topic, payload))
+        self._unwanted[event] = unwanted
+        self._reading.published[self._name(event)] = published
 
     def _unwanted_by(self, topic: Topic, payload: bytes) -> Collection[str]:
         """Return the lives whose constraints an event does not meet."""
@@ -370,6 +408,11 @@ class _Run:
             name = self._name(event.id)
             self._reading.deliveries[name][key] = Delivery(now, event.hops)
             self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+
+    def _on_missed(self, process: Process, tell: Tell) -> None:
+        stream, _, _ = self._name(EventId(tell.missed.stream, tell.missed.first)).rpartition("-")
+        told = range(tell.missed.first, tell.missed.last + 1)
+        self._reading.missed[self._keys[process.me.peer], stream].append(told)
 
     def _name(self, event: EventId) -> str:
         """Return an event's name, made once: there are as many deliveries as processes."""

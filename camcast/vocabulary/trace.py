@@ -30,12 +30,14 @@ TraceKind = Literal[
     "found",
     "upward",
     "control",
+    "missed",
 ]
 """`send` and `upward` are one record a copy of an event, `receive` the first copy to arrive
 in a community, `duplicate` every later one, `parasite` a copy of a community that the process
 is not part of; `learn` and `forget` are changes of the topic table. `control` is the traffic
 that is not events: the bytes that the node has sent for a community since its last such record,
-each copy counted; without a community, what it sent for no community of its own."""
+each copy counted; without a community, what it sent for no community of its own. `missed` says
+which events the subscribers were told they can no longer get: `size` of them, from `event` on."""
 
 SCHEMA_VERSION = 3
 """Version 2 named an event by publisher, epoch, and a number within the epoch; now it is the
@@ -49,7 +51,8 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     `when` is in seconds of the driver's clock (monotonic, shared by the processes of one
     machine), `sequence` orders the records of a node, `node` and `peer` are identities in
     hexadecimal, `community` is the group's topic or identifier, `topic` the event's topic,
-    `event` its identifier, `size` the payload in bytes, or the traffic of a `control`.
+    `event` its identifier, `size` the payload in bytes, or the traffic of a `control`, or how many
+    are `missed`.
     """
 
     when: float

@@ -15,10 +15,8 @@ import pytest
 
 from camcast.engine.liveness import PROBE_UNITS
 from camcast.engine.node import Node
-from camcast.simulation.network import Process, VirtualNetwork
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.outbox import Token
 from membership.scamp.scamp import SLACK, ScampOptions
 from membership.scamp.size_estimate import SAMPLE
 from tests.laws.communities import TOPIC, grow, scamp, strongly_connected, view_graph
@@ -276,55 +274,20 @@ def test_gateway_out_of_reach() -> None:
 # -- pauses ------------------------------------------------------------------------------------
 
 
-class Pausing(VirtualNetwork):
-    """A network on which a process may sleep: what is for it waits until it wakes."""
-
-    asleep: Process | None = None
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.waiting: list[tuple[str, bytes, int]] = []
-        self.timers: list[tuple[Process, Token]] = []
-
-    def _arrive(self, address: str, frame: bytes, lives: int) -> None:
-        if self.asleep is not None and address == self.asleep.me.address:
-            self.waiting.append((address, frame, lives))
-        else:
-            super()._arrive(address, frame, lives)
-
-    def _wake(self, process: Process, token: Token) -> None:
-        if process is self.asleep:
-            self.timers.append((process, token))
-        else:
-            super()._wake(process, token)
-
-    def resume(self, *, timers_first: bool) -> None:
-        """Wake the sleeper: a real process reads its overdue timers or its pipe first."""
-        self.asleep = None
-        for timers in (timers_first, not timers_first):
-            if timers:
-                for process, token in self.timers:
-                    self._wake(process, token)
-            else:
-                for address, frame, lives in self.waiting:
-                    self._arrive(address, frame, lives)
-        self.waiting, self.timers = [], []
-
-
 @pytest.mark.parametrize("timers_first", [True, False])
 def test_a_pause_of_half_a_minute_expels_nobody(timers_first: bool) -> None:
     """The sleeper gives up nobody when it wakes, and is a member again within a lease."""
-    pausing = Pausing(9)
-    net = World(virtual=pausing)
+    net = World(9)
     nodes = grow(net, 30)
     net.run(5.0)
     sleeper = nodes[10]
     known = view_graph([sleeper])[sleeper.me.address]
-    pausing.asleep = pausing.processes[sleeper.me.address]
+    process = net.virtual.processes[sleeper.me.address]
+    net.virtual.pause(process)
     net.run(30.0)
     others = [node for node in nodes if node is not sleeper]
     assert strongly_connected(view_graph(others))
-    pausing.resume(timers_first=timers_first)
+    net.virtual.resume(process, timers_first=timers_first)
     assert not len(scamp(sleeper)._cold)  # nobody given up: suspects go to the cold list
     assert view_graph([sleeper])[sleeper.me.address] <= known | {n.me.address for n in others}
     net.run(VERDICT)

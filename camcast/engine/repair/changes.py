@@ -45,14 +45,18 @@ class Changes:
                 self._hash ^= part
                 self._renew_hash()
 
-    def take_news(self, now: float) -> tuple[list[StreamId], list[StreamId]]:
-        """Return what to tell the neighbours, and what to tell upward, in this round."""
+    def take_news(self, now: float) -> tuple[list[StreamId], list[list[StreamId]]]:
+        """Return what to tell the neighbours, and what to tell upward, in this round.
+
+        The latter is told several times, and is given by how often it was told before.
+        """
         news = list(self.recent)
-        upward = []
+        upward: list[list[StreamId]] = [[] for _ in _CLIMBING_AGES]
         for stream, known in (self._climbing | self.recent).items():
             quiet = now - known.heard
-            if int(quiet / NEWS_SECONDS) in _CLIMBING_AGES:
-                upward.append(stream)
+            age = int(quiet / NEWS_SECONDS)
+            if age in _CLIMBING_AGES:
+                upward[_CLIMBING_AGES.index(age)].append(stream)
             if quiet >= CLIMBING_SECONDS:
                 self._climbing.pop(stream, None)
             if stream in self.recent and quiet >= TOLD_AGAIN * NEWS_SECONDS:
@@ -74,7 +78,8 @@ class Changes:
         yield from reversed(self._settled)
 
     def _settle(self, stream: StreamId, known: KnownRanges) -> None:
-        named = stream + known.stop.to_bytes(8)
+        # What was given up counts as known, so that the hash becomes that of those who have it.
+        named = stream + max(known.stop, known.floor).to_bytes(8)
         part = int.from_bytes(hashlib.blake2b(named, digest_size=HASH_BYTES).digest())
         self._settled[stream] = part
         self._hash ^= part

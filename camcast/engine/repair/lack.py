@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Final, NamedTuple
 
 from attrs import define, field
 
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.repair.messages import Held
+from camcast.engine.repair.messages import NONCE_SECONDS, Held
 from camcast.vocabulary.events import SEQUENCE_MAX
 from camcast.vocabulary.identity import Contact, PeerId
 
 REORDER_SECONDS: Final = 0.2  # [PROTOCOLS 8] by then most of what was overtaken has come
 AGAIN_SECONDS: Final = 1.0  # chosen: an answer is on its way for less, but at an overloaded peer
-AGAIN_SECONDS_MAX: Final = 8.0  # chosen: an absent answer is asked for 15 times in two minutes
+AGAIN_SECONDS_MAX: Final = 4.0  # chosen: an absent answer is asked for 30 times in two minutes
 HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
 PASSED_BY: Final = 3  # [PROTOCOLS 8] neighbours that have passed a hole and keep nothing of it
 RANGES_MAX: Final = 64  # [DESIGN 4] ranges of one stream in a message
@@ -32,6 +33,10 @@ class Holder:
     held: Held
     kept: float
     """For how many seconds it keeps all bodies."""
+    heard: float
+    """When it told so; its nonce is as old."""
+    asked: float = -inf
+    """When it was asked last with this nonce, or another that was good."""
 
 
 class Passed(NamedTuple):
@@ -59,25 +64,51 @@ class Lack:
     asked: int = 0
     """How often it was asked for since something came last."""
 
-    def hear(self, holder: Holder) -> None:
-        """Take in what another process holds, in place of what it told before."""
-        self.holders = [one for one in self.holders if one.contact.peer != holder.contact.peer]
-        self.holders.append(holder)
-        del self.holders[:-HOLDERS_MAX]
+    def hear(self, holder: Holder, *, offers: bool) -> bool:
+        """Take in what another process holds, in place of what it told before.
+
+        `offers` says whether something is missing of that. Returns whether there is somebody to
+        ask at once: one who was not known, or whose nonce was too old to be answered.
+        """
+        peer = holder.contact.peer
+        before = next((one for one in self.holders if one.contact.peer == peer), None)
+        self.holders = [one for one in self.holders if one is not before]
+        if offers:
+            self.holders.append(holder)
+            del self.holders[:-HOLDERS_MAX]
+        if before is not None and holder.heard - before.heard < NONCE_SECONDS:
+            holder.asked = before.asked
         if not holder.below:
             _, offered, begun, bounds = holder.held
             below = min(bounds[0], offered) if offered else bounds[0]
-            self.passed[holder.contact.peer] = Passed(below, begun, holder.kept)
+            self.passed[peer] = Passed(below, begun, holder.kept)
+        return offers and self.asked > 0 and holder.asked == -inf
+
+    def next_holder(self) -> Holder:
+        """Return the one of the holders who was not asked for the longest time."""
+        return min(self.holders, key=lambda one: one.asked)
 
     def asked_at(self, now: float) -> None:
-        """Note that it was asked for; the pauses double."""
-        self.due = now + min(AGAIN_SECONDS * 2**self.asked, AGAIN_SECONDS_MAX)
+        """Note that it was asked for; once all holders were, the pauses double."""
+        rounds = self.asked // max(1, len(self.holders))
+        self.due = now + min(AGAIN_SECONDS * 2**rounds, AGAIN_SECONDS_MAX)
         self.asked += 1
 
     def came(self, now: float) -> None:
         """Note that something that was asked for came: more is on its way."""
         self.asked = 1
         self.due = now + AGAIN_SECONDS
+
+    def missing_here(self, known: KnownRanges | None) -> list[tuple[int, int]]:
+        """Return what is missing, whoever may have it, as (start, stop)."""
+        holes = [] if known is None else known.holes()
+        if not holes:  # then nothing is known of what follows, but that a neighbour has passed it
+            passed = max((one.below for one in self.passed.values()), default=0)
+            start = 1 if known is None else known.floor
+            if start < passed:
+                whole = [(start, passed)]
+                holes = whole if known is None else known.missing(start, passed - start)
+        return holes
 
     def out_of_reach(self, neighbours: int) -> int:
         """Return the number below which nobody offers anything; there are so many neighbours."""

@@ -18,11 +18,11 @@ settled, which is every stream that has been quiet for two seconds: one that dif
 makes the *full* `Have`, in pages, which the other side answers with its own. While that brings
 nothing, it is said ever more seldom: a newcomer knows less of the past for good.
 
-*Upward*, a process sends its news with p_sel to one super-process of each super-topic table, four
-times in eight seconds; a super-process that is new to it, or is back, is told all that is kept. The
-super-process asks for what it lacks, and is told of nothing else below it. What it gets is as fresh
-as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that was asked for is
-delivered, kept and announced, and not pushed.
+*Upward*, a process sends its news with p_sel, four times in eight seconds and each time to another
+super-process: to one, or to several in a community of fewer than g. A super-process that is new to
+it, or is back, is told all that is kept. The super-process asks for what it lacks, and is told of
+nothing else below it. What it gets is as fresh as if it had climbed: it is pushed, and climbs on.
+Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 
 *Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
 nothing of (`camcast.engine.repair.lack`), is told to the subscribers as `Missed`, and not asked for
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from math import inf
+from math import ceil, inf
 from typing import Final
 
 from attrs import define
@@ -114,7 +114,7 @@ class Repair:
         nonces: Nonces,
         send_again: SendAgain,
         outlet: ControlOutlet,
-        tell_missed: Callable[[Missed], None],
+        tell_missed: Callable[[Missed, float], None],
     ) -> None:
         self._context = context
         self._streams = streams
@@ -171,14 +171,18 @@ class Repair:
         """Take note of a batch that is new to the community; `source` sent it."""
         self._store.put(batch, self._retention, now)
         stream = batch.stream
-        if stream not in self._changes.recent:
-            self._changes.note(stream, known)
-            if self._news_at > now + NEWS_SECONDS:
-                self._tell_after(NEWS_SECONDS, now)
+        self._note(stream, known, now)
         bounds = known.bounds
         if bounds and (bounds[0] > known.floor or len(bounds) > 2) and stream not in self._lacks:
             sender = self._context.membership.peers().get(source)
             self._lack(stream, now, sender)
+
+    def _note(self, stream: StreamId, known: KnownRanges, now: float) -> None:
+        """Note that something has changed in a stream, which the next news tell."""
+        if stream not in self._changes.recent:
+            self._changes.note(stream, known)
+            if self._news_at > now + NEWS_SECONDS:
+                self._tell_after(NEWS_SECONDS, now)
 
     def took_repaired(self, batch: Batch, now: float) -> None:
         """Take note, after `took`, that a batch is one that was asked for."""
@@ -268,32 +272,38 @@ class Repair:
         elif self._context.super_tables and self._keeps_something(now):
             self._tell_after(self._context.parameters.check_seconds, now)
 
-    def _tell_upward(self, streams: Sequence[StreamId], now: float) -> None:
-        """Tell one super-process of each table with p_sel, and all that are new to it."""
+    def _tell_upward(self, news: Sequence[Sequence[StreamId]], now: float) -> None:
+        """Tell super-processes with p_sel, each time others; and all to one that is new."""
         context = self._context
-        above = {
-            contact.peer: (contact, topic)
+        above = [
+            (contact, topic)
             for table in context.super_tables
             for topic, contacts in [table.nearest()]
             if context.groups.membership(topic) is None
             for contact in contacts
-        }
-        self._told_above = {peer: None for peer in self._told_above if peer in above}
+        ]
+        peers = {contact.peer: None for contact, _ in above}
+        self._told_above = {peer: None for peer in self._told_above if peer in peers}
         if not above:
             return
-        p_sel = context.parameters.selection_probability(context.membership.size())
-        if context.rng.random() >= p_sel:
+        size, parameters = context.membership.size(), context.parameters
+        if context.rng.random() >= parameters.selection_probability(size):
             return
-        new = [peer for peer in above if peer not in self._told_above]
-        peer = context.rng.choice(new or list(above))
-        contact, topic = above[peer]
+        at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
+        told: dict[int, list[StreamId]] = {}
+        for often, streams in enumerate(news):
+            for place in range(at_once) if streams else ():
+                place = (int(now / NEWS_SECONDS) + often + place) % len(above)
+                told.setdefault(place, []).extend(streams)
+        new = [place for place, (one, _) in enumerate(above) if one.peer not in self._told_above]
         if new:
-            self._told_above[peer] = None
-            told: Iterable[StreamId] = self._changes.newest_first()
-        else:
-            told = streams
-        held = self._held(told, now - self._retention, now, upward=True)
-        self._send_have(contact, held, now, above=topic)
+            place = context.rng.choice(new)
+            self._told_above[above[place][0].peer] = None
+            told[place] = list(self._changes.newest_first())
+        for place, streams in told.items():
+            contact, topic = above[place]
+            held = self._held(streams, now - self._retention, now, upward=True)
+            self._send_have(contact, held, now, above=topic)
 
     def _keeps_something(self, now: float) -> bool:
         """Whether a body is still kept here that a super-process could lack."""
@@ -364,7 +374,8 @@ class Repair:
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
-            self._take_held(Holder(source, have.nonce, have.below, held, have.kept), now)
+            one = Holder(source, have.nonce, have.below, held, have.kept, now)
+            self._take_held(one, now)
         if have.below:
             return
         if have.history > 0:
@@ -379,19 +390,18 @@ class Repair:
             return
         known = self._streams.known.get(stream)
         lack = self._lacks.get(stream)
+        offers = bool(missing_of(holder.held, known))
         if lack is None:
             passed_all = holder.held[3][0]  # what is kept nowhere any more shows in this alone
             behind = not holder.below and (known is None or known.misses_below(passed_all))
-            if not missing_of(holder.held, known) and not behind:
+            if not offers and not behind:
                 return
             lack = self._lack(stream, now)
             if lack is None:
                 return
             self._neighbour(holder.contact.peer).pause = FULL_SECONDS  # it had something to tell
-        new = not any(holder.contact.peer == one.contact.peer for one in lack.holders)
-        lack.hear(holder)
-        if new and lack.asked:
-            lack.due = now  # another one to ask: those before may be silent
+        if lack.hear(holder, offers=offers):
+            lack.due = now  # those before may be silent
             self._ask_after(0.0)
 
     def _lack(self, stream: StreamId, now: float, sender: Contact | None = None) -> Lack | None:
@@ -421,13 +431,19 @@ class Repair:
             known = self._streams.known.get(stream)
             lack.holders = [one for one in lack.holders if missing_of(one.held, known)]
             if lack.holders:
-                holder = lack.holders[lack.asked % len(lack.holders)]
+                holder = lack.next_holder()
+                holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
                 missing = missing_of(holder.held, known)
-            elif known is not None and (missing := known.holes()) and neighbours:
+            elif (
+                neighbours
+                and now - lack.since <= self._retention
+                and (missing := lack.missing_here(known))
+            ):
                 contact = lack.sender
                 if lack.asked or contact is None:
-                    contact = self._context.rng.choice(neighbours)
+                    silent = [one for one in neighbours if one.peer not in lack.passed]
+                    contact = self._context.rng.choice(silent or neighbours)
                 key = contact, b"", ""
             else:
                 del self._lacks[stream]
@@ -473,8 +489,9 @@ class Repair:
                 return
         for first, stop in known.missing(known.floor, out_of_reach - known.floor):
             if in_my_time or (lived_longer and first > 1):
-                self._tell_missed(Missed(stream, self._context.group, first, stop - 1))
+                self._tell_missed(Missed(stream, self._context.group, first, stop - 1), now)
         known.floor = out_of_reach
+        self._note(stream, known, now)
 
     # -- answering -------------------------------------------------------------------------
 

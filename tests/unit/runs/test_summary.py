@@ -183,6 +183,13 @@ def test_what_the_twin_does_not_have(tmp_path: Path) -> None:
     killed(story)
     summary = story.summary(tmp_path, torn=b'{"when":1,"sequ')
     assert (summary.crashed, summary.dead_entries, summary.lines_torn) == (1, 1, 1)
+    story = Story()
+    story.publish(10, "a-1-2")
+    story.records.append(TraceRecord(20, 99, "missed", "b", ".low", event="a-1-1", size=3))
+    story.records.append(TraceRecord(20, 99, "missed", "c", ".low", event="a-1-3"))
+    story.end()
+    summary = story.summary(tmp_path)  # of b, c, r1 and r2, it was told to b alone
+    assert (summary.lost, summary.lost_told, summary.told_missed) == (4, 1, 3)
 
 
 def test_views_are_those_before_the_first_leave(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from camcast.scenarios.virtual import (
     Crashes,
     Links,
     Partition,
+    Pauses,
     VirtualScenario,
 )
 from camcast.scenarios.workload import Workload
@@ -78,6 +79,11 @@ until_seconds = 71
 communities = [".d", "."]
 one_way = true
 loss = 0.5
+[[pauses]]
+at_seconds = 33
+seconds = 20
+share = 0.1
+community = "."
 """
 
 
@@ -117,6 +123,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
             Crashes(at_seconds=30, share=0.3, restart_seconds=20),
             Crashes(at_seconds=31, share=1, community=D, identity="same"),
         ),
+        pauses=(Pauses(at_seconds=33, seconds=20, share=0.1, community=ROOT),),
         cuts=(
             Partition(from_seconds=60, until_seconds=80, share=0.5),
             Partition(
@@ -217,7 +224,8 @@ BAD: list[tuple[str, str]] = [
     (wrong("median_seconds = 0.05", "median_seconds = 0.5"), ":19: links.p95_seconds: p95_sec"),
     (wrong("at_seconds = 30", "at_seconds = -30"), ":34: crashes.at_seconds: "),
     (wrong("restart_seconds = 20", "restart_seconds = -2"), ":36: crashes.restart_seconds: "),
-    (wrong("from_seconds = 60\nuntil", "from_seconds = -1\nuntil"), ":43: cuts.from_seconds: "),
+    (wrong("from_seconds = 60\nuntil", "from_seconds = -1\nuntil"), ":42: cuts: cuts cannot begin"),
+    (wrong("seconds = 20\nshare", "seconds = 0\nshare"), ":54: pauses.seconds: "),
     (wrong("from_seconds = 60\nid", "from_seconds = -60\nid"), ":30: churn.from_seconds: "),
     (wrong("jitter_seconds = 3", "jitter_seconds = -3"), ":32: churn.jitter_seconds: "),
     (

@@ -16,8 +16,15 @@ import attrs
 import pytest
 
 from camcast.runs.summary import CommunitySummary, summarise
-from camcast.runs.trace_reading import read_traces
-from camcast.scenarios.virtual import Churn, Crashes, Links, Partition, VirtualScenario
+from camcast.runs.trace_reading import Reading, read_traces, take
+from camcast.scenarios.virtual import (
+    Churn,
+    Crashes,
+    Links,
+    Partition,
+    Pauses,
+    VirtualScenario,
+)
 from camcast.scenarios.workload import Workload
 from camcast.simulation import scenario_run
 from camcast.simulation.invariants import InvariantError
@@ -295,7 +302,101 @@ def test_all_are_stillborn() -> None:
     assert (outcome.unpublished, outcome.summary.events) == (20, 0)
 
 
+# -- pauses ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_pauses(repair: bool) -> None:
+    """Who stands still gets what was sent to it meanwhile, and what was not, by repair."""
+    outcome = run_scenario(
+        scenario(
+            pauses=(Pauses(at_seconds=2, seconds=15, share=0.5, community=A),),
+            workload=Workload(topic=A, events=30, rate=2),
+            duration_seconds=30.0,
+            repair=repair,
+        )
+    )
+    assert (outcome.summary.events, outcome.summary.crashed) == (30, 0)
+    assert of(outcome, ROOT).lost == 0 or not repair
+    assert (of(outcome, A).lost == 0) is repair
+    assert outcome.latency_ms_p99 is not None
+    assert outcome.latency_ms_p99 > 1000  # what waited
+
+
+def test_who_dies_while_it_stands_still_does_no_more() -> None:
+    outcome = run_scenario(
+        scenario(
+            pauses=(Pauses(at_seconds=2, seconds=3, share=1.0, community=A),),
+            crashes=(Crashes(at_seconds=4.75, share=1.0, community=A),),
+        )
+    )
+    assert outcome.summary.crashed == 24
+    assert outcome.summary.events == 4  # before the pause; nobody is there to publish the others
+    assert of(outcome, ROOT).processes == 6
+
+
+# -- what can no longer be had -----------------------------------------------------------------
+
+
+def test_what_can_no_longer_be_had_is_told() -> None:
+    """A cut longer than the retention: all that was published in it is told, or it is there."""
+    sink = ListSink()
+    outcome = run_scenario(
+        scenario(
+            communities={A: 12},
+            workload=Workload(topic=A, events=60, rate=2),
+            parameters=Parameters(retention_seconds=10),
+            cuts=(Partition(from_seconds=5, until_seconds=25, share=0.25),),
+            duration_seconds=60.0,
+            repair=True,
+        ),
+        sink,
+    )
+    summary = outcome.summary
+    assert summary.lost == summary.lost_told > 0
+    told = [record for record in sink.records if record.kind == "missed"]
+    assert sum(record.size for record in told) == summary.told_missed >= summary.lost_told
+    reading = Reading()
+    for record in sink.records:
+        take(record, reading)
+    again = summarise(reading, scenario(communities={A: 12}))
+    assert (again.lost, again.lost_told) == (summary.lost, summary.lost_told)
+    assert again.told_missed == summary.told_missed
+
+
 # -- cuts --------------------------------------------------------------------------------------
+
+
+def test_a_cut_may_be_there_from_the_start() -> None:
+    """Two communities are founded, and merge when it is healed."""
+    begins = scenario(
+        communities={A: 20},
+        discovery="gateways",
+        cuts=(Partition(from_seconds=-100, until_seconds=3, share=0.5),),
+        workload=Workload(topic=A, events=10, rate=0.5),
+        duration_seconds=40.0,
+    )
+    outcome = run_scenario(begins)
+    assert outcome.lost_copies > 0
+    assert outcome.joined == 20
+    assert of(outcome, A).processes == 20
+
+
+def test_who_is_on_neither_side_of_a_cut_reaches_both() -> None:
+    cut = Partition(from_seconds=0, until_seconds=20, share=0.3, other_share=0.3)
+    halves = attrs.evolve(cut, other_share=None)
+    apart, cut_through = run_scenario(scenario(cuts=(cut,))), run_scenario(scenario(cuts=(halves,)))
+    assert of(apart, A).lost == 0
+    assert of(cut_through, A).lost > 0
+
+
+@pytest.mark.parametrize("gateway", [True, False])
+def test_the_gateway_may_crash_as_well(gateway: bool) -> None:
+    crash = Crashes(at_seconds=3, share=0.2, gateway=gateway)
+    run = _Run(scenario(discovery="gateways", crashes=(crash,)), None)
+    run.run(None)
+    assert run._gateway is not None
+    assert run._gateway.alive is not gateway
 
 
 def graph_at(records: list[TraceRecord], when: float) -> Graph:
