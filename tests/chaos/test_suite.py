@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import typer
+from attrs import evolve
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -85,13 +86,21 @@ def report(*outcomes: Outcome) -> results.Report:
 
 
 def test_the_markdown_says_what_was_run_and_what_came_of_it() -> None:
-    lines = results.markdown(report(outcome(lost=True), outcome(lost=False))).splitlines()
+    other = evolve(outcome(lost=False), membership="dht")
+    lines = results.markdown(report(outcome(lost=True), other)).splitlines()
     assert "abc1234, 2026-11-22, transport zmtp, seed 1: 1 of 2 runs passed" in lines[0]
-    columns = lines[2].count("|")
-    assert [line.count("|") for line in lines[3:]] == [columns] * 3
-    assert "| 1 (50 %) |" in lines[4]
-    assert lines[4].endswith("| **1 lost** |")
-    assert lines[5].endswith("| passed |")
+    assert lines[2:] == [
+        "| scenario | what happens | scamp | dht |",
+        "| --- | --- | --- | --- |",
+        "| baseline | no fault | 1 of 2 (0.5 s) **1 lost** | 0 of 2 (0.5 s) |",
+    ]
+
+
+def test_what_was_not_run_has_an_empty_cell() -> None:
+    other = evolve(outcome(lost=False), membership="dht", scenario="soak")
+    lines = results.markdown(report(outcome(lost=False), other)).splitlines()
+    assert lines[4].endswith("| 0 of 2 (0.5 s) | - |")
+    assert lines[5].endswith("| - | 0 of 2 (0.5 s) |")
 
 
 def test_a_broken_limit_is_told_with_the_events_that_broke_it() -> None:
