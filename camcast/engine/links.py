@@ -59,7 +59,7 @@ from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 
-CONTACTS_MAX: Final = 64  # chosen: entries read from one answer; no table asks for more (G5)
+CONTACTS_MAX: Final = 64  # chosen: that one answer has, whatever z is (G5); 3 kB
 SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
 SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
 SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
@@ -221,11 +221,13 @@ class SuperLinks(Watcher):
         """Take an answer of a super-process or a push of a peer."""
         match message:
             case AnsContact(topic=name, contacts=contacts):
-                self.contacts_found(read_topic(name), contacts[:CONTACTS_MAX], now)
+                self.contacts_found(read_topic(name), contacts[: self._wanted], now)
             case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
-                topic, asked = read_topic(name), not pushed and source.peer in self._table
+                topic = read_topic(name)
+                if not (pushed or source.peer in self._table):
+                    return  # an answer of one who was not asked
                 if topic.includes(self.super_topic) and self._merge(
-                    topic, contacts[:CONTACTS_MAX], now, asked=asked
+                    topic, contacts[: self._wanted], now, asked=not pushed
                 ):
                     self._settle(topic)
                     if not pushed:
@@ -364,7 +366,8 @@ class SuperLinks(Watcher):
 
     @property
     def _wanted(self) -> int:
-        return max(self._parameters.z, NEW_PROCESSES)
+        """How many super-processes are asked for, and read of one answer."""
+        return min(CONTACTS_MAX, max(self._parameters.z, NEW_PROCESSES))
 
     def _warm(self, now: float) -> None:
         """Ask cold processes, no farther than those at hand, whether they live.

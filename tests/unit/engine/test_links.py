@@ -621,6 +621,12 @@ def test_a_refresh_lets_one_in_that_has_answered_for_a_random_one() -> None:
     assert len({1, 2, 3} & {*known}) == 2
 
 
+def test_an_answer_of_one_who_was_not_asked_changes_nothing() -> None:
+    bench = linked(1, z=3)
+    bench.tell(SuperProcesses(".a.b.c", contacts(2, 3), pushed=False), contact(4))
+    assert bench.nearest == (".a.b.c", [1])
+
+
 def test_a_push_is_not_passed_on() -> None:
     bench = linked()
     bench.tell(SuperProcesses(".a.b.c", contacts(1), pushed=True))
