@@ -13,6 +13,7 @@ from attrs import frozen
 from camcast.report.drawing import Drawing
 from camcast.report.evidence import Evidence
 from camcast.reproduction.cell_results import CellResults
+from camcast.reproduction.figure import Figure
 from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
@@ -37,14 +38,6 @@ class Table(Sheet, Protocol):
         """At least one; all have the same columns."""
 
 
-class Figure(Sheet, Protocol):
-    """What is drawn, too."""
-
-    @property
-    def points(self) -> Sequence[attrs.AttrsInstance]:
-        """Its rows; at least one, all with the same fields."""
-
-
 class Reproduction(attrs.AttrsInstance, Protocol):
     """What was computed again."""
 
@@ -61,7 +54,6 @@ class Reproduction(attrs.AttrsInstance, Protocol):
         """What the paper says, beside what was found."""
 
 
-F = TypeVar("F", bound=Figure)
 P = TypeVar("P", bound=attrs.AttrsInstance)
 R = TypeVar("R", bound=Reproduction)
 S = TypeVar("S", bound=CellResults[Any])
@@ -78,8 +70,6 @@ class Paper(Generic[P, R]):
     """Raises `ValueError` for a value out of range."""
     reproduce: Callable[[P, Path | None, int | None, OnProgress | None], R]
     """Carries a plan out: see `camcast.sweeps.sweep` for results, workers and progress."""
-    draw: Callable[[Any], Drawing]
-    """Of one of the figures."""
     html: Callable[[R, Mapping[str, Drawing], str], str]
     """The page: of what was found, the drawings by the figures' names, and the command."""
     partial: Callable[[P, Path], R] | None = None
@@ -122,11 +112,11 @@ class ByCells(Generic[S, R]):
 
 
 @frozen(kw_only=True)
-class FiguresAndEvidence(Generic[P, F]):
+class FiguresAndEvidence(Generic[P]):
     """Everything that was computed again of a paper without tables."""
 
     plan: P
-    figures: tuple[F, ...]
+    figures: tuple[Figure, ...]
     evidence: tuple[Evidence, ...]
 
     @property
@@ -136,30 +126,11 @@ class FiguresAndEvidence(Generic[P, F]):
 
 
 def figures_and_evidence(
-    figures: Callable[[S], tuple[F, ...]], evidence: Callable[[S], tuple[Evidence, ...]]
-) -> Callable[[S], FiguresAndEvidence[Any, F]]:
+    figures: Callable[[S], tuple[Figure, ...]], evidence: Callable[[S], tuple[Evidence, ...]]
+) -> Callable[[S], FiguresAndEvidence[Any]]:
     """Return what puts together the results of a paper without tables."""
 
-    def together(found: S) -> FiguresAndEvidence[Any, F]:
+    def together(found: S) -> FiguresAndEvidence[Any]:
         return FiguresAndEvidence(plan=found.plan, figures=figures(found), evidence=evidence(found))
 
     return together
-
-
-@frozen(kw_only=True)
-class NumberedFigure:
-    """What all figures have that have their number in a paper."""
-
-    number: int
-    title: str
-    notes: str
-
-    @property
-    def name(self) -> str:
-        """The name of its files, without what follows the dot."""
-        return f"figure{self.number}"
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What there is to say about its points."""
-        return {"title": self.title, "notes": self.notes}

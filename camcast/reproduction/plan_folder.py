@@ -23,6 +23,7 @@ import attrs
 import msgspec
 
 from camcast.report.folder import ResultsFolder, as_bytes
+from camcast.reproduction.chart import draw
 from camcast.reproduction.paper import OnProgress, P, Paper, R
 
 PLAN_FILE: Final = "plan.json"
@@ -113,7 +114,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         for figure in found.figures:
             points = [attrs.asdict(point) for point in figure.points]
             self.write_rows(figure.name, figure.about, points)
-            drawings[figure.name] = drawing = self.paper.draw(figure)
+            drawings[figure.name] = drawing = draw(figure)
             self.write_drawing(figure.name, drawing)
         if rows := self.evidence(found):
             self.write_rows(EVIDENCE, None, rows)

@@ -27,7 +27,7 @@ from tests.chaos.scenarios import SCENARIOS, soak
 
 SKIPPED: Final = 77
 """The exit code where the suite cannot run. [automake: a test that exits so was skipped]"""
-_WIDTH: Final = 150  # of a table that goes into a file
+_WIDTH: Final = 190  # of a table that goes into a file
 
 
 def main(

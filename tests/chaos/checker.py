@@ -23,6 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cache
 from math import inf
+from typing import Final
 
 from attrs import define, field, frozen
 
@@ -45,6 +46,8 @@ from tests.chaos.records import (
 EventKey = tuple[str, int]
 """Stream and sequence of an event."""
 
+TEN_PERIODS: Final = 10.0
+"""[issue 14] "no live arc given up in ten periods": of heartbeats, a second each."""
 _EXAMPLES = 20  # chosen: a screen of lost events is enough to begin with
 
 
@@ -100,7 +103,11 @@ class Findings:
     failures: int
     """Exceptions that nobody caught in a worker process."""
     forgotten: int
-    """How often a topic table dropped a peer."""
+    """How often a topic table dropped a peer in the ten seconds after the fault began; in the
+    whole run, if nothing was broken."""
+    growth: float | None
+    """By what factor the memory of the process that grew most did so in the second half of the
+    run; None if there are too few samples."""
     heal_seconds: float | None
     """From the end of the fault (from its beginning, if it has no end) to the publication of the
     last event that never arrived somewhere; None if all arrived."""
@@ -128,7 +135,7 @@ class _Run:
     published: dict[EventKey, Published] = field(factory=dict)
     arrivals: dict[str, dict[EventKey, float]] = field(factory=lambda: defaultdict(dict))
     notices: dict[str, list[Missed]] = field(factory=lambda: defaultdict(list))
-    samples: dict[str, Sample] = field(factory=dict)
+    samples: dict[str, list[Sample]] = field(factory=lambda: defaultdict(list))
     counts: Counter[type[AnyRecord]] = field(factory=Counter)
     lagged: int = 0
     duplicated: int = 0
@@ -150,15 +157,13 @@ class _Run:
             for sequence in range(record.first, record.first + record.count):
                 key = record.stream, sequence
                 self.duplicated += key in arrived
-                arrived[key] = min(arrived.get(key, inf), record.when)
+                arrived.setdefault(key, record.when)
         elif isinstance(record, Missed):
             self.notices[record.subscriber].append(record)
         elif isinstance(record, Lagged):
             self.lagged += record.count
         elif isinstance(record, Sample):
-            last = self.samples.get(record.process)
-            if last is None or last.when < record.when:
-                self.samples[record.process] = record
+            self.samples[record.process].append(record)
 
     def survivors(self) -> list[str]:
         """Return the nodes that were members to the end."""
@@ -220,7 +225,32 @@ class _Run:
                 if below not in foreign:
                     foreign[below] = not (topic and below) or climb(below, topic) is None
                 delivered += foreign[below]
-        return delivered + sum(sample.parasites for sample in self.samples.values())
+        counted = (samples[-1].parasites for samples in self.samples.values())
+        return delivered + sum(counted)
+
+    def forgotten(self, fault: Fault) -> int:
+        """Return how often topic tables dropped a peer, soon after the fault began if it did."""
+        start = fault.began if fault.began < inf else -inf
+        end = fault.began + TEN_PERIODS
+        dropped = 0
+        for samples in self.samples.values():
+            before = [0, *(sample.forgotten for sample in samples if sample.when < start)]
+            until = [0, *(sample.forgotten for sample in samples if sample.when < end)]
+            dropped += until[-1] - before[-1]
+        return dropped
+
+    def growth(self) -> float | None:
+        """Return by what factor the process that grew most did so in the second half.
+
+        The mean of the last tenth of its samples is compared with that of the tenth in the middle.
+        """
+        factors = []
+        for samples in self.samples.values():
+            sizes = [sample.resident for sample in samples]
+            tenth, middle = len(sizes) // 10, len(sizes) // 2
+            if tenth:
+                factors.append(sum(sizes[-tenth:]) / sum(sizes[middle : middle + tenth]))
+        return max(factors, default=None)
 
 
 def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
@@ -230,7 +260,7 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
     scenario makes slow are called n/name; they count for duplicates and parasites.
     """
     run = _Run()
-    for record in history:
+    for record in sorted(history, key=lambda record: record.when):
         run.add(record)
     events, survivors = run.events(), run.survivors()
     due: Counter[int] = Counter()
@@ -285,26 +315,9 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
         refused=run.counts[Refused],
         lagged=run.lagged,
         failures=run.counts[Failed],
-        forgotten=sum(sample.forgotten for sample in run.samples.values()),
+        forgotten=run.forgotten(fault),
+        growth=run.growth(),
         heal_seconds=None if last_absent == -inf else max(0.0, last_absent - min(end, last_absent)),
         arrival_seconds_max=arrival_max,
         examples=examples,
     )
-
-
-def growth(samples: Iterable[Sample]) -> float | None:
-    """Return by what factor the largest growth of a process's memory in the second half was.
-
-    The mean of the last tenth of its samples is compared with that of the tenth in the middle.
-    None if there are too few samples.
-    """
-    resident: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for sample in samples:
-        resident[sample.process].append((sample.when, sample.resident))
-    factors = []
-    for taken in resident.values():
-        sizes = [size for _, size in sorted(taken)]
-        tenth, middle = len(sizes) // 10, len(sizes) // 2
-        if tenth:
-            factors.append(sum(sizes[-tenth:]) / sum(sizes[middle : middle + tenth]))
-    return max(factors, default=None)

@@ -44,6 +44,7 @@ COLUMNS: Final[dict[str, Callable[[Findings], str]]] = {
     "Missed": lambda f: f"{f.missed:,}",
     "false": lambda f: f"{f.told_falsely:,}",
     "excused": lambda f: f"{_share(f.excused_lost, f.excused_due)}" if f.excused_due else "-",
+    "given up": lambda f: f"{f.forgotten:,}",
     "dup.": lambda f: f"{f.duplicated:,}",
     "parasites": lambda f: f"{f.parasites:,}",
     "last arrival s": lambda f: _seconds(f.arrival_seconds_max),

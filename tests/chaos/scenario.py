@@ -11,10 +11,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from tests.chaos.checker import Fault, Findings, check, growth
+from tests.chaos.checker import Fault, Findings, check
 from tests.chaos.lab import Choice, Lab, WorkerError
 from tests.chaos.network import Network, Weather, Wires
-from tests.chaos.records import Sample
 
 LEVELS: Final = {".": 8, ".a": 10, ".b": 10, ".a.x": 10, ".a.y": 6, ".b.x": 6}
 """Fifty nodes on topics of three levels. [studies/reliability.md]"""
@@ -61,6 +60,8 @@ class Scenario:
     """How long after its publication, and after the end of the fault, an event may arrive."""
     may_stay_out: bool = False
     """Whether nodes may fail to join."""
+    forgotten_max: float = inf
+    """How often topic tables may drop a peer in the ten seconds after the fault began."""
     growth_max: float = inf
     """By what factor the memory of a process may grow in the second half of the run."""
 
@@ -88,12 +89,11 @@ class Outcome:
     seconds: float
     """How long the run took."""
     findings: Findings | None
-    growth: float | None
     broken: list[str]
     """The limits that were not kept, and errors of the run itself; empty: passed."""
 
 
-def verdict(scenario: Scenario, findings: Findings, grown: float | None) -> list[str]:
+def verdict(scenario: Scenario, findings: Findings) -> list[str]:
     """Return the limits that a run did not keep."""
     limits = {
         "lost": findings.lost,
@@ -109,8 +109,10 @@ def verdict(scenario: Scenario, findings: Findings, grown: float | None) -> list
     broken = [f"{count} {name}" for name, count in limits.items() if count]
     if not findings.due:
         broken.append("nothing was due")
-    if grown is not None and grown > scenario.growth_max:
-        broken.append(f"memory grew by a factor of {grown:.2f}")
+    if findings.growth is not None and findings.growth > scenario.growth_max:
+        broken.append(f"memory grew by a factor of {findings.growth:.2f}")
+    if findings.forgotten > scenario.forgotten_max:
+        broken.append(f"{findings.forgotten} live peers given up")
     return broken
 
 
@@ -122,7 +124,7 @@ async def run(
     Without a `network`, the scenario's own is made, which needs root.
     """
     began = time.monotonic()
-    findings, grown, broken = None, None, []
+    findings, broken = None, []
     net = scenario.network(choice.seed) if network is None else network
     try:
         lab = Lab(choice, net, scenario.hosts, folder, share_pipes=scenario.share_pipes)
@@ -134,9 +136,7 @@ async def run(
             await asyncio.sleep(scenario.after)
             await lab.stop_publishing()
             findings = await _settled(lab, scenario)
-        samples = [record for record in lab.history() if isinstance(record, Sample)]
-        grown = growth(samples)
-        broken = verdict(scenario, findings, grown)
+        broken = verdict(scenario, findings)
     except (WorkerError, OSError) as error:
         broken = [f"{type(error).__name__}: {error}"]
     finally:
@@ -147,7 +147,6 @@ async def run(
         membership=choice.membership,
         seconds=time.monotonic() - began,
         findings=findings,
-        growth=grown,
         broken=broken,
     )
 

@@ -239,6 +239,7 @@ def _weather(name: str, title: str, settle: float = 15.0, **what: float) -> Scen
         happen=weather(20, **what),
         weather=True,
         settle=settle,
+        forgotten_max=0,  # all are alive
     )
 
 

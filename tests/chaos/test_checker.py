@@ -10,7 +10,7 @@ import pytest
 from attrs import asdict, evolve
 
 from tests.chaos import records
-from tests.chaos.checker import Fault, Findings, check, climb, growth
+from tests.chaos.checker import Fault, Findings, check, climb
 from tests.chaos.records import (
     AnyRecord,
     Delivered,
@@ -276,29 +276,41 @@ def test_how_far_an_event_climbs(low: str, high: str, levels: int | None) -> Non
 
 
 def test_memory_that_grows_in_the_second_half_is_growth_and_in_the_first_is_not() -> None:
-    def process(name: str, sizes: list[int]) -> list[Sample]:
+    def process(name: str, sizes: list[int]) -> list[AnyRecord]:
         return [Sample(float(n), name, size, 9, 0, 0, {}) for n, size in enumerate(sizes)]
 
     flat = process("p1", [*range(50), *[50] * 50])
     growing = process("p2", [*[50] * 50, *range(50, 100)])
-    assert growth(flat) == 1
-    assert growth([*flat, *growing]) == pytest.approx(94.5 / 54.5)
-    assert growth(flat[:9]) is None
+    assert check(flat, NO_FAULT).growth == 1
+    assert check([*flat, *growing], NO_FAULT).growth == pytest.approx(94.5 / 54.5)
+    assert check(flat[:9], NO_FAULT).growth is None
+
+
+def test_who_was_given_up_soon_after_the_fault_began_counts() -> None:
+    samples = [sample(forgotten=n, when=float(n)) for n in range(40)]
+    assert check(samples, NO_FAULT).forgotten == 39
+    assert check(samples, Fault(began=4.5)).forgotten == 10
+    assert check(samples, Fault(began=34.5)).forgotten == 5
+    assert check(samples[20:], Fault(began=15)).forgotten == 24  # a process that came later
+    assert check(samples[20:], Fault(began=5)).forgotten == 0
 
 
 def test_every_fault_fails_the_run() -> None:
-    scenario = evolve(SCENARIOS[0], growth_max=1.1)
-    sound_findings = check(sound(), NO_FAULT)
-    assert verdict(scenario, sound_findings, 1.0) == []
+    scenario = evolve(SCENARIOS[0], growth_max=1.1, forgotten_max=3)
+    sound_findings = evolve(check(sound(), NO_FAULT), growth=1.0, forgotten=3)
+    assert verdict(scenario, sound_findings) == []
     names = ("lost", "late", "missed", "duplicated", "parasites", "refused", "failures")
     for name in (*names, "told_falsely"):
         faulty = Findings(**{**asdict(sound_findings, recurse=False), name: 2})
-        assert verdict(scenario, faulty, 1.0) == [f"2 {name.replace('_', ' ')}"]
-    assert verdict(scenario, sound_findings, 1.2) == ["memory grew by a factor of 1.20"]
-    assert verdict(scenario, evolve(sound_findings, due=0), None) == ["nothing was due"]
+        assert verdict(scenario, faulty) == [f"2 {name.replace('_', ' ')}"]
+    grown = evolve(sound_findings, growth=1.2)
+    assert verdict(scenario, grown) == ["memory grew by a factor of 1.20"]
+    given_up = evolve(sound_findings, forgotten=4)
+    assert verdict(scenario, given_up) == ["4 live peers given up"]
+    assert verdict(scenario, evolve(sound_findings, due=0)) == ["nothing was due"]
     absent = evolve(sound_findings, not_ready=1)
-    assert verdict(scenario, absent, None) == ["1 not ready"]
-    assert verdict(evolve(scenario, may_stay_out=True), absent, None) == []
+    assert verdict(scenario, absent) == ["1 not ready"]
+    assert verdict(evolve(scenario, may_stay_out=True), absent) == []
 
 
 def test_records_survive_the_file_and_half_a_line_is_passed_over(tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ def outcome(*, lost: bool) -> Outcome:
         membership="scamp",
         seconds=3.0,
         findings=check(history, Fault()),
-        growth=None,
         broken=["1 lost"] if lost else [],
     )
 
@@ -118,7 +117,6 @@ def test_a_run_without_findings_has_a_row(capsys: pytest.CaptureFixture[str]) ->
         membership="dht",
         seconds=1.0,
         findings=None,
-        growth=None,
         broken=["WorkerError: p1 ended"],
     )
     assert "WorkerError: p1 ended" in results.markdown(report(broken))

@@ -88,10 +88,7 @@ def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> 
         only_about(plan.protocols),
         *map(_table, found.tables),
         "<h2>Figures</h2>" if found.figures else "",
-        *(
-            picture(one.name, f"Figure {one.number}: {one.title}", one.notes, drawings[one.name])
-            for one in found.figures
-        ),
+        *(picture(one.name, one.heading, one.notes, drawings[one.name]) for one in found.figures),
         evidence_table(found.evidence),
         _agreement(found.agreement, found.runs_compared),
         how_made(command, made, ("numpy", "numba"), settings),

@@ -20,7 +20,7 @@ from camcast.population import baselines
 from camcast.population.outcome import Interval, mean_interval
 from camcast.report.evidence import Evidence
 from camcast.reproduction.camcast.evidence import evidence
-from camcast.reproduction.camcast.figures import Figure, figures
+from camcast.reproduction.camcast.figures import figures
 from camcast.reproduction.camcast.parasites import copies_outside
 from camcast.reproduction.camcast.plan import (
     COMMUNITIES,
@@ -34,6 +34,7 @@ from camcast.reproduction.camcast.plan import (
 from camcast.reproduction.camcast.pmcast_rows import multicast
 from camcast.reproduction.camcast.results import Results, compared, model
 from camcast.reproduction.camcast.tables import Table, tables
+from camcast.reproduction.figure import Figure
 from camcast.reproduction.paper import ByCells
 from camcast.settings.baselines import baseline
 from camcast.sweeps import JSON, Cell

@@ -129,6 +129,12 @@ def model(
     return predict(setting_of(sizes, crash, weak))
 
 
+@cache
+def involved_model(share: float) -> list[Prediction]:
+    """Return the model's predictions of `Results.involved`, by community."""
+    return predict(setting_of(LIVE_SIZES, parameters=involving(share), success=1.0))
+
+
 def compared(plan: Plan) -> dict[str, int]:
     """Return how many runs each simulator makes of the cell in which they are compared."""
     most = {"population": plan.runs, "chain": RUNS_CHAIN_MAX, "virtual": RUNS_VIRTUAL_MAX}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from attrs import frozen
 
 from camcast.models.hpmcast.depth import needed_rounds
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
 from camcast.models.rfpbcast import pittel_rounds
+from camcast.reproduction.figure import Figure, Point
 from camcast.reproduction.hpmcast import plan
 from camcast.reproduction.hpmcast.cells import Results, deep, flat_interested, infections, scaled
 from camcast.reproduction.hpmcast.plan import DEPTHS, FLAT_PROCESSES, HPMCAST, PMCAST, RFPBCAST
@@ -30,43 +30,6 @@ _INFECTION_NOTES: Final = {
     PMCAST: "Beyond the paper's figures: its Figure 2, process by process; nobody else gets it."
     f"{_CHAIN}Equations 7 and 8, those of rfpbcast for n p₁ processes and a fan-out of F p₁.",
 }
-
-
-@frozen(kw_only=True)
-class Point:
-    """A row of a figure. A `mean` without `runs` is a formula's."""
-
-    series: str
-    x: float
-    mean: float | None
-    low: float | None = None
-    high: float | None = None
-    model: float | None = None
-    runs: int | None = None
-
-
-@frozen(kw_only=True)
-class Figure:
-    """A figure of the paper, or one beyond it."""
-
-    name: str
-    """Of its files, without what follows the dot."""
-    title: str
-    x: str
-    y: str
-    notes: str
-    points: tuple[Point, ...]
-    share: bool = True
-    """Whether y is a share, and not a number."""
-    domain: tuple[float, float] | None = None
-    """What of y is shown; all if None."""
-    logarithmic: bool = False
-    """Whether x is."""
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What there is to say about its points."""
-        return {"title": self.title, "x": self.x, "y": self.y, "notes": self.notes}
 
 
 def figures(results: Results) -> tuple[Figure, ...]:
@@ -126,7 +89,7 @@ def _interest(results: Results) -> tuple[Figure, Figure]:
             + how,
             points=curves,
             domain=(0, 1),
-            logarithmic=True,
+            logarithmic="x",
         ),
         Figure(
             name="figure8",
@@ -147,7 +110,7 @@ def _flat_rounds(results: Results) -> Figure:
         Point(
             series="T(np₁, Fp₁), Equation 9",
             x=p,
-            mean=float(pmcast_rounds(FLAT_PROCESSES, p, FAN_OUT)),
+            formula=float(pmcast_rounds(FLAT_PROCESSES, p, FAN_OUT)),
         )
         for p in (0.006, 0.007, 0.008, 0.009, *(percent / 100 for percent in range(1, 101)))
     ]
@@ -171,7 +134,6 @@ def _flat_rounds(results: Results) -> Figure:
         " paper's axis is labelled “Fanout”, and goes down to -120). Beyond the paper: how many"
         " rounds pmcast takes until all the interested have the event; dashed: its exact chain.",
         points=(*needed, *formula),
-        share=False,
     )
 
 
@@ -198,7 +160,6 @@ def _fan_out(results: Results) -> tuple[Figure, Figure]:
             y="rounds until nobody gossips any more",
             notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
             points=_curves(results, series, "rounds"),
-            share=False,
         ),
     )
 
@@ -256,7 +217,7 @@ def _threshold(results: Results) -> Figure:
             },
         ),
         domain=(0, 1),
-        logarithmic=True,
+        logarithmic="x",
     )
 
 
@@ -271,7 +232,6 @@ def _parasites(results: Results) -> Figure:
         points=_curves(
             results, {"delegates": {p: {"interested": p} for p in plan.SHARES}}, "parasites"
         ),
-        share=False,
     )
 
 
@@ -283,13 +243,14 @@ def _depth(results: Results) -> Figure:
     }
     whole = float(pittel_rounds(plan.DEPTH_PROCESSES, FAN_OUT))
     formulas = [
-        Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, mean=whole) for depth in DEPTHS
+        Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, formula=whole)
+        for depth in DEPTHS
     ]
     formulas += [
         Point(
             series=series,
             x=depth,
-            mean=needed_rounds(arities[depth], depth, REDUNDANCY, FAN_OUT, of_all=of_all),
+            formula=needed_rounds(arities[depth], depth, REDUNDANCY, FAN_OUT, of_all=of_all),
         )
         for series, of_all in needed.items()
         for depth in DEPTHS
@@ -307,7 +268,6 @@ def _depth(results: Results) -> Figure:
             *_curves(results, {"gossiped, Figure 6": {at: deep(at) for at in DEPTHS}}, "rounds"),
             *formulas,
         ),
-        share=False,
     )
 
 
@@ -324,7 +284,7 @@ def _infection(results: Results, protocol: str) -> Figure:
             )
             law = pmcast_law(FLAT_PROCESSES, p, fan_out, rounds)
             mean = float(law @ np.arange(len(law))) / interested
-            equation.append(Point(series=f"{name}, by equation", x=rounds, mean=mean))
+            equation.append(Point(series=f"{name}, by equation", x=rounds, formula=mean))
     return Figure(
         name=protocol,
         title=f"{protocol}, round by round; n = {FLAT_PROCESSES}"

@@ -7,7 +7,6 @@ from typing import Final
 
 from camcast.report.drawing import Drawing
 from camcast.report.page import document, evidence_table, how_made, only_about, picture
-from camcast.reproduction.hpmcast.figures import Figure
 from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST, Plan
 from camcast.reproduction.paper import FiguresAndEvidence
 
@@ -47,9 +46,7 @@ _SETTINGS: Final = (
 """The conventions, by the protocol that they are about; None: of all."""
 
 
-def html(
-    found: FiguresAndEvidence[Plan, Figure], drawings: Mapping[str, Drawing], command: str
-) -> str:
+def html(found: FiguresAndEvidence[Plan], drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
     plan = found.plan
     introduction = (

@@ -18,10 +18,11 @@ import attrs
 from attrs import frozen
 
 from camcast.report.evidence import Evidence
+from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships.evidence import evidence, evidence_beyond
 from camcast.reproduction.memberships.live import live_cells, run_live
 from camcast.reproduction.memberships.plan import Plan, World
-from camcast.reproduction.memberships.results import COLUMNS, Figure, Results, Row
+from camcast.reproduction.memberships.results import COLUMNS, Results, Row
 from camcast.reproduction.memberships.upkeep import UpkeepRow, run_upkeep, upkeep_cells, upkeep_rows
 from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
 from camcast.sweeps import JSON, Cell, finished, sweep

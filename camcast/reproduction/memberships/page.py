@@ -71,7 +71,7 @@ def html(found: Memberships, drawings: Mapping[str, Drawing], command: str) -> s
         pictures = (
             picture(figure.name, figure.title, figure.notes, drawings[figure.name])
             for figure in found.figures
-            if figure.world == world
+            if figure.name.startswith("virtual_") == (world == "virtual")
         )
         parts.append(pairs(pictures))
     made = f"Seed {plan.seed}, {plan.runs} runs, {plan.events} events."

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from camcast.measures import measure_of
 from camcast.population.outcome import Interval, mean_interval
+from camcast.reproduction.figure import Figure, Point
 from camcast.reproduction.memberships.plan import VARIANTS, World
 
 MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upward")
@@ -17,42 +18,6 @@ MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upwar
 _FIRST_FIGURE: Final = 19  # [CAMCAST 6.2.2] two a measure, in the order of MEASURES
 _DEVIATIONS: Final = {"hops_mean": " Nothing where no event arrived (the paper: 0)."}
 """By measure: where a figure is not as the paper's."""
-
-
-@frozen(kw_only=True)
-class Point:
-    """A row of a figure: one measure of a community, by backend and p_sel."""
-
-    backend: str
-    community: str
-    p_sel: float
-    measure: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    model: float | None
-    """What the model says of reception, live (`camcast.models.camcast.reception`)."""
-    runs: int
-    """Those that had anything to measure."""
-
-
-@frozen(kw_only=True)
-class Figure:
-    """A measure in one community, against p_sel; one of the paper's if it has a number."""
-
-    name: str
-    world: World
-    number: int | None
-    title: str
-    measure: str
-    axis: str
-    notes: str
-    points: tuple[Point, ...]
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What there is to say about its points."""
-        return {"title": self.title, "world": self.world, "notes": self.notes}
 
 
 @frozen(kw_only=True)
@@ -141,33 +106,33 @@ class Results:
         at = source if measure == "upward" else community
         return Figure(
             name=f"figure{number}" if live else f"virtual_{measure}_{community}",
-            world=self.world,
-            number=number if live else None,
             title=title,
-            measure=measure,
-            axis=known.title,
+            x="inter-community dissemination probability, p_sel",
+            y=known.title,
             notes=f"{known.meaning[0].upper()}{known.meaning[1:]}." + _DEVIATIONS.get(measure, ""),
             points=tuple(
                 self._point(backend, at, p_sel, measure)
                 for backend in self.backends
                 for p_sel in self.p_sel
             ),
+            domain=(0, 1) if known.is_share else None,
+            logarithmic="x",
+            wide=False,
         )
 
     def _point(self, backend: str, community: str, p_sel: float, measure: str) -> Point:
         values = self._of(backend, community, p_sel, measure)
         interval = _interval(values, measure)
+        # the model of reception, live (`camcast.models.camcast.reception`)
         predicted = self._of(backend, community, p_sel, "predicted")
         return Point(
-            backend=backend,
-            community=community,
-            p_sel=p_sel,
-            measure=measure,
+            series=f"{VARIANTS[backend]} {backend}",
+            x=p_sel,
+            model=predicted[0] if measure == "reception" and predicted else None,
+            runs=len(values),
             mean=interval.mean,
             low=interval.low,
             high=interval.high,
-            model=predicted[0] if measure == "reception" and predicted else None,
-            runs=len(values),
         )
 
     # -- the comparison -------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
 import numpy as np
-from attrs import frozen
 
 from camcast.models.percolation.reach import (
     Degrees,
@@ -19,7 +17,7 @@ from camcast.models.percolation.reach import (
     poisson_degrees,
     power_law_degrees,
 )
-from camcast.reproduction.paper import NumberedFigure
+from camcast.reproduction.figure import Figure, Point
 from camcast.reproduction.percolation.cells import (
     Results,
     above_threshold,
@@ -45,59 +43,23 @@ from camcast.reproduction.percolation.plan import (
 )
 
 _STEPS: Final = 150  # chosen: of a curve of Figures 1 and 2, from 0 up to its transition
-_RECEIVERS_MAX: Final = 50.0  # chosen: where a curve of Figures 1 and 2 ends
-
-
-@frozen(kw_only=True)
-class Point:
-    """A row of a figure: receivers, or those of them that subscribe.
-
-    With a `network` it is the mean of that one alone.
-    """
-
-    overlay: str
-    nodes: int | None
-    """None of an infinite network."""
-    sigma: float
-    gamma: float
-    measure: str
-    network: int | None = None
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
-    model: float | None = None
-    paper: float | None = None
-    """What the paper's equations say; None also for infinitely many."""
-    networks: int | None = None
-    events: int | None = None
-
-
-@frozen(kw_only=True)
-class DegreeCount:
-    """A row of Figure 6: how many nodes have a degree."""
-
-    overlay: str
-    degree: int
-    wanted: int
-    """floor(e^a / x^b)."""
-    nodes: int
-    """In a network."""
-
-
-@frozen(kw_only=True)
-class Figure(NumberedFigure):
-    """A figure of the paper."""
-
-    varied: str
-    """What is on its horizontal axis: sigma, gamma or degree."""
-    points: tuple[Point, ...] | tuple[DegreeCount, ...]
+_RECEIVERS_MAX: Final = 20.0  # chosen: where a curve of Figures 1 and 2 ends; the bend is seen
+_SUBSCRIBERS: Final = f"{SIGMA}, share of subscribers"
+_GOSSIP: Final = f"{GAMMA}, gossip probability"
+_NODES: Final = "nodes reached"
 
 
 def figures(results: Results) -> tuple[Figure, ...]:
     """Return all figures, in the paper's order."""
-    found = [_modelled(1), _modelled(2), _below(results), _degrees(results)]
-    found += [_above(results, number, settings) for number, settings in above_threshold().items()]
-    return tuple(sorted(found, key=lambda figure: figure.number))
+    above = above_threshold()
+    return (
+        _modelled(1),
+        _modelled(2),
+        _below(results),
+        *(_above(results, number, above[number]) for number in (4, 5)),
+        _degrees(results),
+        *(_above(results, number, settings) for number, settings in above.items() if number > 6),
+    )
 
 
 def _modelled(number: int) -> Figure:
@@ -106,90 +68,84 @@ def _modelled(number: int) -> Figure:
         degrees, title = poisson_degrees(MEAN_DEGREE), f"Poisson, mean {MEAN_DEGREE:g}"
     else:
         degrees, title = power_law_degrees(EXPONENT), f"Scale-free, exponent -{EXPONENT:g}"
-    points = [
-        point for gamma in GAMMAS_MODELLED[number] for point in _curve(degrees, gamma, number)
-    ]
     return Figure(
-        number=number,
+        name=f"figure{number}",
         title=title,
-        notes="Equation 17 for an infinite network: lines are all receivers, dots the subscribers"
-        " among them. Vertical lines: the phase transitions, to the right of which Equation 17"
-        f" diverges. Subscribers are those of the corrected formula; {SIGMA}⟨r⟩ of the paper is in"
-        " the column paper of the data.",
-        varied="sigma",
-        points=tuple(points),
+        x=_SUBSCRIBERS,
+        y=_NODES,
+        notes="Equation 17 for an infinite network: all receivers, and the subscribers among them,"
+        f" which the paper has as {SIGMA}⟨r⟩ (dotted) and the corrected formula puts right"
+        " (dashed). A curve ends where Equation 17 diverges, at its phase transition.",
+        points=tuple(
+            point for gamma in GAMMAS_MODELLED[number] for point in _curve(degrees, gamma)
+        ),
+        wide=False,
     )
 
 
-def _curve(degrees: Degrees, gamma: float, number: int) -> list[Point]:
+def _curve(degrees: Degrees, gamma: float) -> Iterator[Point]:
     end = other_threshold(degrees, gamma)
     assert end, "the curves of Figures 1 and 2 are below the threshold, and end at it"
-    points = []
+    series = f"{GAMMA} = {gamma:g}"
     for sigma in np.linspace(0, end, _STEPS, endpoint=False).tolist():
         receivers = mean_receivers(degrees, forwarding(sigma, gamma))
         if receivers > _RECEIVERS_MAX:
             break
-        means = {
-            "receivers": (receivers, receivers),
-            "subscribers": (
-                mean_subscribers(sigma, gamma, receivers),
-                mean_subscribers_of_the_paper(sigma, receivers),
-            ),
-        }
-        points += [
-            Point(
-                overlay=f"poisson:{MEAN_DEGREE:g}" if number == 1 else f"exponent -{EXPONENT:g}",
-                nodes=None,
-                sigma=sigma,
-                gamma=gamma,
-                measure=measure,
-                model=ours,
-                paper=theirs,
-            )
-            for measure, (ours, theirs) in means.items()
-        ]
-    return points
+        yield Point(series=series, x=sigma, panel="receivers", formula=receivers)
+        yield Point(
+            series=series,
+            x=sigma,
+            panel="subscribers among them",
+            model=mean_subscribers(sigma, gamma, receivers),
+            formula=mean_subscribers_of_the_paper(sigma, receivers),
+        )
 
 
 def _below(results: Results) -> Figure:
-    points = [
-        point
-        for settings in below_threshold().values()
-        for setting in settings
-        for point in _points(results, setting)
-    ]
     return Figure(
-        number=3,
+        name="figure3",
         title=f"Poisson, mean {MEAN_DEGREE:g}, below the transition",
-        notes=f"Each dot is the mean of one network; {SIGMA} = {SIGMA_BELOW:g}. The dashed line is"
-        " Equation 17, which knows of no size.",
-        varied="gamma",
-        points=tuple(points),
+        x=_GOSSIP,
+        y=_NODES,
+        notes=f"Each dot is the mean of one network; {SIGMA} = {SIGMA_BELOW:g}. The dotted line is"
+        " Equation 17, which knows of no size; our model is the same there.",
+        points=tuple(
+            point
+            for nodes, settings in below_threshold().items()
+            for setting in settings
+            for point in _points(results, setting, "receivers", f"{nodes:,} nodes", setting.gamma)
+        ),
+        wide=False,
     )
 
 
 def _degrees(results: Results) -> Figure:
-    counts = []
+    points = []
     for b in B_DRAWN:
         overlay = overlay_of(power_law(b))
         found = np.bincount(overlay.graph(results.plan.seed, 0).degrees)
         wanted = np.bincount(overlay.degrees)  # type: ignore[attr-defined]  # a PowerLaw
-        counts += [
-            DegreeCount(
-                overlay=overlay_name(power_law(b)),
-                degree=degree,
-                wanted=int(wanted[degree]),
-                nodes=int(found[degree]) if degree < len(found) else 0,
+        points += [
+            Point(
+                series=overlay_name(power_law(b)),
+                x=degree,
+                # on a logarithmic axis there is no place for a degree that no node has
+                mean=int(found[degree]) or None if degree < len(found) else None,
+                formula=int(wanted[degree]) or None,
+                runs=1,
             )
             for degree in range(1, len(wanted))
         ]
     return Figure(
-        number=6,
+        name="figure6",
         title="Degrees of scale-free networks",
-        notes="The construction of Aiello, Chung and Lu. Dots: nodes of one network that have a"
-        f" degree. Lines: ⌊e^a / x^b⌋, as many as should; a = {A:g}.",
-        varied="degree",
-        points=tuple(counts),
+        x="degree",
+        y="nodes",
+        notes="The construction of Aiello, Chung and Lu: nodes of one network that have a degree."
+        f" Dotted: ⌊e^a / x^b⌋, as many as should; a = {A:g}.",
+        points=tuple(points),
+        logarithmic="xy",
+        wide=False,
     )
 
 
@@ -198,41 +154,47 @@ def _above(results: Results, number: int, settings: Sequence[Setting]) -> Figure
     what, held = (SIGMA, GAMMA) if varies_sigma else (GAMMA, SIGMA)
     b = B.get(number if varies_sigma else number - 1)
     name = f"Poisson, mean {MEAN_DEGREE:g}" if b is None else f"a = {A:g}, b = {b:g}"
+    nodes = results.at(settings[0]).nodes
     return Figure(
-        number=number,
+        name=f"figure{number}",
         title=f"{name}, varying {what}",
+        x=_SUBSCRIBERS if varies_sigma else _GOSSIP,
+        y=_NODES,
         notes=f"Above the transition; {held} = {HELD:g}. Each dot is the mean of one network, the"
         " line that of all, with its 95 % interval. Equation 17 is infinite here; dashed is the"
         " model that goes on with generating functions where it diverges. The upper line is all"
-        " nodes.",
-        varied="sigma" if varies_sigma else "gamma",
-        points=tuple(point for setting in settings for point in _points(results, setting)),
+        f" {nodes:,} nodes.",
+        points=tuple(
+            point
+            for setting in settings
+            for measure in ("receivers", "subscribers")
+            for point in _points(
+                results,
+                setting,
+                measure,
+                measure,
+                setting.sigma if varies_sigma else setting.gamma,
+            )
+        ),
+        rule=nodes,
+        wide=False,
     )
 
 
-def _points(results: Results, setting: Setting) -> list[Point]:
-    corpus, predicted = results.at(setting), model(setting)
-    points = []
-    for measure in ("receivers", "subscribers"):
-        here = Point(
-            overlay=overlay_name(setting.overlay),
-            nodes=corpus.nodes,
-            sigma=setting.sigma,
-            gamma=setting.gamma,
-            measure=measure,
-            events=results.plan.events,
-        )
-        points.append(
-            attrs.evolve(
-                here,
-                **attrs.asdict(corpus.interval(measure)),
-                model=getattr(predicted, measure),
-                paper=paper(setting, measure),
-                networks=results.plan.runs,
-            )
-        )
-        points += [
-            attrs.evolve(here, network=network, mean=mean)
-            for network, mean in enumerate(corpus.means[measure])
-        ]
-    return points
+def _points(
+    results: Results, setting: Setting, measure: str, series: str, x: float
+) -> Iterator[Point]:
+    corpus = results.at(setting)
+    interval = corpus.interval(measure)
+    yield Point(
+        series=series,
+        x=x,
+        model=getattr(model(setting), measure),
+        formula=paper(setting, measure),
+        runs=results.plan.runs,
+        mean=interval.mean,
+        low=interval.low,
+        high=interval.high,
+    )
+    for network, mean in enumerate(corpus.means[measure]):
+        yield Point(series=series, x=x, mean=mean, runs=1, sample=network)

@@ -8,8 +8,8 @@ from typing import Final
 
 from camcast.report.drawing import Drawing
 from camcast.report.page import document, evidence_table, how_made, pairs, picture
+from camcast.reproduction.figure import Figure
 from camcast.reproduction.paper import FiguresAndEvidence
-from camcast.reproduction.percolation.figures import Figure
 from camcast.reproduction.percolation.plan import (
     GAMMA,
     HELD,
@@ -51,11 +51,9 @@ _SETTINGS: Final = (
 )
 
 
-def html(
-    found: FiguresAndEvidence[Plan, Figure], drawings: Mapping[str, Drawing], command: str
-) -> str:
+def html(found: FiguresAndEvidence[Plan], drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    plan, figures = found.plan, {figure.number: figure for figure in found.figures}
+    plan, figures = found.plan, {figure.name: figure for figure in found.figures}
     introduction = (
         "<p>Figures 1 to 18 of S. Ferretti, <cite>Publish-Subscribe Systems via Gossip: a Study"
         " based on Complex Networks</cite>: a node sends a new event to all neighbours that"
@@ -65,12 +63,13 @@ def html(
     )
 
     def drawn(figure: Figure) -> str:
-        label = f"Figure {figure.number}: {figure.title}"
-        return picture(figure.name, label, figure.notes, drawings[figure.name])
+        return picture(figure.name, figure.heading, figure.notes, drawings[figure.name])
 
     parts = [introduction, evidence_table(found.evidence)]
     for title, rows in _PARTS.items():
         parts.append(f"<h2>{escape(title)}</h2>")
-        parts += [pairs(drawn(figures[number]) for number in numbers) for numbers in rows]
+        parts += [
+            pairs(drawn(figures[f"figure{number}"]) for number in numbers) for numbers in rows
+        ]
     parts.append(how_made(command, f"Seed {plan.seed}.", ("numpy", "numba"), _SETTINGS))
     return document(_TITLE, parts, drawings)

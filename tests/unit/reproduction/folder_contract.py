@@ -24,6 +24,9 @@ EVIDENCE = [
     *("paper", "item", "quote", "published", "ours", "low", "high", "z", "verdict", "found"),
     "command",
 ]
+POINT = [
+    *("series", "x", "mean", "low", "high", "model", "formula", "runs", "panel", "sample"),
+]
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -68,6 +71,15 @@ class FolderContract:
                 for row in as_json["rows"]
             ]
             assert plain == rows(folder / f"{name}.csv"), name
+
+    def test_a_figure_s_rows_are_points(self, folder: Path) -> None:
+        for name in self.FIGURES:
+            found = rows(folder / f"{name}.csv")
+            assert list(found[0]) == POINT
+            for row in found:
+                assert any(row[of] for of in ("mean", "model", "formula")) or row["runs"]
+                if row["low"]:
+                    assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
 
     def test_the_evidence_has_its_columns_and_a_command_a_row(self, folder: Path) -> None:
         listed = json.loads((folder / "evidence.json").read_text())
