@@ -151,10 +151,10 @@ def outcome_of(results: Sequence[Any]) -> Outcome:
 _FAN_OUTS: Final = tuple({"c": float(c)} for c in (-2, -1, 0, 1, 2, 3, 4, 5, 6, 8))
 
 
-def _baseline(protocol: str, **more: Any) -> System:
+def _baseline(protocol: str, *papers: str, **more: Any) -> System:
     return System(
         protocol=protocol,
-        papers=("camcast",),  # [CAMCAST 4.2]
+        papers=("camcast", *papers),  # [CAMCAST 4.2]
         setting="camcast.settings.baselines:Baseline",
         simulators={"population": Simulator("camcast.population.baselines:simulate", 5_000_000)},
         model="camcast.models.baselines:predict_baseline",
@@ -180,7 +180,7 @@ SYSTEMS: Final[dict[str, System]] = {
     for system in (
         System(
             protocol=CAMCAST,
-            papers=("camcast", "memberships"),
+            papers=("camcast", "memberships", "damulticast"),
             setting="camcast.settings.chain:Setting",
             # Every process by itself; only how many have the event; the code that ships. They
             # agree in distribution (tests/laws/test_simulators_agree.py).
@@ -193,7 +193,7 @@ SYSTEMS: Final[dict[str, System]] = {
             parameters=("c", "g", "a", "z", "p_sel"),
             efforts=(*_FAN_OUTS[:4], *({"c": float(c), "a": 3.0} for c in (1, 2, 3, 4, 6, 8))),
         ),
-        _baseline("broadcast"),
+        _baseline("broadcast", "damulticast"),  # [daMulticast Tables 1, 2: (2)]
         _baseline("multicast", one_table=False),
         _baseline("hierarchical", one_table=False, home_size=_cluster_members),
         _flat(
@@ -203,13 +203,21 @@ SYSTEMS: Final[dict[str, System]] = {
         ),
         _flat(
             "pmcast",
-            papers=("hpmcast", "camcast"),  # [hpmcast 2.2; CAMCAST Tables 1, 2: (3) PMcast]
+            papers=(
+                "hpmcast",
+                "camcast",
+                "damulticast",
+            ),  # [hpmcast 2.2; CAMCAST Tables 1, 2: (3) PMcast]
             # Of F random processes it sends to those that are interested: of few, F must be large.
             efforts=tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64, 128, 256)),
         ),
         System(
             protocol="hpmcast",
-            papers=("hpmcast", "camcast"),  # [hpmcast 5; CAMCAST Tables 1, 2: (3) PMcast]
+            papers=(
+                "hpmcast",
+                "camcast",
+                "damulticast",
+            ),  # [hpmcast 5; CAMCAST Tables 1, 2: (3) PMcast]
             setting="camcast.settings.addressed:AddressedSetting",
             simulators={
                 "population": Simulator("camcast.population.hpmcast_addressed:simulate", 5_000_000)

@@ -182,5 +182,5 @@ def counts(evidence: Iterable[Evidence]) -> dict[Verdict, int]:
 
 def in_words(evidence: Sequence[Evidence]) -> str:
     """Return the counts as a sentence."""
-    listed = ", ".join(f"{count} {verdict}" for verdict, count in counts(evidence).items())
+    listed = ", ".join(f"{verdict} {count}" for verdict, count in counts(evidence).items())
     return f"{len(evidence)} statements: {listed}."

@@ -17,7 +17,7 @@ from typing import Final
 
 from camcast.population.outcome import Interval
 from camcast.report.drawing import Drawing, library_versions, script
-from camcast.report.evidence import Evidence, in_words
+from camcast.report.evidence import Evidence
 
 NOTHING: Final = "\N{EN DASH}"
 
@@ -117,8 +117,9 @@ def grid(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
 
 
 def notes_list(notes: Iterable[str]) -> str:
-    """Return notes as a list."""
-    return '<ul class="notes">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+    """Return notes as a list that folds away."""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f'<details><summary>Notes</summary><ul class="notes">{items}</ul></details>'
 
 
 def number(value: float) -> str:
@@ -140,9 +141,7 @@ def interval_cell(interval: Interval) -> str:
 
 
 def evidence_table(evidence: Sequence[Evidence]) -> str:
-    """Return what a paper says beside what was found; nothing without a row."""
-    if not evidence:
-        return ""
+    """Return what a paper says beside what was found."""
     rows = (
         f"<tr><td>{escape(row.item)}</td><td><blockquote>“{escape(row.quote)}”</blockquote></td>"
         f"<td>{_number_or_nothing(row.published)}</td>"
@@ -153,7 +152,7 @@ def evidence_table(evidence: Sequence[Evidence]) -> str:
     )
     heads = ["item", "the paper", "published", "ours", "z", "verdict", "found"]
     return (
-        f"<h2>What the paper says, and what was found</h2><p>{escape(in_words(evidence))} A number"
+        "<p>A number"
         " agrees if it is in our 95 % interval, or no farther from it than its rounding and the"
         " chance in its own runs; z is its distance in standard errors. A sentence without a number"
         " is consistent if all its parts hold, and holds in part if some do.</p>"

@@ -56,8 +56,5 @@ class ChosenProtocols:
 
     def about(self, *protocols: str) -> bool:
         """Return whether all of these are chosen."""
-        return self.protocols is None or set(protocols) <= set(self.protocols)
-
-    def notes(self, listed: Sequence[tuple[str | None, str]]) -> list[str]:
-        """Return the notes that are about a chosen protocol, or about all (None)."""
-        return [note for protocol, note in listed if protocol is None or self.about(protocol)]
+        chosen = protocols_of(self.PAPER) if self.protocols is None else self.protocols
+        return set(protocols) <= set(chosen)

@@ -10,10 +10,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import attrs
 from attrs import frozen
 
-from camcast.report.drawing import Drawing
 from camcast.report.evidence import Evidence
 from camcast.reproduction.cell_results import CellResults
 from camcast.reproduction.figure import Figure
+from camcast.reproduction.page import PageText
 from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
@@ -70,8 +70,8 @@ class Paper(Generic[P, R]):
     """Raises `ValueError` for a value out of range."""
     reproduce: Callable[[P, Path | None, int | None, OnProgress | None], R]
     """Carries a plan out: see `camcast.sweeps.sweep` for results, workers and progress."""
-    html: Callable[[R, Mapping[str, Drawing], str], str]
-    """The page: of what was found, the drawings by the figures' names, and the command."""
+    text: PageText
+    """The words of its page."""
     partial: Callable[[P, Path], R] | None = None
     """What a file of results has of a plan that was stopped; None: nothing without all cells."""
 

@@ -24,6 +24,7 @@ import msgspec
 
 from camcast.report.folder import ResultsFolder, as_bytes
 from camcast.reproduction.chart import draw
+from camcast.reproduction.page import html
 from camcast.reproduction.paper import OnProgress, P, Paper, R
 
 PLAN_FILE: Final = "plan.json"
@@ -118,7 +119,8 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
             self.write_drawing(figure.name, drawing)
         if rows := self.evidence(found):
             self.write_rows(EVIDENCE, None, rows)
-        self.write("index.html", self.paper.html(found, drawings, self.command).encode())
+        page = html(self.paper.text, found, drawings, self.command)
+        self.write("index.html", page.encode())
 
     def evidence(self, found: R) -> list[dict[str, Any]]:
         """Return the rows of the evidence, each with the command that it is computed by."""

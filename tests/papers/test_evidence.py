@@ -15,6 +15,7 @@ import pytest
 from camcast.report.evidence import Evidence
 from camcast.reproduction.camcast import paper as camcast
 from camcast.reproduction.camcast.plan import Plan as CamcastPlan
+from camcast.reproduction.damulticast import paper as damulticast
 from camcast.reproduction.hpmcast import paper as hpmcast
 from camcast.reproduction.hpmcast.plan import Plan as HpmcastPlan
 from camcast.reproduction.memberships.comparison import together
@@ -24,6 +25,7 @@ from camcast.reproduction.percolation.plan import Plan as PercolationPlan
 
 PRINTED: Mapping[str, tuple[str, ...]] = {
     "000": (*(f"Figure {number}" for number in range(1, 29)), "Table 1", "Table 2"),
+    "001": (*(f"Figure {number}" for number in range(1, 6)), "Table 1", "Table 2"),
     "002": tuple(f"Figure {number}" for number in range(1, 14)),
     "003": (
         *(f"Figure {number}" for number in range(1, 19)),
@@ -43,6 +45,7 @@ def evidence() -> list[Evidence]:
     """All rows, of results that are made up."""
     plans: Iterable[tuple[Any, Any]] = (
         (camcast, CamcastPlan()),
+        (damulticast, damulticast.Plan()),
         (hpmcast, HpmcastPlan()),
         (percolation, PercolationPlan()),
     )
@@ -62,8 +65,9 @@ def test_every_figure_and_table_has_its_row(paper: str, evidence: list[Evidence]
     assert {match[0] for match in begun if match} == set(PRINTED[paper])
 
 
-def test_every_number_of_the_tables_has_its_row(evidence: list[Evidence]) -> None:
-    found = [row for row in evidence if row.paper == "000"]
+@pytest.mark.parametrize("paper", ["000", "001"])
+def test_every_number_of_the_tables_has_its_row(paper: str, evidence: list[Evidence]) -> None:
+    found = [row for row in evidence if row.paper == paper]
     first = [row.published for row in found if row.item.startswith("Table 1")]
     assert len(first) == 9
     assert set(first) == TABLE_1

@@ -6,19 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from camcast.report.drawing import Drawing
-from camcast.report.page import (
-    NOTHING,
-    document,
-    evidence_table,
-    grid,
-    how_made,
-    interval_cell,
-    notes_list,
-    number,
-    only_about,
-    picture,
-)
+from camcast.report.page import NOTHING, grid, interval_cell, notes_list, number
+from camcast.reproduction.camcast.evidence import EXPERIMENTS
 from camcast.reproduction.camcast.paper import Agreement, Reproduction
 from camcast.reproduction.camcast.plan import (
     COMMUNITIES,
@@ -27,14 +16,16 @@ from camcast.reproduction.camcast.plan import (
     SIZES,
     SUCCESS,
     TOPOLOGIES,
+    Plan,
 )
 from camcast.reproduction.camcast.tables import Entry, Table
+from camcast.reproduction.page import PageText
 from camcast.systems import CAMCAST
 
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
-_TITLE: Final = "CAMCAST, section 6.1, computed again"
+_CHAIN: Final = "a hierarchy of three topics, the root a, then d, then g;"
 _P: Final = PARAMETERS
-_SETTINGS: Final = (
+SETTINGS: Final = (
     (
         None,
         f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {_P.c:g}, g = {_P.g:g},"
@@ -70,30 +61,30 @@ _SETTINGS: Final = (
 """The conventions, by the protocol that they are about; None: of all."""
 
 
-def html(found: Reproduction, drawings: Mapping[str, Drawing], command: str) -> str:
-    """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    plan = found.plan
+def introduction(found: Reproduction) -> str:
+    """Say what was computed again, and how often."""
     sizes = ", ".join(f"{size:,} in {name}" for name, size in zip(COMMUNITIES, SIZES, strict=True))
-    introduction = (
-        "<p>Tables 1 and 2 and Figures 13 to 18 of S. Baehni, P. Th. Eugster, R. Guerraoui,"
-        " <cite>CAMCAST</cite>, simulated again in the setting of its section 6.1.1: a hierarchy"
-        f" of three topics, the root a, then d, then g; {escape(sizes)}; an event is published"
-        f" in g. {plan.runs:,} runs a point with the {escape(plan.engine)} simulator, where the"
-        " paper has 100 experiments. Intervals are of 95 %.</p>"
+    return (
+        "Tables 1 and 2 and Figures 13 to 18 of S. Baehni, P. Th. Eugster, R. Guerraoui,"
+        f" <cite>CAMCAST</cite>, simulated again in the setting of its section 6.1.1: {_CHAIN}"
+        f" {sizes}; an event is published in g. {found.plan.runs:,} runs a point with the"
+        f" {found.plan.engine} simulator, where the paper has {EXPERIMENTS} experiments. Intervals"
+        " are of 95 %."
     )
-    made = f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
-    settings = plan.notes(_SETTINGS)
-    parts = [
-        introduction,
-        only_about(plan.protocols),
-        *map(_table, found.tables),
-        "<h2>Figures</h2>" if found.figures else "",
-        *(picture(one.name, one.heading, one.notes, drawings[one.name]) for one in found.figures),
-        evidence_table(found.evidence),
-        _agreement(found.agreement, found.runs_compared),
-        how_made(command, made, ("numpy", "numba"), settings),
-    ]
-    return document(_TITLE, parts, drawings)
+
+
+def made(plan: Plan) -> str:
+    """Say what was given."""
+    return f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
+
+
+def tables(found: Reproduction) -> dict[str, str]:
+    """Return the paper's tables by their headings, and that of the simulators."""
+    shown = {f"Table {table.number}. {table.title}": _table(table) for table in found.tables}
+    if found.agreement:
+        agreement = _agreement(found.agreement, found.runs_compared)
+        shown["Three simulators, one setting"] = agreement
+    return shown
 
 
 def _table(table: Table) -> str:
@@ -113,11 +104,7 @@ def _table(table: Table) -> str:
             + "</tr>"
         )
     heads = ["", "", *TOPOLOGIES]
-    return (
-        f"<h2>Table {table.number}. {escape(table.title)}</h2>"
-        + grid(heads, body)
-        + notes_list(table.notes)
-    )
+    return grid(heads, body) + notes_list(table.notes)
 
 
 def _published(value: float | None) -> str:
@@ -136,8 +123,6 @@ def _entry(entry: Entry) -> str:
 
 
 def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
-    if not agreement:
-        return ""
     what = {
         "population": "every process by itself, tables drawn when needed",
         "chain": "only how many processes have the event",
@@ -152,9 +137,18 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
     ]
     heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
     return (
-        "<h2>Three simulators, one setting</h2><p>Beyond the paper: the same cell,"
+        "<p>Beyond the paper: the same cell,"
         f" {CRASHED_COMPARED:.0%} of the processes dead from the beginning, in all three simulators"
         " and in the model, which simulates nothing.</p>"
         + grid(heads, rows)
         + notes_list(f"{name}: {what[name]}." for name in runs)
     )
+
+
+TEXT: Final = PageText(
+    title="CAMCAST, section 6.1, computed again",
+    introduction=introduction,
+    tables=tables,
+    made=made,
+    conventions=SETTINGS,
+)

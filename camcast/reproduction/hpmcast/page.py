@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from camcast.report.drawing import Drawing
-from camcast.report.page import document, evidence_table, how_made, only_about, picture
-from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST, Plan
-from camcast.reproduction.paper import FiguresAndEvidence
+from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST
+from camcast.reproduction.page import PageText
 
-_TITLE: Final = "hpmcast, section 5.3 to 6.2, computed again"
 _SETTINGS: Final = (
     (
         HPMCAST,
@@ -45,24 +41,15 @@ _SETTINGS: Final = (
 )
 """The conventions, by the protocol that they are about; None: of all."""
 
-
-def html(found: FiguresAndEvidence[Plan], drawings: Mapping[str, Drawing], command: str) -> str:
-    """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    plan = found.plan
-    introduction = (
-        "<p>Figures 7 to 13 of P. Th. Eugster, R. Guerraoui, <cite>Hierarchical Probabilistic"
-        " Multicast</cite>, simulated again: an event spreads through a hierarchy of"
+TEXT: Final = PageText(
+    title="hpmcast, section 5.3 to 6.2, computed again",
+    introduction=lambda found: (
+        "Figures 7 to 13 of P. Th. Eugster, R. Guerraoui, <cite>Hierarchical"
+        " Probabilistic Multicast</cite>, simulated again: an event spreads through a hierarchy of"
         " l levels, in which each subsystem has a subsystems of its own and R delegates. Beyond"
         " them rfpbcast and pmcast, of its section 2, round by round."
-        f" {plan.runs:,} runs a point; intervals are of 95 %.</p>"
-    )
-    settings = plan.notes(_SETTINGS)
-    parts = [
-        introduction,
-        only_about(plan.protocols),
-        evidence_table(found.evidence),
-        "<h2>Figures</h2>",
-        *(picture(one.name, one.title, one.notes, drawings[one.name]) for one in found.figures),
-        how_made(command, f"Seed {plan.seed}, {plan.runs:,} runs.", ("numpy", "numba"), settings),
-    ]
-    return document(_TITLE, parts, drawings)
+        f" {found.plan.runs:,} runs a point; intervals are of 95 %."
+    ),
+    made=lambda plan: f"Seed {plan.seed}, {plan.runs:,} runs.",
+    conventions=_SETTINGS,
+)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Final
 
-from camcast.report.drawing import Drawing
-from camcast.report.page import document, evidence_table, how_made, pairs, picture
-from camcast.reproduction.figure import Figure
-from camcast.reproduction.paper import FiguresAndEvidence
+from camcast.reproduction.page import PageText
 from camcast.reproduction.percolation.plan import (
     GAMMA,
     HELD,
@@ -17,17 +13,14 @@ from camcast.reproduction.percolation.plan import (
     POISSON_NODES_VARIED,
     SIGMA,
     SIGMA_BELOW,
-    B,
-    Plan,
 )
 
-_TITLE: Final = "Publish-subscribe systems via gossip, section V, computed again"
-_PARTS: Final[Mapping[str, tuple[tuple[int, ...], ...]]] = {
-    "The model alone": ((1, 2),),
-    "Poisson degrees": ((3,), (4, 5)),
-    "Scale-free networks": ((6,), *((number, number + 1) for number in B)),
+_PARTS: Final[Mapping[str, range]] = {
+    "The model alone": range(1, 3),
+    "Poisson degrees": range(3, 6),
+    "Scale-free networks": range(6, 19),
 }
-"""The figures that stand beside each other."""
+"""The numbers of the figures by what they are about."""
 _SIZES: Final = ", ".join(f"{nodes:,}" for nodes in POISSON_NODES_VARIED)
 _SETTINGS: Final = (
     f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {_SIZES}"
@@ -50,26 +43,18 @@ _SETTINGS: Final = (
     f" {SIGMA} and {GAMMA}.",
 )
 
-
-def html(found: FiguresAndEvidence[Plan], drawings: Mapping[str, Drawing], command: str) -> str:
-    """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    plan, figures = found.plan, {figure.name: figure for figure in found.figures}
-    introduction = (
-        "<p>Figures 1 to 18 of S. Ferretti, <cite>Publish-Subscribe Systems via Gossip: a Study"
-        " based on Complex Networks</cite>: a node sends a new event to all neighbours that"
-        f" subscribe to it, which a node does with probability {SIGMA}, and to each other"
-        f" neighbour with probability {GAMMA}. {plan.runs} networks a point, {plan.events} events"
-        " on each, as the paper has 20 and 400. Intervals are of 95 %, over networks.</p>"
-    )
-
-    def drawn(figure: Figure) -> str:
-        return picture(figure.name, figure.heading, figure.notes, drawings[figure.name])
-
-    parts = [introduction, evidence_table(found.evidence)]
-    for title, rows in _PARTS.items():
-        parts.append(f"<h2>{escape(title)}</h2>")
-        parts += [
-            pairs(drawn(figures[f"figure{number}"]) for number in numbers) for numbers in rows
-        ]
-    parts.append(how_made(command, f"Seed {plan.seed}.", ("numpy", "numba"), _SETTINGS))
-    return document(_TITLE, parts, drawings)
+TEXT: Final = PageText(
+    title="Publish-subscribe systems via gossip, section V, computed again",
+    introduction=lambda found: (
+        "Figures 1 to 18 of S. Ferretti, <cite>Publish-Subscribe Systems via Gossip: a Study based"
+        " on Complex Networks</cite>: a node sends a new event to all neighbours that subscribe to"
+        f" it, which a node does with probability {SIGMA}, and to each other neighbour with"
+        f" probability {GAMMA}. {found.plan.runs} networks a point, {found.plan.events} events on"
+        " each, as the paper has 20 and 400. Intervals are of 95 %, over networks."
+    ),
+    sections=lambda found: {
+        part: [found.figures[number - 1] for number in numbers] for part, numbers in _PARTS.items()
+    },
+    made=lambda plan: f"Seed {plan.seed}.",
+    conventions=[(None, words) for words in _SETTINGS],
+)

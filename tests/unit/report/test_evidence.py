@@ -94,5 +94,5 @@ def test_an_unknown_verdict_is_refused_and_all_are_counted() -> None:
     rows = [statement("000", "1", "", [True], ""), statement("000", "2", "", [], "")]
     assert list(counts(rows)) == list(VERDICTS)
     assert in_words(rows) == (
-        "2 statements: 0 agrees, 1 consistent, 0 in part, 0 differs, 1 cannot be judged."
+        "2 statements: agrees 0, consistent 1, in part 0, differs 0, cannot be judged 1."
     )

@@ -18,7 +18,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
+            loads = name in ("src", "href", "xlink:href", "data", "action", "srcset")
+            if loads and not (value or "").startswith("#"):  # else a place in the page itself
                 self.loads.append(value or "")
             if name == "id":
                 self.ids.append(value or "")

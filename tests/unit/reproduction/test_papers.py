@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +17,7 @@ import pytest
 
 from camcast.cli.app import app
 from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, installed
+from camcast.report.evidence import statement
 from camcast.reproduction.camcast import paper as camcast_paper
 from camcast.reproduction.camcast import plan as camcast_plan
 from camcast.reproduction.chosen_protocols import choose, protocols_of
@@ -107,15 +109,19 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
         (["camcast", "--protocol", "camcast,"], ["unknown protocol ''"]),
         (
             ["hpmcast", "--protocol", "camcast"],
-            ["hpmcast is about camcast, but of camcast and memberships", "rfpbcast, pmcast, hpm"],
+            ["hpmcast is about camcast, but of camcast and damul", "rfpbcast, pmcast, hpmcast"],
         ),
         (["--protocol", "hpmcast,broadcast"], ["no table or figure of hpmcast is about broadcast"]),
         (["memberships", "--protocol", "hierarchical"], ["those of memberships are about camcast"]),
         (["camcast", "--protocol", "rfpbcast"], ["about rfpbcast, but of hpmcast; those of camc"]),
-        (["percolation", "--protocol", "pmcast"], ["about pmcast, but of camcast and hpmcast"]),
+        (["percolation", "--protocol", "pmcast"], ["about pmcast, but of camcast and damulticast"]),
         (["sonnets", "--protocol", "camcast"], ["unknown paper 'sonnets'; known: camcast"]),
         (["--protocol", "hpmcast", "--engine", "chain"], ["--engine and --events are not for hpm"]),
-        (["sonnets"], ["unknown paper 'sonnets'; known: camcast, memberships"]),
+        (["sonnets"], ["unknown paper 'sonnets'; known: camcast, damulticast, memberships"]),
+        (["all", "--runs", 2], ["--runs is for one paper, not for all"]),
+        (["all", "--protocol", "camcast"], ["--protocol is for one paper, not for all"]),
+        (["damulticast", "--events", 3], ["--events is for memberships"]),
+        (["damulticast", "--protocol", "multicast"], ["those of damulticast are about"]),
         (["camcast", "--runs", 1], ["runs is 1; give 2 or more"]),
         (["camcast", "--engine", "steam"], ["unknown engine 'steam'; known: population, chain"]),
         (["camcast", "--events", 3], ["--events is for memberships"]),
@@ -159,6 +165,25 @@ def test_a_plan_is_of_its_paper_s_protocols() -> None:
     with pytest.raises(ValueError, match="no protocol is chosen; hpmcast has rfpbcast"):
         hpmcast_plan.Plan(protocols=())
     assert choose("camcast", protocols_of("camcast")) is None
+
+
+def test_all_has_a_folder_a_paper_and_one_file_of_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def found(folder: PlanFolder[Any, Any], *_: object) -> Any:
+        return SimpleNamespace(evidence=[statement("000", folder.paper.name, "?", [True], "!")])
+
+    monkeypatch.setattr(PlanFolder, "reproduce", found)
+    with pytest.raises(SystemExit) as ended:
+        app(["reproduce", "all", "--seed", "7", "--output", str(tmp_path)], prog_name="camcast")
+    assert not ended.value.code
+    assert capfd.readouterr().out.startswith("5 statements: agrees 0, consistent 5")
+    listed = json.loads((tmp_path / "evidence.json").read_text())
+    assert [row["item"] for row in listed] == list(PAPERS)
+    for row in listed:
+        assert row["command"].startswith(f"camcast reproduce {row['item']} ")
+        assert "--seed 7" in row["command"]
+        assert (tmp_path / row["item"] / "plan.json").exists()
 
 
 # -- which cells ----------------------------------------------------------------------------------
