@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from math import comb, sqrt
+from math import comb, floor, log, sqrt
 from random import Random
 
 import numpy as np
@@ -38,7 +38,7 @@ from camcast.population import count_chain
 from camcast.population.outcome import Outcome
 from camcast.settings.chain import Community, Setting, chain
 from camcast.simulation import static_network
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import PRESETS, Parameters
 from tests.intervals import bounds
 from tests.laws.test_dissemination_law import reached_distribution
 
@@ -318,7 +318,7 @@ def twin(setting: Setting, runs: int, seed: int) -> Outcome:
         }
         tables = [
             [
-                rng.sample([other for other in range(one.size) if other != process], one.fan_out)
+                rng.sample([other for other in range(one.size) if other != process], copies_of(one))
                 for process in range(one.size)
             ]
             for one in communities
@@ -337,7 +337,7 @@ def twin(setting: Setting, runs: int, seed: int) -> Outcome:
                     size = communities[above].size
                     table = rng.sample(range(size), one.links(size))
                     if rng.random() < one.p_sel:
-                        up = [(above, to) for to in table if rng.random() < one.p_a(size)]
+                        up = [(above, to) for to in table if rng.random() < link_of(one, size)]
                         upward[at] += len(up)
                         copies += up
             senders = []
@@ -354,6 +354,20 @@ def twin(setting: Setting, runs: int, seed: int) -> Outcome:
     return Outcome(tuple(one.size for one in communities), *np.array(counts).transpose(1, 0, 2))
 
 
+def copies_of(one: Community) -> int:
+    """Return the fan-out; as printed, how often the loop of Figure 8 runs (000)."""
+    if not one.parameters.as_printed:
+        return one.fan_out
+    runs = floor(log(one.size) + one.parameters.c) + 1  # for (j=0;j<=ln(Nt)+ct;j++)
+    return min(max(1, runs), one.size - 1)
+
+
+def link_of(one: Community, above: int) -> float:
+    """Return p_a; as printed a/z, whatever else there is (000, 3.5)."""
+    given = one.parameters
+    return given.a / given.z if given.as_printed else one.p_a(above)
+
+
 def diamond(c: float) -> tuple[Community, ...]:
     """A bottom of two super-communities, which have one in common."""
     parameters = Parameters(c=c, g=3, a=1.5, z=2)
@@ -364,7 +378,10 @@ def diamond(c: float) -> tuple[Community, ...]:
     )
 
 
+PRINTED = Parameters(**PRESETS["paper"], c=2, g=5, a=1, z=3)
 SETTINGS = {
+    "as printed": Setting(communities=chain([40, 4, 3, 2, 1], PRINTED), success=0.85),
+    "as printed, crashes": Setting(communities=chain([3, 2, 1], PRINTED), success=0.85, crash=0.2),
     "chain": Setting(communities=chain([60, 30, 10]), success=0.85),
     "stillborn": Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3),
     "weak": Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3, weak=True),
