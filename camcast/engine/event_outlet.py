@@ -70,7 +70,7 @@ class GroupEventOutlet:
 
     def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
         """See `camcast.doors.dissemination.EventOutlet`."""
-        record = self._record(batch, now, topic.group, self._me.address)
+        record = self._record(batch, now, topic.group, self._me.address, OTHER_LEVEL)
         self._outbox.sends.append(Send(peers, record, False))
         self._count("upward", batch, peers, now)
 

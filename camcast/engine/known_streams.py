@@ -67,16 +67,8 @@ class KnownRanges:
         return start < number and not self.knows(start, number - start)
 
     def told(self) -> tuple[int, ...]:
-        """Return what is known for others: `low, start, stop, start, stop, ...`.
-
-        What is not asked for any more counts as known there: this process offers none of it.
-        """
-        low, bounds = self.low, self.bounds
-        if self.floor > low:
-            place = bisect_right(bounds, self.floor)
-            low = bounds[place] if place % 2 else self.floor
-            bounds = bounds[place + place % 2 :]
-        return (low, *bounds)
+        """Return what is known for others: `low, start, stop, start, stop, ...`."""
+        return (self.low, *self.bounds)
 
     def knows(self, first: int, count: int) -> bool:
         """Say whether all of these events are known."""

@@ -32,6 +32,8 @@ class Changes:
         self.recent: dict[StreamId, KnownRanges] = {}
         self._settled: dict[StreamId, int] = {}  # with its part of the hash, the oldest first
         self._climbing: dict[StreamId, KnownRanges] = {}
+        self.brought: dict[StreamId, None] = {}
+        """Those of which this process brought something into the community, while they climb."""
         self._hash = 0
         self.hash = b""
         """Of what is settled; empty if that is nothing."""
@@ -59,6 +61,7 @@ class Changes:
                 upward[_CLIMBING_AGES.index(age)].append(stream)
             if quiet >= CLIMBING_SECONDS:
                 self._climbing.pop(stream, None)
+                self.brought.pop(stream, None)
             if stream in self.recent and quiet >= TOLD_AGAIN * NEWS_SECONDS:
                 del self.recent[stream]
                 self._climbing[stream] = known

@@ -19,16 +19,19 @@ makes the *full* `Have`, in pages, which the other side answers with its own. Wh
 nothing, it is said ever more seldom: a newcomer knows less of the past for good.
 
 *Upward*, a process sends its news with p_sel, four times in eight seconds and each time to another
-super-process: to one, or to several in a community of fewer than g. A super-process that is new to
-it, or is back, is told all that is kept. The super-process asks for what it lacks, and is told of
-nothing else below it. What it gets is as fresh as if it had climbed: it is pushed, and climbs on.
-Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
+super-process of each super-topic table: to one, or to several in a community of fewer than g. It
+surely does so with what it has brought into the community itself, as its publisher or from another
+level. A super-process that is new to it, or is back, is told all that is kept, and so are all when
+one has failed, which may have heard nothing. The super-process asks for what it lacks, and is told
+of nothing else below it. What it gets is as fresh as if it had climbed: it is pushed, and climbs
+on. Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 
 *Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
-nothing of (`camcast.engine.repair.lack`), is told to the subscribers as `Missed`, and not asked for
-again. It does not count as known, so that an event which comes all the same is delivered: a forged
-jump makes a false `Missed` at worst, and silences nobody. What was published before this process
-became a member is not missed; the age of a stream, which `Have` tells, says so.
+nothing of (`camcast.engine.repair.lack`) ten seconds after it was noticed, is told to the
+subscribers as `Missed`, and not asked for again. It does not count as known, so that an event which
+comes all the same is delivered: a forged jump makes a false `Missed` at worst, and silences nobody.
+What was published before this process became a member is not missed; the age of a stream, which
+`Have` tells, says so.
 
 *Hostile.* A `Want` is answered with batches only if it has a nonce that was sent to the same
 contact of late, and else with the `Have` that brings one. Bytes a peer and second are bounded, and
@@ -63,11 +66,12 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.wire import OTHER_LEVEL, MalformedError
 
 TOLD_AT_ONCE: Final = 2  # [PROTOCOLS 8] news go to one or two neighbours
 URGENT_SECONDS: Final = 0.2  # chosen: what was asked for is announced soon, for it is late already
 ASK_SECONDS: Final = REORDER_SECONDS
+GIVE_UP_SECONDS: Final = 10.0  # [issue 14] by then what a partition held back is there
 PAGE_BYTES: Final = 30_000  # [PROTOCOLS 8] 32 KiB a page, with what a frame needs besides
 PAGES_MAX: Final = 8  # chosen: 240 kB, some 6,000 streams; later ones are told when these are there
 HELD_BYTES: Final = 40  # chosen: a stream of one range takes 36 to 44 bytes of MessagePack
@@ -128,8 +132,8 @@ class Repair:
         self._changes = Changes(streams.known.get)
         self._lacks: dict[StreamId, Lack] = {}
         self._neighbours: dict[PeerId, _Neighbour] = {}
-        self._told_above: dict[PeerId, None] = {}
-        """The super-processes that have been told all that is kept."""
+        self._told_above: list[dict[PeerId, None]] = [{} for _ in context.super_tables]
+        """By super-topic table, the super-processes that have been told all that is kept."""
         self._timer = 0  # the number of the timer for news; those before are void
         self._news_at = inf
         self._asking = False  # whether a timer for asking is set
@@ -172,6 +176,8 @@ class Repair:
         self._store.put(batch, self._retention, now)
         stream = batch.stream
         self._note(stream, known, now)
+        if batch.head_flags & OTHER_LEVEL or not source:
+            self._changes.brought[stream] = None
         bounds = known.bounds
         if bounds and (bounds[0] > known.floor or len(bounds) > 2) and stream not in self._lacks:
             sender = self._context.membership.peers().get(source)
@@ -273,37 +279,31 @@ class Repair:
             self._tell_after(self._context.parameters.check_seconds, now)
 
     def _tell_upward(self, news: Sequence[Sequence[StreamId]], now: float) -> None:
-        """Tell super-processes with p_sel, each time others; and all to one that is new."""
-        context = self._context
-        above = [
-            (contact, topic)
-            for table in context.super_tables
-            for topic, contacts in [table.nearest()]
-            if context.groups.membership(topic) is None
-            for contact in contacts
-        ]
-        peers = {contact.peer: None for contact, _ in above}
-        self._told_above = {peer: None for peer in self._told_above if peer in peers}
-        if not above:
-            return
-        size, parameters = context.membership.size(), context.parameters
-        if context.rng.random() >= parameters.selection_probability(size):
-            return
-        at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
-        told: dict[int, list[StreamId]] = {}
-        for often, streams in enumerate(news):
-            for place in range(at_once) if streams else ():
-                place = (int(now / NEWS_SECONDS) + often + place) % len(above)
-                told.setdefault(place, []).extend(streams)
-        new = [place for place, (one, _) in enumerate(above) if one.peer not in self._told_above]
-        if new:
-            place = context.rng.choice(new)
-            self._told_above[above[place][0].peer] = None
-            told[place] = list(self._changes.newest_first())
-        for place, streams in told.items():
-            contact, topic = above[place]
-            held = self._held(streams, now - self._retention, now, upward=True)
-            self._send_have(contact, held, now, above=topic)
+        """Tell super-processes, each time others, with p_sel; surely of what came in here."""
+        context, parameters = self._context, self._context.parameters
+        size, brought = context.membership.size(), self._changes.brought
+        for table, told_all in zip(context.super_tables, self._told_above, strict=True):
+            topic, above = table.nearest()
+            if not told_all.keys() <= {contact.peer: None for contact in above}.keys():
+                told_all.clear()
+            if not above or context.groups.membership(topic) is not None:
+                continue
+            drawn = context.rng.random() < parameters.selection_probability(size)
+            at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
+            told: dict[int, list[StreamId]] = {}
+            for often, streams in enumerate(news):
+                chosen = [stream for stream in streams if drawn or stream in brought]
+                for place in range(at_once) if chosen else ():
+                    place = (int(now / NEWS_SECONDS) + often + place) % len(above)
+                    told.setdefault(place, []).extend(chosen)
+            new = [place for place, one in enumerate(above) if one.peer not in told_all]
+            if drawn and new:
+                place = context.rng.choice(new)
+                told_all[above[place].peer] = None
+                told[place] = list(self._changes.newest_first())
+            for place, streams in told.items():
+                held = self._held(streams, now - self._retention, now, upward=True)
+                self._send_have(above[place], held, now, above=topic)
 
     def _keeps_something(self, now: float) -> bool:
         """Whether a body is still kept here that a super-process could lack."""
@@ -337,7 +337,7 @@ class Repair:
             lowest = self._store.lowest(stream, after)
             if upward and (lowest is None or lowest.flags & NOT_UPWARD):
                 continue
-            offered = 0 if lowest is None else max(lowest.first, known.floor)
+            offered = 0 if lowest is None else lowest.first
             yield stream, offered, max(0, int(now) - known.begun), known.told()
 
     def _send_have(
@@ -435,19 +435,17 @@ class Repair:
                 holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
                 missing = missing_of(holder.held, known)
-            elif (
-                neighbours
-                and now - lack.since <= self._retention
-                and (missing := lack.missing_here(known))
-            ):
+            elif now - lack.since > self._retention or not (missing := lack.missing_here(known)):
+                del self._lacks[stream]
+                continue
+            elif neighbours:
                 contact = lack.sender
                 if lack.asked or contact is None:
                     silent = [one for one in neighbours if one.peer not in lack.passed]
                     contact = self._context.rng.choice(silent or neighbours)
                 key = contact, b"", ""
             else:
-                del self._lacks[stream]
-                continue
+                continue  # nobody can be asked for now
             asked.setdefault(key, []).append((stream, flat(missing)))
             lack.asked_at(now)
         for (contact, nonce, below), wanted in asked.items():
@@ -472,12 +470,18 @@ class Repair:
         self, stream: StreamId, lack: Lack, known: KnownRanges | None, neighbours: int, now: float
     ) -> None:
         """Tell of what cannot be had any more, and do not ask for it again."""
-        out_of_reach = lack.out_of_reach(neighbours)
+        member = self._seconds_a_member(now)
+        if known is not None and known.low == 1 and known.bounds:
+            # Who keeps all from before this process's time would have offered what is not older.
+            before = max((p.below for p in lack.passed.values() if p.kept >= member), default=0)
+            known.floor = max(known.floor, min(before, known.bounds[0]))
+        out_of_reach = 0
         if now - lack.since > self._retention:
-            out_of_reach = max(out_of_reach, 1 if known is None else known.stop)
+            out_of_reach = 1 if known is None else known.stop
+        if now - lack.since > GIVE_UP_SECONDS:
+            out_of_reach = max(out_of_reach, lack.out_of_reach(neighbours))
         if out_of_reach <= (1 if known is None else known.floor):
             return
-        member = self._seconds_a_member(now)
         # Who keeps everything since before this process was a member would have offered it.
         lived_longer = all(one.kept < member for one in lack.passed.values())
         in_my_time = lived_longer and any(one.begun < member for one in lack.passed.values())
