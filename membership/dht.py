@@ -43,7 +43,7 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 
 PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then
-HOLDING: Final = 4  # chosen: periods that a holder's word lasts
+HOLDING: Final = 30  # chosen: periods that a holder's word lasts; it comes in one of ten
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
 HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
 

@@ -54,10 +54,12 @@ class Watcher:
     def heartbeat(self, contact: Contact, now: float) -> Message | None:
         """Return what to tell this part at the peer along with a heartbeat; None for nothing.
 
-        Asked for every heartbeat and answer to a peer that the part watches or listens to. The
-        message is one of the part's own decoder, arrives as any other by `receive`, and may get
-        lost. It has at most `camcast.engine.liveness.PIECE_BYTES_MAX` bytes. Where more parts
-        share the peer than a heartbeat has room for, they take turns.
+        Asked for the first heartbeat or answer to a peer that the part watches or listens to, for
+        the next one after `Liveness.tell`, while the peer is suspect, and else for one in
+        `camcast.engine.liveness.AGAIN`, since the message may get lost. It is one of the part's own
+        decoder, arrives as any other by `receive`, and has at most
+        `camcast.engine.liveness.PIECE_BYTES_MAX` bytes. Of more parts than a heartbeat has room for
+        some wait for the next.
         """
         return None
 
@@ -98,11 +100,16 @@ class Liveness(Protocol):
     def unwatch(self, peer: PeerId) -> None:
         """Watch and listen no more; nothing happens if the peer is not watched."""
 
+    def tell(self, peer: PeerId) -> None:
+        """Ask the part what to tell a peer along with the next heartbeat or answer to it.
+
+        The peer is one that is watched or listened to; nothing happens if it is not.
+        """
+
     def reply(self, peer: PeerId) -> None:
-        """Answer the heartbeat that came with the message being received, in any case.
+        """Answer the heartbeat that came with the message being received, in any case; and `tell`.
 
         Without this it is answered only if no heartbeat was sent to the peer since its last one.
-        The peer is one that is watched or listened to; what the part says to it goes along.
         """
 
     def heard(self, peer: PeerId) -> float:

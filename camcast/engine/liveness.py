@@ -15,11 +15,13 @@ each other send one record each a period, and so do one that watches and one tha
 An answer is not answered. A part that is told something which cannot wait for a period has the
 heartbeat answered in any case (`reply`).
 
-*Pieces.* Heartbeats and answers carry a piece for every part that the sender has in the peer: a
-small message of that part, of the kind and for the group it would otherwise be sent in, or empty
-for "I watch you as a member of this group". A receiver that is not in the group says so in its
-answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). So it does when the answer
-comes from another process at the peer's address, which took over the port of one that died.
+*Pieces.* Heartbeats and answers carry pieces of the parts that the sender has in the peer: a small
+message of a part, of the kind and for the group it would otherwise be sent in, or empty for "I
+watch you as a member of this group". A part's piece goes along when the part asks for it (`tell`),
+and otherwise in one heartbeat of `AGAIN`: two processes that share a hundred topics have little
+new to say of each. A receiver that is not in the group says so in its answer (`gone`), and the
+watching part learns it (`Watcher.peer_gone`). So it does when the answer comes from another process
+at the peer's address, which took over the port of one that died.
 
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
 accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
@@ -70,6 +72,7 @@ from camcast.vocabulary.wire import Kind
 
 PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
 PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
+AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 with 0.97
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
 SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
 HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
@@ -102,8 +105,8 @@ Settled = tuple[bytes, bytes]
 class SettledHashes(Protocol):
     """What goes along with heartbeats for repair: whether both know the same events of a group."""
 
-    def settled(self, group: GroupId) -> bytes | None:
-        """Return the hash of what is settled in a group; None where nothing is repaired."""
+    def settled(self) -> dict[GroupId, bytes]:
+        """Return the hash of what is settled in each group that is repaired, empty for nothing."""
 
     def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
         """Take the hash of what is settled in a group at a peer."""
@@ -164,8 +167,8 @@ class Entry:
     """When a helper last said that the peer lives."""
     helpers: dict[PeerId, bool] = field(factory=dict)
     """Who was asked about this suspect, and whether they cannot reach it either."""
-    turn: int = 0
-    """Which part comes first in the next heartbeat, if they do not all fit."""
+    due: dict[PartLiveness, float] = field(factory=dict)
+    """When the piece of each part goes along again at the latest."""
 
     @property
     def unit(self) -> float:
@@ -279,8 +282,12 @@ class LivenessService:
         if entry is not None and entry.spoken and not gone:
             entry.spoken = False
         else:
-            pieces = () if entry is None else self._pieces(entry, now)
-            self._outlet.send([source], Answer(pieces, gone, self._settled(pieces)))
+            if entry is None:
+                answer = Answer((), gone)
+            else:
+                pieces = self._pieces(entry, now)
+                answer = Answer(pieces, gone, self._settled(entry, pieces))
+            self._outlet.send([source], answer)
         return False
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> bool:
@@ -303,6 +310,7 @@ class LivenessService:
             if suspect:
                 suspects += entry.watched and entry.met
                 pause = min(pause, entry.unit)
+                entry.due = dict.fromkeys(entry.due, -inf)  # perhaps it has given this one up
                 self._ask_helpers(entry, now)
                 told = self._judge(entry, now) or told
             elif entry.helpers:
@@ -310,7 +318,7 @@ class LivenessService:
             if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
                 entry.sent, entry.spoken = now, True
                 pieces = self._pieces(entry, now)
-                self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(pieces)))
+                self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(entry, pieces)))
         if watched:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
             self._health = max(1, min(HEALTH_MAX, self._health + (1 if unwell else -1)))
@@ -457,28 +465,31 @@ class LivenessService:
     # -- inside ----------------------------------------------------------------------------
 
     def _pieces(self, entry: Entry, now: float) -> tuple[Piece, ...]:
-        """Collect what the parts that share a peer have for it."""
-        parts = list(entry.parts.items())
-        if len(parts) > PIECES_MAX:
-            start = entry.turn % len(parts)
-            entry.turn = start + PIECES_MAX
-            parts = (parts[start:] + parts[:start])[:PIECES_MAX]
+        """Collect what the parts that share a peer have for it; what does not fit, waits."""
+        due = [part for part, when in entry.due.items() if when <= now][:PIECES_MAX]
         pieces = []
-        for part, watching in parts:
+        for part in due:
+            entry.due[part] = now + AGAIN * entry.period
             message = part.watcher.heartbeat(entry.contact, now)
-            if message is not None or watching:
+            if message is not None or entry.parts[part]:
                 body = b"" if message is None else encode(message)
                 assert len(body) <= PIECE_BYTES_MAX, f"{len(body)} bytes along with a heartbeat"
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
 
-    def _settled(self, pieces: Sequence[Piece]) -> tuple[Settled, ...]:
-        """Return the hashes for the groups whose memberships have a piece."""
+    def _settled(self, entry: Entry, pieces: Sequence[Piece]) -> tuple[Settled, ...]:
+        """Return the hashes of the groups of the memberships in which something is settled.
+
+        Empty ones only of groups with a piece: they seldom say something new.
+        """
         if self._hashes is None:
             return ()
+        hashes = self._hashes.settled()
         groups = [GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP]
-        hashes = ((group, self._hashes.settled(group)) for group in groups)
-        return tuple((group, settled) for group, settled in hashes if settled is not None)
+        if any(hashes.values()):
+            shared = [part.group for part in entry.parts if part.kind == Kind.MEMBERSHIP]
+            groups += [group for group in shared if hashes.get(group) and group not in groups]
+        return tuple((group, hashes[group]) for group in groups if group in hashes)
 
     def _peers_at(self, address: str) -> list[PeerId]:
         """Return the peers that are known at an address: who answers there speaks for them all.
@@ -505,6 +516,7 @@ class LivenessService:
             entry.helpers.clear()
         if entry.parts.get(part) is not watching:
             entry.parts[part] = watching
+            entry.due[part] = -inf
             entry.renew()
             if min(entry.period, entry.unit) < self._interval:
                 self._schedule(min(entry.period, entry.unit), now)
@@ -513,16 +525,19 @@ class LivenessService:
         """Let a part watch a peer and listen to it no more."""
         entry = self.entries.get(peer)
         if entry is not None and entry.parts.pop(part, None) is not None:
+            del entry.due[part]
             if entry.parts:
                 entry.renew()
             else:
                 del self.entries[peer]
 
-    def reply(self, peer: PeerId) -> None:
-        """See `Liveness.reply`."""
+    def tell(self, part: PartLiveness, peer: PeerId) -> Entry | None:
+        """See `Liveness.tell`; return the peer's entry if the part is in it."""
         entry = self.entries.get(peer)
-        if entry is not None:
-            entry.spoken = False
+        if entry is None or part not in entry.parts:
+            return None
+        entry.due[part] = -inf
+        return entry
 
     def last_heard(self, peer: PeerId) -> float:
         """See `Liveness.heard`."""
@@ -572,9 +587,15 @@ class PartLiveness(Liveness):
         """See `Liveness`."""
         self._service.remove(self, peer)
 
+    def tell(self, peer: PeerId) -> None:
+        """See `Liveness`."""
+        self._service.tell(self, peer)
+
     def reply(self, peer: PeerId) -> None:
         """See `Liveness`."""
-        self._service.reply(peer)
+        entry = self._service.tell(self, peer)
+        if entry is not None:
+            entry.spoken = False
 
     def heard(self, peer: PeerId) -> float:
         """See `Liveness`."""

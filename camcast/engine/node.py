@@ -346,11 +346,13 @@ class Node:
         else:
             self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
 
-    def settled(self, group: GroupId) -> bytes | None:
+    def settled(self) -> dict[GroupId, bytes]:
         """See `camcast.engine.liveness.SettledHashes`."""
-        participation = self._groups.joined(group)
-        repair = None if participation is None else participation.repair
-        return None if repair is None else repair.hash
+        return {
+            group: participation.repair.hash
+            for group, participation in self._groups.current.items()
+            if participation.repair is not None and participation.joined
+        }
 
     def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
         """See `camcast.engine.liveness.SettledHashes`."""

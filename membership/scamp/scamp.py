@@ -23,7 +23,7 @@ duplicates one message in ten, a walk of twenty steps would become seven.
 *Unsubscription.* Of l holders, the first l - c - 1 are told to replace the leaver by one of
 its own view, the others to drop it: the law holds after departures too.
 
-*Leases.* Each process renews a quarter of its arcs from time to time: it sends a RENEW for so many
+*Leases.* Each process renews a tenth of its arcs from time to time: it sends a RENEW for so many
 copies, and those that it lacks by the law. When the new holders have answered, it has as many old
 ones drop it as are too many by the law, drawn at random. A renewal replaces arcs and never adds
 any (renewals that add c copies each grow views without end: measured 16.8 to 78.4 in 12 cycles).
@@ -101,12 +101,19 @@ CAP_FACTOR: Final = 3  # [PROTOCOLS 2] a view holds at most 3(c+1) ln N
 CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
 SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
 # chosen: as SLACK, up to which the repair leaves an in-view alone. When a lease renewed all arcs,
-# walks were 4.0 of the 18.4 records a second of each of 20 idle processes; of a quarter, 1.0.
-RENEWED: Final = 0.25
+# walks were 4.0 of the 18.4 records a second of each of 20 idle processes; of a tenth, 0.6.
+RENEWED: Final = 0.1
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
-# chosen: heartbeats that a holder's word lasts; a false verdict, at 30 % loss each way once in 400
-# periods (0.3^5), lasts until the next one.
-FORMER_PERIODS: Final = 5
+# chosen: heartbeats that a holder's word lasts. It comes in one of ten: at 30 % loss each way it is
+# missing by mistake with 0.3^6.
+FORMER_PERIODS: Final = 60
+REVIEW_TICKS: Final = 10  # chosen: how often holders are reviewed for that
+# chosen: the change of a weight that is worth a piece of a heartbeat. Walks then visit a process a
+# tenth too often at the worst.
+CHANGED: Final = 0.1
+# chosen: heartbeats between samples. With answers a rumour takes log3 N + 3 = 9 exchanges at
+# N = 1,000, and its age may reach 30 heartbeats.
+SAMPLE_TICKS: Final = 2
 SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
@@ -161,6 +168,10 @@ class _Holder:
     heard: float
     """When the holder last said that it holds this process."""
     weight: float = 1.0
+    told: float = 0.0
+    """The share of its weight that it was told last."""
+    room: bool = True
+    """Whether it can sponsor one process more."""
 
 
 class Scamp(Membership):
@@ -185,6 +196,8 @@ class Scamp(Membership):
         self._view = PeerTable(context.watch)
         self._weights: dict[PeerId, float] = {}
         """Of the arcs to the members of the view."""
+        self._told: dict[PeerId, float] = {}
+        """The weights that these members were told last."""
         self._holders: dict[PeerId, _Holder] = {}
         self._holders_weight = 1.0
         """The sum of the holders' weights, as of the last tick."""
@@ -199,6 +212,8 @@ class Scamp(Membership):
         self._attempt = 0
         self._asking = False  # whether a contact has been asked and has time to answer
         self._last_tick = 0.0
+        self._ticks = 0
+        self._balanced = False  # whether no weight has changed since the last tick
         self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
         self._next_probe = 0.0
         self._next_reconnect = 0.0
@@ -432,12 +447,15 @@ class Scamp(Membership):
         if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
             return False
         self._weights[contact.peer] = 1 / len(self._view)
+        self._balanced = False
         self._cold.pop(contact.address)
         self._liveness.watch(contact, now)
         return True
 
     def _held_by(self, contact: Contact, now: float, weight: float = 1.0) -> None:
         holder = self._holders.get(contact.peer)
+        if holder is None or _differ(holder.weight, weight):
+            self._balanced = False
         if holder is not None:
             holder.contact, holder.heard, holder.weight = contact, now, weight
         elif len(self._holders) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
@@ -475,6 +493,8 @@ class Scamp(Membership):
         """Hold no arc to a peer, which may still hold one to this process."""
         if self._view.discard(peer):
             del self._weights[peer]
+            self._balanced = False
+            self._told.pop(peer, None)
             holder = self._holders.get(peer)
             if holder is None:
                 self._unwatch(peer)
@@ -482,8 +502,13 @@ class Scamp(Membership):
                 self._liveness.listen(holder.contact, now)
 
     def _forget_holder(self, peer: PeerId) -> None:
-        if self._holders.pop(peer, None) is not None and peer not in self._view:
+        if self._holders.pop(peer, None) is None:
+            return
+        self._balanced = False
+        if peer not in self._view:
             self._unwatch(peer)
+        if len(self._holders) == 1 and self._sponsor in self._holders:
+            self._liveness.tell(self._sponsor)  # that there is no other (`Arc.alone`)
 
     def _unwatch(self, peer: PeerId) -> None:
         self._sampled.pop(peer, None)
@@ -541,8 +566,15 @@ class Scamp(Membership):
             return
         self._copies_left = COPIES_A_PERIOD
         self._forgive_pause(now)
-        self._forget_former_holders(now)
-        self._normalise_weights(now)
+        if self._ticks % REVIEW_TICKS == 0:
+            self._forget_former_holders(now)
+        if self._ticks % SAMPLE_TICKS == 0:
+            self._estimate.refresh(now)
+            self._draw_whom_to_sample()
+        self._ticks += 1
+        self._normalise_weights()
+        if self._options.sponsors:
+            self._choose_sponsor(self._holders)
         self._repair(now)
         self._seek(now)
         self._probe(now)
@@ -564,28 +596,44 @@ class Scamp(Membership):
             if holder.heard < self._liveness.heard(peer) - patience:
                 self._forget_holder(peer)
 
-    def _normalise_weights(self, now: float) -> None:
-        """Once a period: let the arcs' weights sum to 1, and draw who gets a sample."""
-        total = sum(self._weights.values())
-        for peer, weight in self._weights.items():
-            self._weights[peer] = weight / total
-        # Summed once a period and not for every heartbeat: each weight changes once a period.
+    def _normalise_weights(self) -> None:
+        """Once a period: let the arcs' weights sum to 1, and tell those whose weights changed."""
+        if self._balanced:
+            return
+        self._balanced = True
+        weights, told, tell = self._weights, self._told, self._liveness.tell
+        total = sum(weights.values())
+        for peer, weight in weights.items():
+            weights[peer] = weight = weight / total
+            before = told.get(peer, 0.0)
+            if abs(weight - before) > CHANGED * before:
+                tell(peer)
         self._holders_weight = max(
             WEIGHT_MIN, sum(holder.weight for holder in self._holders.values())
         )
-        self._estimate.refresh(now)
+        for peer, holder in self._holders.items():
+            share = holder.weight / self._holders_weight
+            if abs(share - holder.told) > CHANGED * holder.told:
+                tell(peer)
+
+    def _draw_whom_to_sample(self) -> None:
         lucky = self._view.choose(self._rng)
         if lucky is not None:
             self._sampled[lucky.peer] = True
+            self._liveness.tell(lucky.peer)
 
     def heartbeat(self, contact: Contact, now: float) -> Arc | None:
         """See `Watcher`: say what this process knows of the arcs between the two."""
         peer = contact.peer
-        weight, holder = self._weights.get(peer, 0.0), self._holders.get(peer)
+        weight, holder, share = self._weights.get(peer, 0.0), self._holders.get(peer), 0.0
+        if weight:
+            self._told[peer] = weight
+        if holder is not None:
+            share = holder.told = min(1.0, holder.weight / self._holders_weight)
         answer = self._sampled.pop(peer, None)
         return Arc(
             weight=weight,
-            share=0.0 if holder is None else min(1.0, holder.weight / self._holders_weight),
+            share=share,
             sponsored=self._view.pinned,
             sponsoring=self._view.is_pinned(peer),
             sponsor=peer == self._sponsor,
@@ -598,47 +646,70 @@ class Scamp(Membership):
         peer = source.peer
         if arc.sample:
             self._estimate.merge(arc.sample, now)
-        if arc.share and peer in self._weights:
-            self._weights[peer] = _clamp(arc.share)
-            if arc.alone:
-                self._make_room(peer)
-            room = self._view.is_pinned(peer) or self._view.pinned < SPONSORED_MAX
-            self._view.pin(peer, pinned=arc.sponsor and room)
+        if arc.share:
+            if peer in self._weights:
+                share = _clamp(arc.share)
+                self._balanced &= not _differ(self._weights[peer], share)
+                self._weights[peer] = share
+                self._sponsor_or_not(peer, arc)
+            else:
+                self._keep(source, now)  # this process had given it up, and it lives
         if arc.weight:
             self._held_by(source, now, _clamp(arc.weight))
-            if peer not in self._holders:  # more holders than there is room for
+            holder = self._holders.get(peer)
+            if holder is None:  # more holders than there is room for
                 self._outlet.send([source], Drop(left=False))
             elif self._options.sponsors:
-                self._choose_sponsor(peer, arc)
+                holder.room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
+                if peer == self._sponsor and not arc.sponsoring:
+                    self._sponsor = None  # it had no room after all
+                    self._liveness.tell(peer)
+                self._choose_sponsor([peer])
         else:
             self._forget_holder(peer)
         if arc.answer and (peer in self._weights or peer in self._holders):
             self._sampled.setdefault(peer, False)
+            self._liveness.tell(peer)
 
-    def _choose_sponsor(self, peer: PeerId, arc: Arc) -> None:
-        """Stay with a sponsor that has agreed; for want of one, ask this holder if it has room.
+    def _sponsor_or_not(self, peer: PeerId, arc: Arc) -> None:
+        """Sponsor a process that asks for it, if there is room, and no other; and say so."""
+        before = self._view.is_pinned(peer)
+        if arc.alone:
+            self._make_room(peer)
+        room = before or self._view.pinned < SPONSORED_MAX
+        self._view.pin(peer, pinned=arc.sponsor and room)
+        if not before == arc.sponsor == self._view.is_pinned(peer):
+            self._liveness.tell(peer)
 
-        The question goes along with an answer to the heartbeat that this was told with: as long as
-        nobody sponsors this process, events may miss it. Its only holder is asked even if that has
-        no room. Not asked is one that this process sponsors in turn, if there are others: the two
-        would miss an event together.
+    def _choose_sponsor(self, peers: Iterable[PeerId]) -> None:
+        """For want of a sponsor ask one of these holders, if any has room.
+
+        The question goes along with an answer to its next heartbeat, or to the one that came with
+        the message being received: as long as nobody sponsors this process, events may miss it.
+        The only holder is asked even if it has no room. Not asked is one that this process sponsors
+        in turn, if there are others: the two would miss an event together.
         """
-        if peer == self._sponsor and not arc.sponsoring:
-            self._sponsor = None  # it had no room after all
-        elif self._sponsor not in self._holders and (
-            arc.sponsored < SPONSORED_MAX or len(self._holders) == 1
-        ):
-            mutual = self._view.is_pinned(peer) and len(self._holders) > 2
-            if not mutual:
-                self._sponsor = peer
-                self._liveness.reply(peer)
+        if self._sponsor in self._holders:
+            return
+        held = len(self._holders)
+        asked = [
+            peer
+            for peer in peers
+            if (self._holders[peer].room or held == 1)
+            and not (self._view.is_pinned(peer) and held > 2)
+        ]
+        if asked:
+            self._sponsor = asked[0] if len(asked) == 1 else self._rng.choice(asked)
+            self._liveness.reply(self._sponsor)
 
     def _make_room(self, peer: PeerId) -> None:
         """Sponsor a process that nobody else holds instead of the one that needs it least."""
         view = self._view
         sponsored = [contact.peer for contact in view if view.is_pinned(contact.peer)]
         if peer not in sponsored and len(sponsored) >= SPONSORED_MAX:
-            view.pin(min(sponsored, key=self._weights.__getitem__), pinned=False)
+            released = min(sponsored, key=self._weights.__getitem__)
+            view.pin(released, pinned=False)
+            self._liveness.tell(released)
 
     # -- repair ------------------------------------------------------------------------------
 
@@ -722,6 +793,11 @@ class Scamp(Membership):
             self._next_probe = now + self._options.probe_seconds
             for cold in self._cold.sample(1, self._rng, now):
                 self._outlet.send([cold.contact], Probe(self._estimate.encode(now), cold=True))
+
+
+def _differ(before: float, after: float) -> bool:
+    """Say whether a weight has changed so much that the sums must follow: by a hundredth."""
+    return abs(after - before) > 0.01 * before
 
 
 def _clamp(weight: float) -> float:

@@ -47,6 +47,7 @@ class SizeEstimate:
         self._own = _number(peer)
         self._heartbeat = heartbeat_seconds
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
+        self._refreshed = -inf
         self.size = 1.0
         """The estimate of N as of the last `refresh` or `merge`, this process included."""
 
@@ -58,7 +59,10 @@ class SizeEstimate:
 
     def encode(self, now: float) -> bytes:
         """Return the sample as bytes, for a heartbeat."""
-        self.refresh(now)
+        if now - self._refreshed >= self._heartbeat or len(self._heard) > SAMPLE:
+            self.refresh(now)
+        if self._own in self._heard:  # it is one of the smallest
+            self._heard[self._own] = now
         scale = _AGE_SCALE / self._heartbeat
         entries: list[int] = []
         for number, heard in self._heard.items():
@@ -73,11 +77,13 @@ class SizeEstimate:
             return
         scale = self._heartbeat / _AGE_SCALE
         known = self._heard
+        before = len(known)
         for number, age in _ENTRY.iter_unpack(encoded):
             heard = now - age * scale
             if heard > known.get(number, -inf):
                 known[number] = heard
-        self.refresh(now)
+        if len(known) > before or now - self._refreshed >= self._heartbeat:
+            self.refresh(now)  # else the numbers are the same
 
     def is_stranger(self, encoded: bytes) -> bool:
         """Say whether another process's sample comes from a community that never met this one.
@@ -93,6 +99,7 @@ class SizeEstimate:
 
     def refresh(self, now: float) -> None:
         """Vouch for oneself, drop what is too old, and estimate anew."""
+        self._refreshed = now
         oldest = now - AGE_MAX * self._heartbeat
         self._heard[self._own] = now
         # Sorting these few is twice as fast as heapq.nsmallest.

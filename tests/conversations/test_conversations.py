@@ -198,7 +198,7 @@ def scamp_heartbeats(story: Story) -> None:
     """Heartbeats prove both ends of an arc alive; what SCAMP says of the arcs goes along.
 
     A heartbeat is answered unless its receiver has sent one of its own since the last.
-    With c = 0 few arcs lead both ways.
+    What did not change goes along once in ten. With c = 0 few arcs lead both ways.
     """
     story.options["c"] = 0
     nodes = community(story, 5)

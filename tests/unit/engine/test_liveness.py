@@ -14,6 +14,7 @@ import pytest
 from camcast.doors.liveness import Watcher
 from camcast.engine import liveness
 from camcast.engine.liveness import (
+    AGAIN,
     ASKERS_MAX,
     HEALTH_MAX,
     HELPERS,
@@ -302,18 +303,47 @@ def test_a_strangers_heartbeat_is_read_within_bounds_and_grows_nothing(message: 
     assert one.service.entries == {}
 
 
-def test_parts_that_do_not_fit_into_a_heartbeat_take_turns() -> None:
+def pieces_of(messages: list[Message]) -> list[bytes]:
+    """Return the groups of the pieces of the one heartbeat that was sent."""
+    (heartbeat,) = messages
+    assert isinstance(heartbeat, Heartbeat)
+    return [group for _, group, _ in heartbeat.pieces]
+
+
+def test_parts_that_do_not_fit_into_a_heartbeat_wait_for_the_next() -> None:
     topics = [Topic.parse(f".t{number}") for number in range(PIECES_MAX + 10)]
     one, other = Process(1, *topics), Process(2, *topics)
     for topic in topics:
         one.part(topic)[1].watch(other.me, 0.0)
-    seen: list[bytes] = []
-    for second in (1.0, 2.0):
-        (heartbeat,) = one.period(second)
-        assert isinstance(heartbeat, Heartbeat)
-        assert len(heartbeat.pieces) == PIECES_MAX
-        seen += [group for _, group, _ in heartbeat.pieces]
-    assert set(seen) == {topic.group for topic in topics}
+    first, second = pieces_of(one.period(1.0)), pieces_of(one.period(2.0))
+    assert (len(first), len(second)) == (PIECES_MAX, 10)
+    assert {*first, *second} == {topic.group for topic in topics}
+
+
+def test_a_part_is_asked_for_its_piece_when_it_wants_and_else_seldom() -> None:
+    one, other = Process(1, A, B), Process(2, A, B)
+    ends = [one.part(topic, "word")[1] for topic in (A, B)]
+    for end in ends:
+        end.watch(other.me, 0.0)
+    said = []
+    for now in range(1, 4 + AGAIN):
+        one.hear(float(now), other)
+        if now == 3:
+            ends[1].tell(other.me.peer)
+            ends[0].tell(Process(3).me.peer)  # one that is not watched
+        said.append(pieces_of(one.period(float(now))))
+    expected: list[list[bytes]] = [[] for _ in said]
+    expected[0] = [A.group, B.group]
+    expected[2], expected[AGAIN], expected[2 + AGAIN] = [B.group], [A.group], [B.group]
+    assert said == expected
+
+
+def test_a_suspect_is_told_everything_again() -> None:
+    """It may have given this process up, and will know by this that both live."""
+    one, other = Process(1, A), Process(2, A)
+    one.part(A, "word")[1].watch(other.me, 0.0)
+    said = [len(pieces_of(one.period(float(now)))) for now in range(1, 7)]
+    assert said == [1, 0, 0, 1, 1, 1]
 
 
 # -- suspicion ---------------------------------------------------------------------------------

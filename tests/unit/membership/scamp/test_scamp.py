@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
 import pytest
@@ -30,8 +31,8 @@ class Bench:
     def __init__(self, holders: int = 0, c: int = 2) -> None:
         self.outbox = Outbox()
         outlet = ControlOutlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
-        liveness = LivenessService(outlet, Random(1), lambda *_: True)
-        part = liveness.part(Kind.MEMBERSHIP, TOPIC.group)
+        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
+        self.part = part = self.liveness.part(Kind.MEMBERSHIP, TOPIC.group)
         context = MembershipContext(process(1), TOPIC, Random(1), outlet, part)
         self.scamp = Scamp(context, ScampOptions(c=c))
         self.scamp.join((), 0.0)
@@ -43,6 +44,25 @@ class Bench:
         for number in numbers:
             self.scamp.receive(process(50), Replace(process(number)), 0.0)
         self.said()
+
+    def sponsors(self) -> list[int]:
+        """Return which of its first peers this process asks to be its sponsor, or has as that."""
+        arcs = ((n, self.scamp.heartbeat(process(n), 0.0)) for n in range(2, 5))
+        return [number for number, arc in arcs if arc is not None and arc.sponsor]
+
+    def tick(self, now: float) -> None:
+        """Let a period of SCAMP end."""
+        self.scamp.wake(("tick",), now)
+
+    def telling(self) -> list[int]:
+        """Return which peers are to be told something along with the next heartbeats."""
+        due = {peer: entry.due[self.part] for peer, entry in self.liveness.entries.items()}
+        return [n for n in range(2, 5) if due.get(process(n).peer) == -inf]
+
+    def say(self, now: float) -> None:
+        """Let heartbeats leave for all, and with them what is to be told."""
+        for entry in self.liveness.entries.values():
+            self.liveness._pieces(entry, now)
 
     def said(self) -> list[tuple[str, Message]]:
         """Return what was said since the last time."""
@@ -152,6 +172,48 @@ def test_whom_nobody_else_holds_takes_the_place_of_the_one_that_needs_its_sponso
     for _ in range(2):
         bench.scamp.receive(process(6), arc(share=1.0, sponsor=True, alone=True), 1.0)
         assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 4, 6]
+
+
+def test_a_holder_that_is_gone_is_replaced_as_sponsor_by_another_with_room() -> None:
+    """At the next tick: the others have nothing new to say, and are not waited for."""
+    bench = Bench(holders=3)
+    for number, sponsored in ((2, 0), (3, SPONSORED_MAX), (4, 0)):
+        bench.scamp.receive(process(number), arc(weight=0.5, sponsored=sponsored), 0.5)
+    assert bench.sponsors() == [2]
+    bench.scamp.peer_silent(process(2), 1.0)
+    bench.scamp.wake(("tick",), 1.0)
+    assert bench.sponsors() == [4]
+
+
+# -- what goes along with heartbeats -----------------------------------------------------------
+
+
+def test_only_what_has_changed_is_told_along_with_heartbeats() -> None:
+    bench = Bench(holders=2)
+    bench.hold(2, 3)
+    for number in (2, 3):
+        bench.scamp.receive(process(number), arc(weight=0.5, share=0.5), 0.5)
+    bench.tick(1.0)
+    bench.say(1.0)
+    for second, share in ((2.0, 0.5), (3.0, 0.5), (4.0, 0.51)):
+        bench.scamp.receive(process(3), arc(weight=0.5, share=share), second)
+        bench.tick(second)
+        sampled = [n for n in (2, 3) if process(n).peer in bench.scamp._sampled]
+        assert bench.telling() == sampled
+        bench.say(second)
+    bench.scamp.receive(process(3), arc(weight=0.5, share=0.9), 5.0)
+    bench.tick(5.0)
+    assert bench.telling() == [2, 3]  # the weight of the other falls
+
+
+def test_who_was_given_up_and_believes_to_be_held_is_held_again() -> None:
+    bench = Bench(holders=1)
+    bench.hold(2, 3)
+    bench.scamp.peer_silent(process(2), 1.0)
+    assert process(2).peer not in bench.scamp.peers()
+    bench.scamp.receive(process(2), arc(share=0.5), 2.0)
+    assert process(2).peer in bench.scamp.peers()
+    assert bench.said() == [(process(2).address, Kept())]
 
 
 # -- leaving -----------------------------------------------------------------------------------
