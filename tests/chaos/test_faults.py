@@ -22,6 +22,7 @@ from tests.chaos.scenarios import (
     nothing,
     one_gateway,
     pause,
+    restart_in_turn,
     with_slow_subscribers,
 )
 
@@ -53,6 +54,11 @@ SHORT = [
         excused=(1.0, 10.0),  # [issue 14] "events published from 10 s after"
     ),
     _short(name="pause", title="one process is stopped for 2 s", happen=pause(2)),
+    _short(
+        name="restart",
+        title="each process restarts at its addresses",
+        happen=restart_in_turn(1.0),
+    ),
     _short(
         name="slow",
         title="subscribers are slow, hang and raise",
