@@ -1,0 +1,225 @@
+"""Repair among real nodes in the virtual network: what is asked, answered, given up and refused.
+
+Faults at random, and the laws of what reaches whom, are in tests/laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import pytest
+
+from camcast.engine.node import Node
+from camcast.engine.repair.messages import DECODER, Have, Want
+from camcast.engine.store import Store
+from camcast.simulation.network import Process
+from camcast.testing.world import Unreachable, World
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import Missed, StreamId, stream_id
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.outbox import Tell
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import FRAME_HEADER, Kind
+
+A = Topic.parse(".a")
+STRANGER = Contact(PeerId(b"stranger-strange"), "tcp://10.9.9.9:7000")
+RETENTION = 120.0
+
+
+class RepairWorld(World):
+    """A world whose nodes repair; it keeps every repair message, and what was told as missed."""
+
+    def __init__(self, *, seed: int = 1) -> None:
+        super().__init__(seed=seed, topics=(ROOT, A))
+        self.settings = attrs.evolve(self.settings, store=Store())
+        self.said: list[tuple[str, str, Message]] = []
+        self.bodies: list[tuple[str, str, int, int]] = []
+        self.told: list[tuple[Node, Missed]] = []
+        self.virtual.on_send = self._on_send
+        self.virtual.on_missed = self._on_missed
+
+    def _on_missed(self, process: Process, tell: Tell) -> None:
+        self.told.append((process.node, tell.missed))
+
+    def _on_send(self, source: str, target: str, records: bytes) -> None:
+        start = 0
+        while start < len(records):
+            end = start + 4 + int.from_bytes(records[start : start + 4])
+            if records[start + 4] == Kind.EVENT:
+                _, address, _, _, _, first, count = wire.EVENT_START.unpack_from(records, start)
+                if not address:
+                    self.bodies.append((source, target, first, count))
+            else:
+                kind, *_, body = wire.decode_control(records, start, end)
+                if kind is Kind.REPAIR:
+                    self.said.append((source, target, DECODER.decode(body)))
+            start = end
+
+    def cut(self, *pairs: tuple[Node, Node]) -> None:
+        """Let nothing pass between these nodes, in both directions; without any, heal all."""
+        self.virtual.weather.cuts.clear()
+        severed = [{one.me.address, other.me.address} for one, other in pairs]
+        if severed:
+            cut = Unreachable(lambda source, target: {source, target} not in severed)
+            self.virtual.weather.cuts.append(cut)
+
+    def payloads(self, node: Node) -> list[bytes]:
+        return [one.event.payload for to, one in self.delivered if to is node]
+
+    def ask(self, node: Node, message: Message, group: Topic = A) -> list[Message]:
+        """Let a stranger say something to a node; return what repair says to the stranger."""
+        head = wire.control_head(Kind.REPAIR, group.group, STRANGER.peer, STRANGER.address)
+        frame = FRAME_HEADER + wire.encode_control(head, encode(message))
+        self.said.clear()
+        self.bodies.clear()
+        self.virtual.inject(node.me.address, frame)
+        self.run(0.05)
+        return [said for _, target, said in self.said if target == STRANGER.address]
+
+
+@pytest.fixture
+def world() -> RepairWorld:
+    return RepairWorld()
+
+
+def members(world: RepairWorld, *topics: Topic) -> Iterator[Node]:
+    for topic in topics:
+        yield world.join(topic)
+    world.run(10.0)
+
+
+def want(nonce: bytes, stream: StreamId, *bounds: int, into: str = "") -> Want:
+    return Want(nonce, 1000.0, into, ((stream, bounds),))
+
+
+def test_what_a_cut_swallowed_is_there_soon_after_it_heals(world: RepairWorld) -> None:
+    one, other, third = members(world, A, A, A)
+    world.cut((one, other), (one, third))
+    lost = [b"%d" % number for number in range(3)]
+    for payload in lost:
+        world.publish(one, A, payload, seconds=0.5)
+    assert not world.payloads(other) + world.payloads(third)
+    world.cut()
+    world.run(10.0)
+    assert sorted(world.payloads(other)) == sorted(world.payloads(third)) == lost
+    assert not world.told
+    assert world.parasites == 0
+
+
+def test_a_quiet_community_says_nothing_of_repair(world: RepairWorld) -> None:
+    one, *_ = members(world, A, A, A, ROOT)
+    world.publish(one, A, seconds=20.0)
+    world.said.clear()
+    world.run(100.0)
+    assert not [said for *_, said in world.said if isinstance(said, Want)]
+    assert not world.said
+
+
+def test_a_want_without_a_nonce_draws_one_and_no_body(world: RepairWorld) -> None:
+    one, _ = members(world, A, A)
+    event = world.publish(one, A, b"goal")
+    (answer,) = world.ask(one, want(b"", event.stream, 1, 2))
+    assert isinstance(answer, Have)
+    assert [held[0] for held in answer.streams] == [event.stream]
+    assert not [target for _, target, *_ in world.bodies if target == STRANGER.address]
+    assert not world.ask(one, want(answer.nonce, event.stream, 1, 2))
+    assert [body[1:] for body in world.bodies] == [(STRANGER.address, 1, 1)]
+    world.run(20.0)  # a nonce is good for twenty seconds at most
+    (answer,) = world.ask(one, want(answer.nonce, event.stream, 1, 2))
+    assert isinstance(answer, Have)
+    assert not [target for _, target, *_ in world.bodies if target == STRANGER.address]
+
+
+def test_nothing_is_told_of_what_a_process_does_not_know(world: RepairWorld) -> None:
+    one, _ = members(world, A, A)
+    assert not world.ask(one, want(b"", stream_id(PeerId(bytes(16)), 5), 1, 9))
+    (root,) = members(world, ROOT)
+    event = world.publish(root, ROOT, b"of the root alone")
+    assert not world.ask(one, want(b"", event.stream, 1, 2))  # the store is shared: not enough
+
+
+def test_events_go_to_no_community_that_is_not_above(world: RepairWorld) -> None:
+    _, one, _ = members(world, ROOT, A, A)
+    event = world.publish(one, A, b"goal")
+    (answer,) = world.ask(one, want(b"", event.stream, 1, 2, into=ROOT.name))
+    assert isinstance(answer, Have)
+    assert answer.below == A.name
+    assert not world.ask(one, want(answer.nonce, event.stream, 1, 2, into=".b"))
+    assert not world.bodies
+    assert not world.ask(one, want(answer.nonce, event.stream, 1, 2, into=ROOT.name))
+
+
+def test_what_must_not_climb_is_not_told_above(world: RepairWorld) -> None:
+    root, one = members(world, ROOT, A)
+    world.do(one, lambda node, now: node.publish(A, b"stays", now, upward_probability=0.0))
+    world.run(30.0)
+    assert not world.payloads(root)
+    assert not [said for _, target, said in world.said if target == root.me.address]
+
+
+def test_what_climbs_comes_when_every_upward_message_was_lost(world: RepairWorld) -> None:
+    root, one, other = members(world, ROOT, A, A)
+    world.cut((one, root), (other, root))
+    world.publish(one, A, b"goal", seconds=1.5)
+    world.cut()
+    world.run(20.0)
+    assert world.payloads(root) == [b"goal"]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(), (0,), (5, 4, 6), (5, 6), (1, 1, 2), (2**32 + 1,), tuple(range(1, 2**8, 2))],
+    ids=str,
+)
+def test_a_have_of_ranges_that_cannot_be_is_malformed(
+    world: RepairWorld, bounds: tuple[int, ...]
+) -> None:
+    (one,) = members(world, A)
+    stream = stream_id(PeerId(b"p" * 16), 1)
+    before = one.counters.malformed
+    world.ask(one, Have(b"n", 1.0, 1.0, "", False, 0.0, ((stream, 1, 0, bounds),)))
+    assert one.counters.malformed == before + 1
+
+
+def test_a_forged_jump_silences_nobody(world: RepairWorld) -> None:
+    """A forger names number 900 of a stream: what its publisher says later is delivered."""
+    one, other = members(world, A, A)
+    stream = world.publish(one, A, b"first").stream
+    forged = make_batch(stream, 900, [b"forged"], A).body
+    head = wire.event_head(len(forged), 1, 0.0, A.group, STRANGER.peer)
+    world.virtual.inject(other.me.address, FRAME_HEADER + head + forged)
+    world.run(RETENTION + 20.0)
+    assert [(node, told.first, told.last) for node, told in world.told] == [(other, 2, 899)]
+    for number in range(3):
+        world.publish(one, A, b"%d" % number)
+    assert world.payloads(other) == [b"first", b"forged", b"0", b"1", b"2"]
+
+
+def test_a_newcomer_is_told_of_nothing_from_before_its_time(world: RepairWorld) -> None:
+    one, *_ = members(world, A, A, A, A)
+    for _ in range(5):
+        world.publish(one, A, b"old", seconds=3.0)
+    newcomer = world.join(A)
+    world.run(10.0)
+    world.publish(one, A, b"new", seconds=RETENTION + 30.0)
+    assert world.payloads(newcomer) == [b"new"]
+    assert not world.told
+
+
+def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
+    """One of five is cut off for longer than the retention, while the others hear 1 to 3."""
+    one, *others = members(world, A, A, A, A, A)
+    away = others[-1]
+    stream = world.publish(one, A, b"before").stream
+    world.cut(*((away, node) for node in (one, *others[:-1])))
+    for number in range(3):
+        world.publish(one, A, b"%d" % number)
+    world.run(RETENTION + 30.0)
+    world.cut()
+    world.run(60.0)
+    world.publish(one, A, b"after", seconds=60.0)
+    assert world.payloads(away) == [b"before", b"after"]
+    assert world.told == [(away, Missed(stream, A, 2, 4))]
