@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from camcast import Lagged, Overflow, Received, ReceivedBatch
-from camcast.delivery_queue import DeliveryQueue
+from camcast.delivery_queue import TELLS_MAX, DeliveryQueue
 from camcast.received import Gap
+from camcast.vocabulary.events import Missed, StreamId
+from camcast.vocabulary.topics import ROOT
 from tests.received_batches import received
 
 MANY: Final = 1_000_000
@@ -184,3 +186,34 @@ def test_an_event_larger_than_the_queue_is_missed() -> None:
 def test_a_queue_without_room_is_refused(bounds: tuple[int, int], unit: str) -> None:
     with pytest.raises(ValueError, match=f"at least 1 {unit}, not 0"):
         DeliveryQueue(*bounds, Overflow.DROP_OLDEST)
+
+
+def missed(first: int, last: int) -> Missed:
+    return Missed(StreamId(bytes(24)), ROOT, first, last)
+
+
+@pytest.mark.parametrize("overflow", Overflow)
+def test_what_can_no_longer_be_had_is_told_in_its_place_and_never_dropped(
+    overflow: Overflow,
+) -> None:
+    queue = DeliveryQueue(2, MANY, overflow)
+    queue.put(received(1, [b"x"]))
+    queue.tell(missed(2, 5))
+    for number in (6, 7):
+        queue.put(received(number, [b"x"]))
+    taken = [numbers(queue.take_event()) for _ in range(5)]
+    if overflow is Overflow.DROP_OLDEST:
+        assert taken == [Lagged(1), missed(2, 5), [6], [7], None]
+    else:
+        assert taken == [[1], missed(2, 5), [6], Lagged(1), None]
+    assert queue.missed == 1
+
+
+def test_whoever_does_not_listen_is_told_in_the_end_as_a_number() -> None:
+    queue = DeliveryQueue(MANY, MANY, Overflow.DROP_OLDEST)
+    for number in range(TELLS_MAX + 2):
+        queue.tell(missed(3 * number + 1, 3 * number + 2))
+    assert queue.take_event() == Lagged(4)
+    assert queue.missed == 4
+    told = [queue.take_batch() for _ in range(TELLS_MAX + 1)]
+    assert told == [*(missed(3 * n + 1, 3 * n + 2) for n in range(TELLS_MAX)), None]

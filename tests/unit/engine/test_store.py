@@ -31,7 +31,9 @@ class ListStore:
 
     def put(self, new: Batch, retention: float, now: float) -> None:
         until = published_at(new) + retention
-        if until <= now or any((b.stream, b.first) == (new.stream, new.first) for _, b in self.kept):
+        if until <= now or any(
+            (b.stream, b.first) == (new.stream, new.first) for _, b in self.kept
+        ):
             return
         self.kept.append((until, new))
         while self.kept and (self.bytes > self.bytes_max or self.kept[0][0] <= now):
