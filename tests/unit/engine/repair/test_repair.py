@@ -14,7 +14,7 @@ from camcast.engine.node import Node
 from camcast.engine.repair.messages import DECODER, Have, Want
 from camcast.engine.store import Store
 from camcast.simulation.network import Process
-from camcast.testing.world import Unreachable, World
+from camcast.testing.world import World
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import Missed, StreamId, stream_id
@@ -58,13 +58,10 @@ class RepairWorld(World):
                     self.said.append((source, target, DECODER.decode(body)))
             start = end
 
-    def cut(self, *pairs: tuple[Node, Node]) -> None:
-        """Let nothing pass between these nodes, in both directions; without any, heal all."""
-        self.virtual.weather.cuts.clear()
+    def sever(self, *pairs: tuple[Node, Node]) -> None:
+        """Let nothing pass between these nodes, in both directions."""
         severed = [{one.me.address, other.me.address} for one, other in pairs]
-        if severed:
-            cut = Unreachable(lambda source, target: {source, target} not in severed)
-            self.virtual.weather.cuts.append(cut)
+        self.cut(lambda source, target: {source, target} not in severed)
 
     def payloads(self, node: Node) -> list[bytes]:
         return [one.event.payload for to, one in self.delivered if to is node]
@@ -97,12 +94,12 @@ def want(nonce: bytes, stream: StreamId, *bounds: int, into: str = "") -> Want:
 
 def test_what_a_cut_swallowed_is_there_soon_after_it_heals(world: RepairWorld) -> None:
     one, other, third = members(world, A, A, A)
-    world.cut((one, other), (one, third))
+    world.sever((one, other), (one, third))
     lost = [b"%d" % number for number in range(3)]
     for payload in lost:
         world.publish(one, A, payload, seconds=0.5)
     assert not world.payloads(other) + world.payloads(third)
-    world.cut()
+    world.heal()
     world.run(10.0)
     assert sorted(world.payloads(other)) == sorted(world.payloads(third)) == lost
     assert not world.told
@@ -162,9 +159,9 @@ def test_what_must_not_climb_is_not_told_above(world: RepairWorld) -> None:
 
 def test_what_climbs_comes_when_every_upward_message_was_lost(world: RepairWorld) -> None:
     root, one, other = members(world, ROOT, A, A)
-    world.cut((one, root), (other, root))
+    world.sever((one, root), (other, root))
     world.publish(one, A, b"goal", seconds=1.5)
-    world.cut()
+    world.heal()
     world.run(20.0)
     assert world.payloads(root) == [b"goal"]
 
@@ -214,11 +211,11 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     one, *others = members(world, A, A, A, A, A)
     away = others[-1]
     stream = world.publish(one, A, b"before").stream
-    world.cut(*((away, node) for node in (one, *others[:-1])))
+    world.sever(*((away, node) for node in (one, *others[:-1])))
     for number in range(3):
         world.publish(one, A, b"%d" % number)
     world.run(RETENTION + 30.0)
-    world.cut()
+    world.heal()
     world.run(60.0)
     world.publish(one, A, b"after", seconds=60.0)
     assert world.payloads(away) == [b"before", b"after"]
