@@ -23,10 +23,21 @@ interval follows the rate of change by itself, within [refresh_seconds_min, refr
 *Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
 table a heartbeat each `check_seconds`. One that does not answer is suspect, and dropped and
 replaced by a look-up if other processes do not reach it either. Along with a heartbeat goes
-`Holding`, so that a process knows who holds it and can say goodbye when it leaves.
+`Holding`, and a process that makes room for another is told so (`Release`). So each process knows
+who holds it, and can say goodbye when it leaves.
 
-*Healing.* A table that is empty asks the discovery as often as it checks. Communities that were
-founded twice become one with the next refresh, since both sides are found in one place.
+*A place for everybody.* In-degrees are binomial, so that with a small c some process is in no table
+(measured: 2.6 % of the members with c = 0) and receives nothing until somebody draws it. So a
+process that fewer than `HELD_MIN` hold asks random members of its table for a place (`Place`),
+until that many hold it.
+
+*Healing.* A table that is empty asks the discovery as often as it checks. Every `probe_seconds` the
+process seeks one random member. A *stranger*, which it has not met as a holder or in its table,
+gets a place, and is asked for one. So islands, which were founded apart or lost each other in a
+partition, hold each other after a probe or two; whoever falls silent is a stranger again. In a
+community without islands everybody has met soon, up to `MET_MAX` members, and probes change
+nothing; in a larger one they draw a table anew as slowly as refreshes do. When the discovery names
+strangers unasked, since it has just learned of them, the table is refreshed at once.
 """
 
 from __future__ import annotations
@@ -46,6 +57,9 @@ PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer 
 HOLDING: Final = 30  # chosen: periods that a holder's word lasts; it comes in one of ten
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
 HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
+HELD_MIN: Final = 2
+# chosen: while a process that a holder has released asks for another, it still has one.
+MET_MAX: Final = 256  # chosen: 25 kB; larger communities have tables of 11 and more
 
 
 class Greeting(Message, tag=1, frozen=True):
@@ -60,7 +74,15 @@ class Goodbye(Message, tag=3, frozen=True):
     """I leave the community."""
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye)
+class Release(Message, tag=4, frozen=True):
+    """You are not in my table any more."""
+
+
+class Place(Message, tag=5, frozen=True):
+    """Put me into your table: too few hold me, or you and I have never met."""
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye | Release | Place)
 
 
 @frozen(kw_only=True)
@@ -77,7 +99,10 @@ class DhtOptions:
     """Shortest time between two refreshes. chosen: a look-up takes up to two seconds."""
 
     refresh_seconds_max: float = field(default=120.0, validator=validators.gt(0))
-    """Longest time. chosen: also bounds how long two foundings of a community stay apart."""
+    """Longest time. chosen: as many entries change in it as by probes in a large community."""
+
+    probe_seconds: float = field(default=10.0, validator=validators.gt(0))
+    """How often one random member is sought. chosen: islands are one within two such periods."""
 
     stale_share: float = field(default=0.05, validator=[validators.gt(0), validators.le(1)])
     """Share of a table that may be out of date. chosen: half an entry of ten."""
@@ -111,6 +136,10 @@ class DhtTable(Membership):
         period = options.check_seconds
         self._liveness.report_to(self, period, PATIENCE * period)
         self._holders: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
+        self._met: dict[PeerId, None] = {}
+        """Who has been in the table or a holder, and did not fall silent; the oldest first."""
+        self._probed = False  # whether the answer to a probe is to come
+        self._next_probe = 0.0
         self._size = 1.0
         self._joined = False
         self._leaving = False
@@ -148,6 +177,7 @@ class DhtTable(Membership):
         self._joined = True
         self._refreshed = now
         self._patience = self._options.refresh_seconds_min * self._jitter()
+        self._next_probe = now + self._options.probe_seconds * self._jitter()
         for contact in contacts:
             self._enter(contact, now)
         self._outlet.send(list(self._table), Greeting())
@@ -166,14 +196,23 @@ class DhtTable(Membership):
         if not self._joined:
             self.join(found, now)
             return
-        if self._refreshing:
+        probed, self._probed = self._probed, False
+        # One contact without a size is the answer to a probe, whatever else was asked.
+        if self._refreshing and (size is not None or len(found) != 1):
             self._refreshing = False
             self._replace(found, now)
-        else:
-            fresh = [c for c in found if c.peer not in self._table][: self._missing]
-            for contact in fresh:
-                self._enter(contact, now)
-            self._outlet.send(fresh, Greeting())
+            return
+        fresh = [contact for contact in found if contact.peer not in self._table]
+        missing = self._missing
+        for contact in fresh[:missing]:
+            self._enter(contact, now)
+        self._outlet.send(fresh[:missing], Greeting())
+        strangers = [c for c in fresh[missing:] if c.peer not in self._met]
+        if strangers:
+            self._admit(strangers[0], now)
+            self._outlet.send(strangers[:1], Place())
+            if not probed:
+                self._changes += len(strangers)
 
     def leave(self, now: float) -> None:
         """Say goodbye to the table, and to every process that holds this one."""
@@ -189,15 +228,18 @@ class DhtTable(Membership):
             return
         match message:
             case Holding():
-                if source.peer in self._holders or len(self._holders) < HOLDERS_MAX:
-                    self._holders[source.peer] = (source, now)
+                self._held_by(source, now)
             case Greeting():
                 self._changes += 1
                 self._size += 1.0  # until the next look-up says better
-                self._admit(source, now)
+                self._take_in(source, now)
+            case Place():
+                self._take_in(source, now)
+            case Release():
+                self._forget_holder(source.peer)
+                self._ask_for_a_place()
             case Goodbye():
-                self._holders.pop(source.peer, None)
-                self._drop(source.peer)
+                self._lose(source.peer)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Membership`."""
@@ -206,9 +248,8 @@ class DhtTable(Membership):
             self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: drop a process that is gone; the next check looks for another."""
-        self._holders.pop(contact.peer, None)
-        self._drop(contact.peer)
+        """See `Watcher`: drop a process that is gone; the next check looks for others."""
+        self._lose(contact.peer)
 
     def all_silent(self, now: float) -> None:
         """See `Watcher`: look for others in place of a table that may be dead."""
@@ -233,26 +274,49 @@ class DhtTable(Membership):
     def _enter(self, contact: Contact, now: float) -> None:
         if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
             self._table.add(contact)
+            self._meet(contact.peer)
             self._liveness.watch(contact, now)
 
     def _admit(self, newcomer: Contact, now: float) -> None:
         """Put a newcomer in, in place of a random entry if the table is full."""
+        others = [one for one in self.neighbours() if one.peer != newcomer.peer]
+        self._size = max(self._size, len(others) + 2.0)  # with the newcomer and this process
         if newcomer.peer not in self._table and not self._missing:
             evicted = self._table.choose(self._rng)
             if evicted is not None:
-                self._forget(evicted.peer)
+                self._release(evicted, now)
         self._enter(newcomer, now)
 
-    def _drop(self, peer: PeerId) -> None:
-        """Forget a process that is gone, and look for another."""
+    def _take_in(self, source: Contact, now: float) -> None:
+        """Put in who asks for it, and say so; who asks holds this process."""
+        self._held_by(source, now)
+        self._admit(source, now)
+        self._outlet.send([source], Holding())
+
+    def _release(self, contact: Contact, now: float) -> None:
+        """Hold a process that is there no more, and say so."""
+        self._table.discard(contact.peer)
+        if contact.peer in self._holders:
+            self._liveness.listen(contact, now)
+        else:
+            self._liveness.unwatch(contact.peer)
+        self._outlet.send([contact], Release())
+
+    def _lose(self, peer: PeerId) -> None:
+        """Forget a process that is gone: it may be met again."""
         if peer in self._table:
             self._changes += 1
             self._size = max(1.0, self._size - 1.0)
-            self._forget(peer)
-
-    def _forget(self, peer: PeerId) -> None:
         self._table.discard(peer)
+        self._holders.pop(peer, None)
+        self._met.pop(peer, None)
         self._liveness.unwatch(peer)
+
+    def _meet(self, peer: PeerId) -> None:
+        self._met.pop(peer, None)
+        if len(self._met) >= MET_MAX:
+            del self._met[next(iter(self._met))]
+        self._met[peer] = None
 
     def _replace(self, found: list[Contact], now: float) -> None:
         """Draw the table anew; what a look-up did not bring is filled from the old entries."""
@@ -268,7 +332,7 @@ class DhtTable(Membership):
                 kept.setdefault(contact.peer, contact)
         for contact in old:
             if contact.peer not in kept:
-                self._forget(contact.peer)
+                self._release(contact, now)
         for contact in kept.values():
             self._enter(contact, now)
 
@@ -285,21 +349,52 @@ class DhtTable(Membership):
         return 0.9 + 0.2 * self._rng.random()
 
     def _seek(self) -> None:
-        self._outlet.seek(self._topic, self._wanted)
+        # A seek of one is a probe, and says nothing of the size.
+        self._outlet.seek(self._topic, max(2, self._wanted))
 
     def _check(self, now: float) -> None:
         self._forget_former_holders(now)
+        self._ask_for_a_place()
         if self._refresh_is_due(now):
             self._refreshing = True
             self._seek()
         elif self._missing:
             self._seek()
+        elif now >= self._next_probe:
+            self._next_probe = now + self._options.probe_seconds * self._jitter()
+            self._probed = True
+            self._outlet.seek(self._topic, 1)
+
+    # -- who holds this process --------------------------------------------------------------
+
+    def _held_by(self, contact: Contact, now: float) -> None:
+        peer = contact.peer
+        if peer not in self._holders and len(self._holders) >= HOLDERS_MAX:
+            return
+        self._holders[peer] = (contact, now)
+        self._meet(peer)
+        if peer not in self._table:
+            self._liveness.listen(contact, now)
+
+    def _forget_holder(self, peer: PeerId) -> None:
+        if self._holders.pop(peer, None) is not None and peer not in self._table:
+            self._liveness.unwatch(peer)
 
     def _forget_former_holders(self, now: float) -> None:
         lately = now - HOLDING * self._options.check_seconds
         for peer, (_, when) in list(self._holders.items()):
             if when < lately:
-                del self._holders[peer]
+                self._forget_holder(peer)
+
+    def _ask_for_a_place(self) -> None:
+        """Ask one more member to hold this process if too few do.
+
+        Tables of two and three give everybody one place; two may be more than there are.
+        """
+        if len(self._holders) < min(HELD_MIN, max(1, self._wanted // 2)):
+            others = [contact for contact in self._table if contact.peer not in self._holders]
+            if others:
+                self._outlet.send([self._rng.choice(others)], Place())
 
 
 BACKEND = Backend(

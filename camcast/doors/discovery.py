@@ -94,6 +94,8 @@ class Discovery(ABC):
         says that nobody is there, and makes who asked found the community; if that is not known,
         it lists the addresses that did not answer (`Finding.unreachable`) or did not know
         (`Finding.ignorant`). Who announces and seeks at once must find others who do the same.
+        One member of a community that this process has announced is sought often, and should cost
+        next to nothing: any that is known to be alive will do, without an estimate of the size.
         """
 
     @abstractmethod

@@ -13,6 +13,10 @@ a free port.
 A seek in a community that this process has announced waits until the nearest nodes know the
 announcement, and a look-up that began before the announcement and found nobody is repeated. Two
 founders that start at the same time thus find each other: each can be found before it looks.
+
+A seek of one member in a community of one's own asks a neighbour in the DHT, which takes one call,
+and falls back on a look-up. When the overlay has met an island, each community is told of some
+members unasked.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from attrs import define
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.endpoints import endpoint_of
 from overlays.kademlia.overlay import Found, KademliaOverlay
@@ -35,6 +40,7 @@ from overlays.remembered import Remembered
 
 log = logging.getLogger(__name__)
 
+REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
 LOOKS_MAX: Final = 3
 # chosen: how often nobody may be found while calls fail before the community counts as empty, and
 # is founded once more. The second look-up no longer asks the dead.
@@ -49,7 +55,7 @@ class _Seek:
     looks: int = 0
     asked: int = 0
     """How many members the present look-up is for."""
-    announcement: int | None = None
+    announcement: tuple[Topic, int] | None = None
     """The announcement of this process that the present look-up waited for."""
 
 
@@ -59,8 +65,8 @@ class KademliaDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._overlay = self._overlay_at(endpoint_of(context.me.address)[0])
-        self._announced: dict[GroupId, int] = {}
-        """The number of the latest announcement, by community, until it is withdrawn."""
+        self._announced: dict[GroupId, tuple[Topic, int]] = {}
+        """The topic and number of the latest announcement, until it is withdrawn."""
         self._announcements = 0
         self._seeks: dict[GroupId, _Seek] = {}
         self._early: list[Callable[[float], None]] | None = []
@@ -74,6 +80,7 @@ class KademliaDiscovery(Discovery):
             port=endpoint_of(self._context.me.address)[1],
             port_required=self._context.port_required,
             remembered=Remembered(self._context.remember, usable),
+            reunited=self._reunited,
         )
 
     # -- life ----------------------------------------------------------------------------------
@@ -129,7 +136,7 @@ class KademliaDiscovery(Discovery):
             self._early.append(partial(self.announce, topic))
         elif topic.group not in self._announced:
             self._announcements += 1
-            self._announced[topic.group] = self._announcements
+            self._announced[topic.group] = (topic, self._announcements)
             try:
                 self._overlay.join(topic, self._context.me, now)
             except OSError as error:
@@ -155,15 +162,33 @@ class KademliaDiscovery(Discovery):
             seek = self._seeks[topic.group] = _Seek(topic, wanted)
             self._look(seek, now)
 
+    def _reunited(self, now: float) -> None:
+        """Tell each community of some members, unasked: strangers may be among them."""
+        for topic, _ in list(self._announced.values()):
+            self.seek(topic, REUNION_WANTED, now)
+
     # -- looking -------------------------------------------------------------------------------
 
     def _look(self, seek: _Seek, now: float) -> None:
-        seek.announcement, seek.asked = self._announced.get(seek.topic.group), seek.wanted
+        group = seek.topic.group
+        seek.announcement, seek.asked = self._announced.get(group), seek.wanted
+
+        def find(now: float) -> None:
+            self._overlay.find(group, seek.asked, partial(self._found, seek), now)
+
+        def asked_one(contacts: tuple[Contact, ...], now: float) -> None:
+            if contacts:
+                self._found(seek, Found(contacts, size=None), now)
+            else:
+                find(now)
 
         def joined(now: float) -> None:
-            self._overlay.find(seek.topic.group, seek.asked, partial(self._found, seek), now)
+            if seek.asked == 1:
+                self._overlay.find_neighbour(group, asked_one, now)
+            else:
+                find(now)
 
-        self._overlay.when_joined(seek.topic.group, joined, now)
+        self._overlay.when_joined(group, joined, now)
 
     def _found(self, seek: _Seek, found: Found, now: float) -> None:
         """Answer, or look again if the answer is not one for each seek until now."""

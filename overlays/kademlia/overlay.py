@@ -14,10 +14,17 @@ more, further crawls at the same time (`points_for`). Members are drawn from wha
 (`overlays.kademlia.crawl`) and asked for their contacts (`overlays.kademlia.contacts`).
 
 *Upkeep.* Each identifier regularly crawls to itself and to a random point, pings the neighbours
-that are doubtful or have been silent for longest, and now and then pings the bootstrap nodes and
-remembered endpoints. The interval is two seconds at first and doubles to a minute; while nobody
-answers it is at most a quarter of that. Two halves of a partition find each other again through
-the bootstrap nodes.
+that are doubtful or have been silent for longest. The interval is two seconds at first and doubles
+to a minute. While nobody answers it is at most a quarter of that, and the bootstrap nodes and some
+remembered endpoints are pinged, too.
+
+*Islands*, which were apart from the start or after a partition, find each other through *probes*.
+Every `PROBE_SECONDS` a process asks one endpoint that is out of sight for the nodes nearest to one
+of its identifiers: a bootstrap node that is no good neighbour, or a neighbour that was evicted. If
+none is out of sight, it asks a bootstrap node. When the answer names a node that would be one of
+its own nearest and that it does not know, it has met an island: it crawls to each of its
+identifiers at once, by which those nearest to them learn of it, too, and tells `reunited`. It does
+the same when the DHT answers again after nobody did.
 
 *State*: ``alone`` until a node has answered for the first time; ``connected``; ``degraded`` when
 several calls in a row, all made after the last answer, have failed.
@@ -55,9 +62,11 @@ UPKEEP_SECONDS_MAX: Final = (
     60.0  # chosen: 73 datagrams a minute, 211 bytes/s (measured, 60 members)
 )
 UPKEEP_PINGS: Final = 20  # chosen: 100 neighbours are seen in 5 minutes; 33 bytes/s
-REBOOTSTRAP_ROUNDS: Final = 5  # chosen: 5 minutes until two halves of a partition meet
+PROBE_SECONDS: Final = 10.0  # chosen: as SCAMP's; islands are one after two
+LOST_MAX: Final = 64  # chosen: of both halves of a partition; 10 kB
 SILENCE_CALLS: Final = 3  # chosen: calls that fail together by bad luck at 20 % loss: 1 in 9,600
 CRAWL_STARTS: Final = NEIGHBOURS
+GLANCES_MAX: Final = 3  # chosen: neighbours asked in turn for a contact; each is silent for 0.35 s
 
 State = Literal["alone", "connected", "degraded"]
 Then = Callable[[float], None]
@@ -127,8 +136,8 @@ class KademliaOverlay:
 
     `wake(delay, *name)` asks the driver for a later `KademliaOverlay.wake(name, now)`.
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
-    its place unless `port_required`. `remembered` are endpoints that
-    answered, in earlier runs, too. `limits` bounds the neighbours of one subnet.
+    its place unless `port_required`. `remembered` are endpoints that answered, in earlier runs,
+    too. `limits` bounds the neighbours of one subnet. `reunited` is called when an island was met.
     """
 
     def __init__(
@@ -141,11 +150,13 @@ class KademliaOverlay:
         port_required: bool = False,
         remembered: Remembered | None = None,
         limits: Limits | None = None,
+        reunited: Then | None = None,
     ) -> None:
         self._shared = Shared(
             rng=rng,
             limits=limits or Limits(),
             heard=self._on_heard,
+            lost=self._on_lost,
             connected=lambda: self.state == "connected",
         )
         self.counters = self._shared.counters
@@ -156,6 +167,10 @@ class KademliaOverlay:
         self._port_required = port_required
         self.remembered = remembered or Remembered(None, usable)
         """The endpoints that have answered."""
+        self._lost: dict[Endpoint, None] = {}
+        """Neighbours that were evicted since they did not answer; the oldest first."""
+        self._tell_reunited = reunited
+        self._reunited_at = -PROBE_SECONDS
         self._datagrams: DatagramPort | None = None
         """The process's UDP; None until the overlay is opened."""
         self._bootstrap: tuple[Endpoint, ...] = ()
@@ -210,6 +225,8 @@ class KademliaOverlay:
                 identity = self._by_port.get(port)
                 if identity is not None and identity.upkeep == number:
                     self._upkeep(identity, now)
+            case ("probe",) if self._identities:
+                self._probe(now)
             case (int() as port, *rest):
                 identity = self._by_port.get(port)
                 if identity is not None:
@@ -231,6 +248,7 @@ class KademliaOverlay:
         self._bootstrap = tuple(bootstrap)
         self.remembered.recall()
         self._enter(identity, then, now)
+        self._schedule_probe()
 
     def join(self, topic: Topic, contact: Contact, now: float) -> None:
         """Become findable as a member of a community, under the contact given.
@@ -380,6 +398,35 @@ class KademliaOverlay:
         else:
             self._ask_bootstrap(search, now)
 
+    def find_neighbour(
+        self, group: GroupId, done: Callable[[tuple[Contact, ...], float], None], now: float
+    ) -> None:
+        """Ask one random member among the neighbours for its contact; none if none answers.
+
+        That is one call, where `find` takes a dozen, but only the neighbours can be found, and they
+        are no uniform choice: those of near identifiers are more of them.
+        """
+        identity = self._identities.get(group)
+        members = (
+            []
+            if identity is None
+            else [
+                node
+                for node in identity.protocol.router.neighbours()
+                if is_member(node.id, group) and identity.protocol.router.is_good(node.id)
+            ]
+        )
+        if identity is None or not members:
+            done((), now)
+            return
+        chosen = self._rng.sample(members, min(len(members), GLANCES_MAX))
+
+        def over(now: float) -> None:
+            done(tuple(glance.contacts)[:1], now)
+
+        glance = ContactRound(identity.protocol, group, 1, chosen, over)
+        glance.start(now)
+
     def _ask_bootstrap(self, search: _Search, now: float) -> None:
         asked = self._rebootstrap(search.identity.protocol, partial(self._begin, search), now)
         search.addresses.update(dict.fromkeys(asked))
@@ -499,7 +546,7 @@ class KademliaOverlay:
         protocol.router.tidy()
         slowest = UPKEEP_SECONDS_MAX / (1 if self.state == "connected" else 4)
         self._interval = min(self._interval * 2, slowest)
-        if self.state != "connected" or self._rng.random() * REBOOTSTRAP_ROUNDS < 1:
+        if self.state != "connected":
             self._ask_again(protocol, lambda _answer, _now: None, now)
         for target in (protocol.node_id, self._rng.randbytes(NODE_ID_BYTES)):
             self._crawl(identity, target, self._starts(target), lambda _now: None).start(now)
@@ -507,6 +554,77 @@ class KademliaOverlay:
             protocol.check(node, now)
         self.remembered.write(now)
         self._schedule(identity)
+
+    def _schedule_probe(self) -> None:
+        # Spread, as upkeeps are.
+        self._set_timer(PROBE_SECONDS * self._rng.uniform(0.8, 1.2), "probe")
+
+    def _probe(self, now: float) -> None:
+        """Ask one endpoint that is out of sight for the nodes nearest to one identifier."""
+        self._schedule_probe()
+        in_sight = {
+            node.address: None
+            for identity in self._identities.values()
+            for node in identity.protocol.router.neighbours()
+            if identity.protocol.router.is_good(node.id)
+        }
+        own = self.addresses
+        bootstrap = [address for address in self._bootstrap if address not in own]
+        asked = [a for a in (*bootstrap, *self._lost) if a not in in_sight] or bootstrap
+        identity = self._rng.choice(list(self._identities.values()))
+        if asked and identity.upkeep is not None:
+            identity.protocol.request(
+                self._rng.choice(asked),
+                "find_node",
+                identity.protocol.node_id,
+                done=partial(self._on_probe, identity),
+                now=now,
+            )
+
+    def _on_probe(self, identity: _Identity, answer: Any, now: float) -> None:
+        """Look whether the nodes named are of an island."""
+        if answer is None or not self._has(identity):
+            return
+        router, me = identity.protocol.router, identity.protocol.router.node
+        nearest = router.find_neighbors(me, NEIGHBOURS)
+        bound = (
+            nearest[-1].long_id ^ me.long_id
+            if len(nearest) == NEIGHBOURS
+            else 1 << 8 * NODE_ID_BYTES
+        )
+        news = [
+            node
+            for node in (Neighbour(node_id, ip, port) for node_id, ip, port in answer[1])
+            if node.id not in self._shared.own
+            and router.get(node.id) is None
+            and node.long_id ^ me.long_id < bound
+            and usable(node.address)
+        ]
+        if news:
+            self._reunite(news, now)
+
+    def _reunite(self, news: Sequence[Neighbour], now: float) -> None:
+        """Crawl to each identifier, from new nodes, too; then tell that an island was met."""
+        if now - self._reunited_at < PROBE_SECONDS / 2:
+            return
+        self._reunited_at = now
+        crawls: list[Crawl] = []
+
+        def over(now: float) -> None:
+            if self._tell_reunited is not None and all(crawl.over for crawl in crawls):
+                self._tell_reunited(now)
+
+        for identity in self._identities.values():
+            node_id = identity.protocol.node_id
+            crawls.append(self._crawl(identity, node_id, [*self._starts(node_id), *news], over))
+        for crawl in crawls:
+            crawl.start(now)
+
+    def _on_lost(self, address: Endpoint) -> None:
+        self._lost.pop(address, None)
+        if len(self._lost) >= LOST_MAX:
+            del self._lost[next(iter(self._lost))]
+        self._lost[address] = None
 
     def _ask_again(self, protocol: Protocol, done: Done, now: float) -> list[Call]:
         """Ping the bootstrap nodes and some remembered endpoints."""
@@ -539,9 +657,11 @@ class KademliaOverlay:
             self._heard_at = now
             self._silence = 0
             self.remembered.note(address)
+            self._lost.pop(address, None)
             if was_degraded:
                 log.info("the DHT answers again")
                 self._hurry()
+                self._reunite((), now)
         elif self._heard_at is not None and started >= self._heard_at:
             self._silence += 1
             if self._silence == SILENCE_CALLS:

@@ -141,6 +141,8 @@ class Shared:
     A call that fails to reach a doubtful neighbour while others are good is left out: its failure
     says nothing about this process.
     """
+    lost: Callable[[Endpoint], None]
+    """Is told of each neighbour that was evicted because it did not answer."""
     connected: Callable[[], bool]
     """Returns whether the DHT answers: if it does, a silent neighbour is gone, not this process."""
     counters: Counters = field(factory=Counters)
@@ -308,7 +310,10 @@ class Protocol:
             self._shared.heard(call.address, call.started, False, now)
         if not isinstance(node, tuple):
             others_answer = self._shared.connected()
+            before = self.router.get(node.id)
             self.router.doubt(node, evict=others_answer)
+            if before is not None and self.router.get(node.id) is None:
+                self._shared.lost(before.address)
             if others_answer and not self.router.is_good(node.id) and node.id not in self._rechecks:
                 self._rechecks[node.id] = None
                 self._set_timer(RECHECK_SECONDS, "recheck", node.id)

@@ -17,6 +17,7 @@ from camcast import (
     Received,
     Subscription,
 )
+from overlays.kademlia import overlay
 from tests.patience import eventually, live
 
 MEMBERSHIPS = ("dht", "hybrid")
@@ -159,3 +160,29 @@ async def test_a_silent_overlay_is_degraded_and_known_tables_work() -> None:
         await eventually(lambda: bert.discovery_state == "degraded")
         await soccer.publish(b"still here")
         assert (await next_of(events)).payload == b"still here"
+
+
+@live
+async def test_islands_become_one_when_a_bootstrap_node_comes_within_reach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ours knows the second bootstrap node, which starts later, with an island of its own."""
+    monkeypatch.setattr(overlay, "PROBE_SECONDS", 1.0)
+    later = free_port()
+    async with CommunityManager("dht") as bootstrap, AsyncExitStack() as lives:
+
+        async def member(*gateways: str) -> CommunityManager:
+            manager = CommunityManager("dht", gateways=gateways, options={"probe_seconds": 1.0})
+            await lives.enter_async_context(manager)
+            await manager.join(".soccer")
+            return manager
+
+        second = f"tcp://127.0.0.1:{later}"
+        ours = [await member(bootstrap.address, second) for _ in range(2)]
+        await lives.enter_async_context(CommunityManager("dht", bind=second))
+        theirs = [await member(second) for _ in range(2)]
+        everybody = {manager.contact for manager in (*ours, *theirs)}
+        for manager in (*ours, *theirs):
+            others = everybody - {manager.contact}
+            community = manager.community(".soccer")
+            await eventually(lambda c=community, o=others: set(c.peers) == o)
