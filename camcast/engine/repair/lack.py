@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from attrs import define, field
 
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.repair.messages import NONCE_SECONDS, Held
+from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held
 from camcast.vocabulary.events import SEQUENCE_MAX
 from camcast.vocabulary.identity import Contact, PeerId
 
@@ -45,7 +45,7 @@ class Passed(NamedTuple):
     below: int
     """It misses and offers nothing below this number."""
     begun: int
-    """For how many seconds it has known the stream."""
+    """For how many seconds it has known the stream, or `UNKNOWN`."""
     kept: float
     """For how many seconds it keeps all bodies."""
 
@@ -128,7 +128,7 @@ def check_held(held: Held) -> bool:
         and bounds[-1] <= SEQUENCE_MAX + 1
         and all(one < other for one, other in pairwise(bounds))
         and 0 <= offered <= SEQUENCE_MAX
-        and begun >= 0
+        and begun >= UNKNOWN
     )
 
 

@@ -58,7 +58,7 @@ from camcast.engine.repair.lack import (
     flat,
     missing_of,
 )
-from camcast.engine.repair.messages import Have, Held, Nonces, Want, Wanted
+from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Want, Wanted
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import STREAM_ID_BYTES, Missed, StreamId
@@ -338,7 +338,8 @@ class Repair:
             if upward and (lowest is None or lowest.flags & NOT_UPWARD):
                 continue
             offered = 0 if lowest is None else lowest.first
-            yield stream, offered, max(0, int(now) - known.begun), known.told()
+            begun = max(0, int(now) - known.begun) if known.low > 1 else UNKNOWN
+            yield stream, offered, begun, known.told()
 
     def _send_have(
         self,
@@ -484,7 +485,7 @@ class Repair:
             return
         # Who keeps everything since before this process was a member would have offered it.
         lived_longer = all(one.kept < member for one in lack.passed.values())
-        in_my_time = lived_longer and any(one.begun < member for one in lack.passed.values())
+        in_my_time = lived_longer and any(0 <= p.begun < member for p in lack.passed.values())
         if known is None:
             if not in_my_time:
                 return
