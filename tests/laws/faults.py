@@ -219,7 +219,7 @@ class Verdict:
     latest: float = -inf
     """By how much the latest was late."""
     gone: int = 0
-    """Events that no process has that lives: they died with those who had them."""
+    """Not made, since nobody lives in the community or below who has the event and hands it on."""
     cut_off: int = 0
     """Not made, since who lacks the event and who has it are not connected any more."""
 
@@ -247,10 +247,7 @@ def judge(case: Case) -> Verdict:
     latest = -inf
     for event, published in reading.published.items():
         delivered = reading.deliveries[event]
-        holders = {islands[node] for node in delivered if node in islands}
-        if not holders:
-            counts["gone"] += 1
-            continue
+        holders = [reading.members[node] for node in delivered if node in islands]
         when = published.when - start
         for member in receivers(reading, event):
             counts["due"] += 1
@@ -261,7 +258,13 @@ def judge(case: Case) -> Verdict:
                 latest = max(latest, over)
             elif reading.told_missed(member.node, event):
                 counts["told"] += 1
-            elif islands[member.node] not in holders:
+            elif not (
+                having := [
+                    one for one in holders if _hands_on(one, member, published.when, reading)
+                ]
+            ):
+                counts["gone"] += 1
+            elif all(islands[one.node] != islands[member.node] for one in having):
                 counts["cut off"] += 1
             else:
                 words = f"{event} of {published.topic} at {when:.1f} s: {member.node} in"
@@ -278,6 +281,25 @@ def judge(case: Case) -> Verdict:
         latest=latest,
         gone=counts["gone"],
         cut_off=counts["cut off"],
+    )
+
+
+def _hands_on(holder: Member, member: Member, published: float, reading: Reading) -> bool:
+    """Whether one is to get an event that another has: of its own community, or from below.
+
+    Each community between must have somebody who was there when it was published: a newcomer does
+    not ask for what is older than its membership.
+    """
+    above, topic = Topic.parse(member.topic), Topic.parse(holder.topic)
+    there = {
+        one.topic
+        for one in reading.members.values()
+        if one.joined <= published and one.crashed == inf
+    }
+    return above.includes(topic) and all(
+        between.name in there
+        for between in topic.ancestors()
+        if between.level > above.level and between in TOPICS
     )
 
 
