@@ -570,18 +570,19 @@ class KademliaOverlay:
         }
         own = self.addresses
         bootstrap = [address for address in self._bootstrap if address not in own]
-        asked = [a for a in (*bootstrap, *self._lost) if a not in in_sight] or bootstrap
+        out_of_sight = [a for a in (*bootstrap, *self._lost) if a not in in_sight]
+        asked = out_of_sight or bootstrap
         identity = self._rng.choice(list(self._identities.values()))
         if asked and identity.upkeep is not None:
             identity.protocol.request(
                 self._rng.choice(asked),
                 "find_node",
                 identity.protocol.node_id,
-                done=partial(self._on_probe, identity),
+                done=partial(self._on_probe, identity, bool(out_of_sight)),
                 now=now,
             )
 
-    def _on_probe(self, identity: _Identity, answer: Any, now: float) -> None:
+    def _on_probe(self, identity: _Identity, island: bool, answer: Any, now: float) -> None:
         """Look whether the nodes named are of an island."""
         if answer is None or not self._has(identity):
             return
@@ -601,17 +602,20 @@ class KademliaOverlay:
             and usable(node.address)
         ]
         if news:
-            self._reunite(news, now)
+            self._reunite(news, now, tell=island)
 
-    def _reunite(self, news: Sequence[Neighbour], now: float) -> None:
-        """Crawl to each identifier, from new nodes, too; then tell that an island was met."""
+    def _reunite(self, news: Sequence[Neighbour], now: float, *, tell: bool = True) -> None:
+        """Crawl to each identifier, from new nodes, too; then tell that an island was met.
+
+        Not told is what an endpoint in sight named: newcomers, for the most part.
+        """
         if now - self._reunited_at < PROBE_SECONDS / 2:
             return
         self._reunited_at = now
         crawls: list[Crawl] = []
 
         def over(now: float) -> None:
-            if self._tell_reunited is not None and all(crawl.over for crawl in crawls):
+            if tell and self._tell_reunited is not None and all(crawl.over for crawl in crawls):
                 self._tell_reunited(now)
 
         for identity in self._identities.values():
