@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -82,16 +83,18 @@ def compare(
     """
     with clear_failures(ValueError, RuntimeError, OSError):
         settings = conf_of(conf)
-        with extras_named("spark,report,sim"):
-            from camcast.pipeline.compare.compare import Question
-        question = Question(
-            paths=tuple(paths),
-            against=tuple(against or ()),
-            threshold=threshold,
-            command=shlex.join(["camcast", *sys.argv[1:]]),
-        )
         place = None if json and output is None else output or dated_folder("compare")
-        findings = _carry_out(question, place, master, settings)
+        with sigterm_stops(), ProgressBar("compare") as bar:
+            bar.update(0, _STEPS, "starting Spark")
+            with extras_named("spark,report,sim"):
+                from camcast.pipeline.compare.compare import Question
+            question = Question(
+                paths=tuple(paths),
+                against=tuple(against or ()),
+                threshold=threshold,
+                command=shlex.join(["camcast", *sys.argv[1:]]),
+            )
+            findings = _carry_out(question, place, master, settings, bar)
         if json:
             print_json([row.as_json() for row in findings.rows])
         else:
@@ -106,30 +109,37 @@ def compare(
 
 
 def _carry_out(
-    question: Question, place: Path | None, master: str | None, conf: dict[str, str]
+    question: Question,
+    place: Path | None,
+    master: str | None,
+    conf: dict[str, str],
+    bar: ProgressBar,
 ) -> Findings:
     """Compare, and write the report to `place`, if it is anywhere."""
     from camcast.pipeline.compare.compare import compare as compare_runs
+    from camcast.pipeline.compare.inputs import are_light
     from camcast.pipeline.spark.session import open_spark
 
     folder = None
     if place is not None:
         with extras_named("spark,report,sim"):
             from camcast.pipeline.compare.folder import ReportFolder
+            from camcast.report.drawing import warm_up
         folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
-    with sigterm_stops(), ProgressBar("compare") as bar:
-        bar.update(0, _STEPS)
-        with open_spark("camcast compare", master=master, conf=conf) as spark:
-            bar.update(1, _STEPS)
-            compared = compare_runs(spark, question)
-            bar.update(2, _STEPS)
-            if folder is not None:
-                folder.write_frames(compared.measures, compared.quarantine)
-        bar.update(3, _STEPS)
+        Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
+    light = are_light([*question.paths, *map(Path, question.against)])
+    with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
+        bar.update(1, _STEPS, "reading and measuring")
+        compared = compare_runs(spark, question)
+        bar.update(2, _STEPS, "writing tables")
         if folder is not None:
-            folder.write_tables(compared.findings)
-            folder.write_report(compared.findings)
-        bar.update(_STEPS, _STEPS)
+            folder.write_quarantine(compared.quarantine)
+    bar.update(3, _STEPS, "drawing")
+    if folder is not None:
+        folder.write_measures(compared.measures)
+        folder.write_tables(compared.findings)
+        folder.write_report(compared.findings)
+    bar.update(_STEPS, _STEPS, "compared")
     return compared.findings
 
 

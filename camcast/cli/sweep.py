@@ -181,7 +181,7 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
     for point, found in zip(points, results, strict=True):
         values: dict[str, dict[str, list[float]]] = {}
         for row in point.rows(found):
-            if row.community is not None:
+            if row.community:
                 of_community = values.setdefault(row.community, {})
                 of_community.setdefault(row.metric, []).append(row.value)
         given = [str(point.values[key]) for key in keys]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console, Group
 from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
 from camcast.cli import options
@@ -41,42 +44,63 @@ def watch(
 ) -> None:
     """Follow a running experiment: its measures so far, by community, kept current.
 
-    Reads the run's traces as a stream, with Spark, and ends when the run does, or with Ctrl-C. An
-    event that is still under way counts as lost until it arrives. With --json one line for each
-    update, with every metric of docs/traces.md. Needs the extra camcast[spark]; Java is found, or
-    comes with it.
+    Reads the run's traces as a stream, with Spark, and ends when the run does, or with Ctrl-C. What
+    is there already is shown at once, as the summary of a run has it, while Spark starts. An event
+    that is still under way counts as lost until it arrives. With --json one line for each update
+    of Spark's, with every metric of docs/traces.md. Needs the extra camcast[spark]; Java is found,
+    or comes with it.
 
     Example: camcast watch runs/paper-20260801-120000
     """
-    with clear_failures(ValueError, RuntimeError, OSError):
+    with (
+        clear_failures(ValueError, RuntimeError, OSError),
+        suppress(KeyboardInterrupt),  # the reader has seen enough
+        sigterm_stops(),
+    ):
         settings = conf_of(conf)
-        with extras_named("spark"):
-            from camcast.pipeline.ingest.run_folder import read_run_folder
-            from camcast.pipeline.spark.session import open_spark
-            from camcast.pipeline.watch import watch as follow
+        if json:
+            _follow(run, once, master, settings, lambda update: print_json(update.as_json()))
+        elif sys.stdout.isatty():
+            spinner = Spinner("dots", "starting")
+            with Live(spinner, console=Console(), transient=False) as live:
 
-            read_run_folder(run)  # a wrong folder is reported before Spark starts
-        try:
-            with (
-                sigterm_stops(),
-                open_spark("camcast watch", master=master, conf=settings) as spark,
-            ):
-                if json:
-                    follow(spark, run, lambda update: print_json(update.as_json()), once=once)
-                elif sys.stdout.isatty():
-                    console = Console()
-                    with Live(Text("starting"), console=console, auto_refresh=False) as live:
-                        follow(
-                            spark,
-                            run,
-                            lambda update: live.update(_shown(update), refresh=True),
-                            once=once,
-                        )
-                else:
-                    console = wide_console(_WIDTH)
-                    follow(spark, run, lambda update: console.print(_shown(update)), once=once)
-        except KeyboardInterrupt:
-            pass  # the reader has seen enough
+                def show(update: Update) -> None:
+                    shown = _shown(update)
+                    live.update(shown if update.finished else Group(shown, spinner), refresh=True)
+                    spinner.update(text="following")
+
+                _look(run, once, show)
+                _follow(run, once, master, settings, show)
+        else:
+            console = wide_console(_WIDTH)
+            _look(run, once, lambda update: console.print(_shown(update)))
+            _follow(run, once, master, settings, lambda update: console.print(_shown(update)))
+
+
+def _look(run: Path, once: bool, show: Callable[[Update], None]) -> None:
+    """Show what can be known before Spark is there, unless the last word is all that is wanted."""
+    with extras_named("spark"):
+        from camcast.pipeline.watch import first_look
+    if not once and (update := first_look(run)):
+        show(update)
+
+
+def _follow(
+    run: Path,
+    once: bool,
+    master: str | None,
+    settings: dict[str, str],
+    show: Callable[[Update], None],
+) -> None:
+    with extras_named("spark"):
+        from camcast.pipeline.compare.inputs import are_light
+        from camcast.pipeline.ingest.run_folder import read_run_folder
+        from camcast.pipeline.spark.session import open_spark
+        from camcast.pipeline.watch import watch as follow
+
+        read_run_folder(run)  # a wrong folder is reported before Spark starts
+    with open_spark("camcast watch", master=master, conf=settings, light=are_light([run])) as spark:
+        follow(spark, run, show, once=once)
 
 
 def _shown(update: Update) -> Group:

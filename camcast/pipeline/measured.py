@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta
 
 Seed: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]  # as Spark and Parquet have it
-
-SCHEMA: Final = (
-    "run string, backend string, protocol string, community string, p_sel double,"
-    " parameters map<string,string>, version string, seed bigint, metric string, value double"
-)
-"""The fields of `Measured` in Spark's notation."""
 
 
 class Measured(NamedTuple):

@@ -8,6 +8,7 @@ event that is still under way counts as lost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,9 +25,12 @@ from camcast.pipeline.ingest.records import COLUMNS, SCHEMA
 from camcast.pipeline.ingest.run_folder import NoTraceError, RunFolder, read_run_folder
 from camcast.pipeline.ingest.runs import ReadRun, Runs, judged
 from camcast.pipeline.ingest.trace_tail import NAME, TraceTail
-from camcast.pipeline.measures.measures import measures
+from camcast.pipeline.measures.measures import METRICS, measures
 from camcast.runs.folder import SUMMARY_FILE
+from camcast.runs.summary import levels, measured
+from camcast.runs.trace_reading import read_traces
 
+_LOOK_BYTES: Final = 20_000_000  # measured: 80,000 records, which take a second
 _LOOK_SECONDS: Final = 1  # chosen: how late the end of a run is noticed
 
 
@@ -64,6 +68,29 @@ def watch(
     spark.dataSource.register(TraceTail)
     with TemporaryDirectory(prefix="camcast-watch-", ignore_cleanup_errors=True) as place:
         _Watcher(spark, run, show, Path(place)).follow(once=once)
+
+
+def first_look(path: Path) -> Update | None:
+    """Measure what is there by now without Spark, which takes seconds to start.
+
+    It has those metrics that the summary of a run has, by its code, and no whole run. None: there
+    is too much to read in a second, or a line that is no record, which Spark will name.
+
+    Raises `RunFolderError` for a folder that is none.
+    """
+    run = read_run_folder(path)
+    if sum(trace.stat().st_size for trace in run.traces["jsonl"]) > _LOOK_BYTES:
+        return None
+    try:
+        reading = read_traces(run.traces["jsonl"])
+    except ValueError:
+        return None
+    events = Counter(name for sent in reading.published.values() for name in levels(sent.topic))
+    communities = {
+        name: dict.fromkeys(METRICS) | {"events": events[name], **found}
+        for name, found in measured(reading, sorted(run.communities)).items()
+    }
+    return Update(run.run, reading.records, reading.lines_torn, False, communities)
 
 
 @define
@@ -118,7 +145,7 @@ class _Watcher:
             records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
         runs = Runs(
             records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
-            runs=(ReadRun(self.run),),
+            runs=(ReadRun(self.run, self.records),),
             quarantine=local_table(self.spark, [], "run string"),
             problems=(),
         )

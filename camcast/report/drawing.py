@@ -7,6 +7,7 @@ No browser and no network is needed. Text and axes have the colour of the text a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, cast
 
@@ -65,16 +66,24 @@ class Drawing:
 def render(chart: dict[str, Any]) -> Drawing:
     """Make the pictures of a chart, a Vega-Lite specification without a ``config``."""
     spec = {"$schema": _SCHEMA, **chart, "config": CONFIG}
-    on_white = {**spec, "config": {**CONFIG, "background": "white"}, "padding": 12}
-    svg_file = vlc.vegalite_to_svg(on_white, vl_version=_VEGA_LITE)
+    svg = vlc.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+    head, end, rest = svg.partition(">")
+    svg_file = f'{head}{end}<rect width="100%" height="100%" fill="white"/>{rest}'
     return Drawing(
         spec=spec,
-        svg=vlc.vegalite_to_svg(spec, vl_version=_VEGA_LITE),
+        svg=svg,
         svg_file=svg_file,
         png=vlc.svg_to_png(svg_file, scale=_PNG_SCALE),
     )
 
 
+def warm_up() -> None:
+    """Load what draws, which takes 2 s of CPU; may run in a thread beside something else."""
+    script()
+    render({"data": {"values": []}, "mark": "point"})
+
+
+@cache  # it takes 1 s, and is the same for every page
 def script() -> str:
     """Return the JavaScript that shows specifications in a page: Vega, Vega-Lite, Vega-Embed."""
     # its annotations ask for a snippet, its documentation does not

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -88,6 +89,10 @@ class OutputFolder:
                     "cores": os.cpu_count(),
                 },
                 "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+                "clock": {  # what the wall's and the traces' said at the same moment, in seconds
+                    "unix": time.time(),
+                    "trace": time.monotonic() if world == "live" else 0.0,
+                },
             },
         )
 

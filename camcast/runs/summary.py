@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from typing import Any
 
 import attrs
 from attrs import define, field, frozen
@@ -110,47 +111,26 @@ def summarise(
     backend, options = membership_for(protocol, scenario.membership, scenario.options)
     law = partial(backend.expected_view, options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
-    tallies = _tally(reading, published)
+    topics = sorted(scenario.communities, key=lambda t: (t.level, t))
+    found = measured(reading, [topic.name for topic in topics], since)
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
-    parasites: dict[str, int] = defaultdict(int)
-    for node, count in reading.parasites.items():
-        member = reading.members.get(node)
-        parasites[member.topic if member else ""] += count
     predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
     living = Counter(Topic.parse(member.topic) for member in alive)
-    communities = []
-    for topic in sorted(scenario.communities, key=lambda t: (t.level, t)):
-        name = topic.name
-        here = [m.node for m in alive if m.topic == name]
-        useful, duplicates = reading.useful[name], reading.duplicates[name]
-        tally = tallies[name]
-        latencies = sorted(tally.latencies)
-        communities.append(
-            CommunitySummary(
-                topic=name,
-                processes=len(here),
-                view_mean=_ratio(sum(len(views[node]) for node in here), len(here)),
-                view_law=(
-                    law(max(1.0, system.home_size(protocol, topic, living)))
-                    if system.one_table
-                    else None
-                ),
-                reception=_ratio(tally.received, tally.expected),
-                predicted=predictions.get(name),
-                reliability=_ratio(tally.complete, tally.events),
-                efficiency=_ratio(useful, useful + duplicates),
-                hops_mean=_ratio(tally.hops, tally.received),
-                latency_ms_p50=quantile(latencies, 0.5),
-                latency_ms_p99=quantile(latencies, 0.99),
-                upward_messages=reading.upward[name],
-                duplicates=duplicates,
-                parasites=parasites[name],
-                deliveries=tally.received,
-                lost=tally.expected - tally.received,
-            )
+    communities = [
+        CommunitySummary(
+            topic=topic.name,
+            view_law=(
+                law(max(1.0, system.home_size(protocol, topic, living)))
+                if system.one_table
+                else None
+            ),
+            predicted=predictions.get(topic.name),
+            **found[topic.name],
         )
+        for topic in topics
+    ]
     return Summary(
         communities=communities,
         events=len(published),
@@ -163,6 +143,41 @@ def summarise(
         dead_entries=sum(len(views[member.node] & dead) for member in alive),
         lines_torn=reading.lines_torn,
     )
+
+
+def measured(
+    reading: Reading, communities: Iterable[str], since: float = -math.inf
+) -> dict[str, dict[str, Any]]:
+    """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces."""
+    tallies = _tally(reading, {e: p for e, p in reading.published.items() if p.when >= since})
+    views = reading.views(_end(reading))
+    alive = [m for m in reading.members.values() if m.crashed == math.inf]
+    parasites: dict[str, int] = defaultdict(int)
+    for node, count in reading.parasites.items():
+        member = reading.members.get(node)
+        parasites[member.topic if member else ""] += count
+    found = {}
+    for name in communities:
+        here = [m.node for m in alive if m.topic == name]
+        useful, duplicates = reading.useful[name], reading.duplicates[name]
+        tally = tallies[name]
+        latencies = sorted(tally.latencies)
+        found[name] = {
+            "processes": len(here),
+            "view_mean": _ratio(sum(len(views[node]) for node in here), len(here)),
+            "reception": _ratio(tally.received, tally.expected),
+            "reliability": _ratio(tally.complete, tally.events),
+            "efficiency": _ratio(useful, useful + duplicates),
+            "hops_mean": _ratio(tally.hops, tally.received),
+            "latency_ms_p50": quantile(latencies, 0.5),
+            "latency_ms_p99": quantile(latencies, 0.99),
+            "upward_messages": reading.upward[name],
+            "duplicates": duplicates,
+            "parasites": parasites[name],
+            "deliveries": tally.received,
+            "lost": tally.expected - tally.received,
+        }
+    return found
 
 
 def views_over_time(
@@ -200,7 +215,7 @@ def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str
     members = _by_join(reading)
     for event, publish in published.items():
         delivered = reading.deliveries.get(event, {})
-        for topic in _levels(publish.topic):
+        for topic in levels(publish.topic):
             joined, here = members.get(topic, ([], []))
             expected = received = 0
             tally = tallies[topic]
@@ -236,7 +251,8 @@ def _by_join(reading: Reading) -> dict[str, tuple[list[float], list[Member]]]:
 
 
 @lru_cache(maxsize=4096)  # chosen: as vocabulary.topics; many events name a few topics
-def _levels(topic: str) -> tuple[str, ...]:
+def levels(topic: str) -> tuple[str, ...]:
+    """Return the communities that an event of a topic is for: its own, and those above."""
     parsed = Topic.parse(topic)
     return tuple(t.name for t in (parsed, *parsed.ancestors()))
 

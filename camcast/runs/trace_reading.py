@@ -60,6 +60,7 @@ class Reading:
     """By node and stream, the numbers of the events that it was told it can no longer get."""
     table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
     """When, whose topic table, which peer, and whether it was learned or forgotten."""
+    records: int = 0
     lines_torn: int = 0
     """Last lines that a killed process did not write to their end."""
 
@@ -108,6 +109,7 @@ def records_of(path: Path, reading: Reading) -> Iterator[TraceRecord]:
 
 def take(record: TraceRecord, reading: Reading) -> None:
     """Add a record to a reading."""
+    reading.records += 1
     node, community = record.node, record.community
     match record.kind:
         case "join":

@@ -24,7 +24,7 @@ class ProgressBar:
 
     def __init__(self, title: str = "cells") -> None:
         self._progress = Progress(
-            TextColumn(title, markup=False),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -37,8 +37,13 @@ class ProgressBar:
         self._task = self._progress.add_task(title, start=False, visible=False, total=None)
         self._begun = False
 
-    def update(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done; give this to a sweep as its `on_progress`."""
+    def update(self, done: int, total: int, doing: str | None = None) -> None:
+        """Show that `done` of `total` are done, and with `doing` what is done now.
+
+        Give this to a sweep as its `on_progress`.
+        """
+        if doing is not None:
+            self._progress.update(self._task, description=doing)
         if self._begun:
             self._progress.update(self._task, completed=done, total=total)
         else:

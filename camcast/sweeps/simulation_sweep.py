@@ -76,8 +76,8 @@ class Row:
     repetition: int
     seed: int
     """What `camcast simulate` gives the same with; of a setting, that of all its runs."""
-    community: str | None
-    """A topic, or of a setting the number in the chain from 0; None: of the whole run."""
+    community: str
+    """A topic, or of a setting the number in the chain from 0; empty: of the whole run."""
     metric: str
     value: float
 
@@ -100,7 +100,7 @@ class GridPoint:
             if "scenario" in given:
                 for community, measures in found:
                     for metric, value in measures.items():
-                        yield Row(first, given["seed"], community, metric, value)
+                        yield Row(first, given["seed"], community or "", metric, float(value))
                 first += 1
             else:
                 yield from _setting_rows(given, found)
@@ -250,4 +250,4 @@ def _setting_rows(cell: Mapping[str, Any], result: Mapping[str, Any]) -> Iterato
             if alive:
                 counts |= {"reception": delivered / alive, "reliability": delivered == alive}
             for metric, value in counts.items():
-                yield Row(repetition, cell["seed"], str(index), metric, value)
+                yield Row(repetition, cell["seed"], str(index), metric, float(value))

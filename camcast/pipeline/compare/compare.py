@@ -16,8 +16,7 @@ from camcast.pipeline.compare.comparison import pairs_of, rows_of, varying
 from camcast.pipeline.compare.findings import Findings, Quarantined
 from camcast.pipeline.compare.inputs import Inputs, read_inputs
 from camcast.pipeline.compare.regressions import THRESHOLD, changes_of
-from camcast.pipeline.ingest.local_table import local_table
-from camcast.pipeline.measured import SCHEMA, Measured
+from camcast.pipeline.measured import Measured
 
 _QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
 
@@ -42,12 +41,13 @@ class Question:
 
 @frozen
 class Compared:
-    """The answer, and the tables that only Spark holds."""
+    """The answer, and what it is computed from."""
 
     findings: Findings
-    measures: DataFrame
-    """The rows of `camcast.pipeline.measured`, with ``baseline`` where it is one."""
-    quarantine: DataFrame
+    measures: list[tuple[Measured, bool]]
+    """The measures of each run, and whether it is of the baseline."""
+    quarantine: DataFrame | None
+    """What could not be read; None: nothing."""
 
 
 def compare(spark: SparkSession, question: Question) -> Compared:
@@ -59,7 +59,10 @@ def compare(spark: SparkSession, question: Question) -> Compared:
     if question.against and all(Path(text).exists() for text in question.against):
         base = read_inputs(spark, [Path(text) for text in question.against], baseline=True)
         before = base.measures
-        quarantine = quarantine.unionByName(base.quarantine)
+        if quarantine is None or base.quarantine is None:
+            quarantine = quarantine or base.quarantine
+        else:
+            quarantine = quarantine.unionByName(base.quarantine)
         problems, sources = problems + base.problems, sources + base.sources
     elif question.against:
         version = _version(question.against, inputs)
@@ -69,7 +72,8 @@ def compare(spark: SparkSession, question: Question) -> Compared:
             attrs.evolve(source, baseline=source.version == version) for source in sources
         )
         baseline = f"version {version}"
-    quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
+    if quarantine is not None:
+        quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
     setting = varying(now, before, versions=not question.against)
     rows = rows_of(now, setting)
     changes = None
@@ -80,7 +84,7 @@ def compare(spark: SparkSession, question: Question) -> Compared:
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"
                 " protocol, community, p_sel and parameters"
             )
-    measures = [(*one, False) for one in now] + [(*one, True) for one in before]
+    measures = [(one, False) for one in now] + [(one, True) for one in before]
     findings = Findings(
         command=question.command,
         sources=sources,
@@ -90,10 +94,9 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         baseline=baseline,
         threshold=question.threshold,
         problems=problems,
-        quarantine=_summed(quarantine),
+        quarantine=() if quarantine is None else _summed(quarantine),
     )
-    frame = local_table(spark, measures, f"{SCHEMA}, baseline boolean")
-    return Compared(findings, frame, quarantine)
+    return Compared(findings, measures, quarantine)
 
 
 def _version(against: Sequence[str], inputs: Inputs) -> str:

@@ -3,15 +3,16 @@
 * ``verdict``: what to choose, question by question; ``comparison``: the main table; ``pairs``: two
   by two; ``regressions``: all changes since the baseline. Each as CSV, JSON and Parquet;
 * ``measures.parquet``: the measures of each run, which all of it is computed from;
-  ``quarantine.parquet``: the records that could not be read. Both are folders, as Spark writes;
+  ``quarantine.parquet``: the records that could not be read, a folder, as Spark writes;
 * figures as ``.svg``, ``.png``, ``.vl.json``, and what they show as ``.csv`` and ``.json``;
 * ``index.html``: all of it, in one file that needs no network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,14 +24,30 @@ from camcast.pipeline.compare.figures import figures_of
 from camcast.pipeline.compare.findings import Findings
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.words import choice, sentence
+from camcast.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
+from camcast.pipeline.measured import Measured
+from camcast.pipeline.parquet_columns import metadata_of, spread_out
 from camcast.report.drawing import render
 from camcast.report.folder import ResultsFolder
 
 _MAIN: Final = "comparison"
+_SCHEMA_VERSION: Final = 2  # 1 had the parameters as text, in one column
+_MEASURED: Final = {
+    **dict.fromkeys(("run", "backend", "protocol", "community", "version", "metric"), pa.string()),
+    "p_sel": pa.float64(),
+    "seed": pa.int64(),
+    "value": pa.float64(),
+}
 _TEXT: Final = (
     *("backend", "protocol", "community", "metric", "setting", "verdict"),
     *("first", "second", "first_protocol", "second_protocol"),
     *("question", "where", "winner", "best", "sentence"),
+)
+_QUARANTINE: Final = pa.schema(
+    [
+        (name, pa.int64() if kind == "bigint" else pa.string())
+        for name, kind in map(str.split, QUARANTINE_SCHEMA.split(", "))
+    ]
 )
 _WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
 
@@ -53,10 +70,34 @@ class ReportFolder(ResultsFolder):
                 f"{path} is not empty and has no {_MAIN}.json; give --output a new folder"
             )
 
-    def write_frames(self, measures: DataFrame, quarantine: DataFrame) -> None:
-        """Write what only Spark holds."""
-        for name, frame in (("measures", measures), ("quarantine", quarantine)):
-            frame.write.mode("overwrite").parquet(str((self.path / f"{name}.parquet").resolve()))
+    def write_quarantine(self, quarantine: DataFrame | None) -> None:
+        """Write what could not be read: what Spark holds, and only Spark can hold."""
+        path = self.path / "quarantine.parquet"
+        if quarantine is None:
+            rmtree(path, ignore_errors=True)
+            path.mkdir()
+            pq.write_table(_QUARANTINE.empty_table(), path / "part-0.parquet")
+            return
+        quarantine.write.mode("overwrite").parquet(str(path.resolve()))
+
+    def write_measures(self, measures: Sequence[tuple[Measured, bool]]) -> None:
+        """Write the measures of each run; parameters have a column each."""
+        parameters = spread_out("parameters", [one.parameters for one, _ in measures])
+        columns = {
+            name: pa.array([getattr(one, name) for one, _ in measures], _MEASURED[name])
+            for name in Measured._fields
+            if name != "parameters"
+        }
+        baseline = pa.array([baseline for _, baseline in measures], pa.bool_())
+        table = pa.table({**columns, "baseline": baseline, **parameters})
+        self._write_parquet("measures", table, (one.metric for one, _ in measures))
+
+    def _write_parquet(self, name: str, table: pa.Table, metrics: Iterable[str]) -> None:
+        metadata = metadata_of("comparison", _SCHEMA_VERSION, metrics)
+        path = self.path / f"{name}.parquet"
+        if path.is_dir():
+            rmtree(path)  # an earlier version's
+        pq.write_table(table.replace_schema_metadata(metadata), path)
 
     def write_tables(self, findings: Findings) -> None:
         """Write the tables."""
@@ -91,7 +132,7 @@ class ReportFolder(ResultsFolder):
         table = pa.table(
             {name: pa.array(values, _arrow_type(name)) for name, values in columns.items()}
         )
-        pq.write_table(table, self.path / f"{name}.parquet")
+        self._write_parquet(name, table, columns.get("metric", ()))
 
 
 def _verdicts(findings: Findings) -> list[dict[str, Any]]:

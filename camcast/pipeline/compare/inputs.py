@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from attrs import frozen
@@ -20,6 +21,9 @@ from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures.measures import measures
 from camcast.runs.folder import SCENARIO_FILE
 
+_LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
+_PARQUET_SMALLER: Final = 20  # measured: 3 MB have what 60 MB of JSON lines say
+
 
 class NothingReadError(ValueError):
     """Not one run or benchmark could be read; the message says why, of each."""
@@ -30,7 +34,8 @@ class Inputs:
     """What was read."""
 
     measures: tuple[Measured, ...]
-    quarantine: DataFrame
+    quarantine: DataFrame | None
+    """None: there is nothing in it."""
     problems: tuple[str, ...]
     sources: tuple[Source, ...]
 
@@ -44,7 +49,7 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
     files = [path for path in paths if path.is_file()]
     folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
     measured: list[Measured] = []
-    wrong = local_table(spark, [], QUARANTINE_SCHEMA)
+    wrong: list[DataFrame] = []
     sources: list[Source] = []
     if folders:
         try:
@@ -55,14 +60,15 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
             measured += _with_surroundings(runs)
             # Its lines are numbered when it is read, through all traces.
             if any(run.quarantined for run in runs.runs):
-                wrong = wrong.unionByName(runs.quarantine)
+                wrong.append(runs.quarantine)
             problems += runs.problems
             sources += _run_sources(runs, baseline)
     if files:
         benches = read_bench_files(files)
         unread = [(file, file, None, why, None) for file, why in benches.problems]
         measured += benches.measures
-        wrong = wrong.unionByName(local_table(spark, unread, QUARANTINE_SCHEMA))
+        if unread:
+            wrong.append(local_table(spark, unread, QUARANTINE_SCHEMA))
         problems += [f"{file}: {why}" for file, why in benches.problems]
         sources += (
             Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
@@ -71,10 +77,21 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
         raise NothingReadError("; ".join(problems))
     return Inputs(
         measures=tuple(measured),
-        quarantine=wrong,
+        quarantine=reduce(DataFrame.unionByName, wrong) if wrong else None,
         problems=tuple(problems),
         sources=tuple(sources),
     )
+
+
+def are_light(paths: Sequence[Path]) -> bool:
+    """Whether there is so little to read that Spark's own start is most of the work."""
+    folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
+    sizes = (
+        file.stat().st_size * (_PARQUET_SMALLER if file.suffix == ".parquet" else 1)
+        for folder in folders
+        for file in folder.glob("trace-*")
+    )
+    return sum(sizes) <= _LIGHT_BYTES
 
 
 def _runs_in(folder: Path) -> list[Path]:

@@ -29,9 +29,17 @@ SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 """The same in Spark's notation."""
 
 
+UNITS: Final = {"when": "s", "sequence": "1", "hops": "1", "size": "bytes"}
+
+
 def arrow_schema() -> pa.Schema:
     """Return the schema of a trace's Parquet file; no column is ever null."""
     import pyarrow as pa
 
     types = {"double": pa.float64(), "bigint": pa.int64(), "string": pa.string()}
-    return pa.schema([pa.field(name, types[kind], False) for name, kind in COLUMNS.items()])
+    return pa.schema(
+        [
+            pa.field(name, types[kind], False, {"unit": UNITS[name]} if name in UNITS else None)
+            for name, kind in COLUMNS.items()
+        ]
+    )

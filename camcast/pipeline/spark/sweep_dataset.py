@@ -1,15 +1,14 @@
 """What a sweep found, as one Parquet dataset.
 
 Its files are ``simulator=…/protocol=…/membership=…/part-0.parquet``. One row has one value: of a
-metric, a community, a repetition and a point of the grid. The schema has a version, in the files'
-metadata.
+metric, a community, a repetition and a point of the grid, whose keys have a column each. The schema
+has a version, in the files' metadata.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -17,23 +16,22 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from camcast.sweeps.simulation_sweep import GridPoint, Row, shown
+from camcast.pipeline.parquet_columns import metadata_of, spread_out
+from camcast.sweeps.simulation_sweep import GridPoint, Row
 from camcast.sweeps.sweep import JSON
 
-SCHEMA_VERSION: Final = "1"
+SCHEMA_VERSION: Final = 2
+"""Version 1 had the grid as text, in one column, and null for the whole run."""
 PARTITIONS: Final = ("simulator", "protocol", "membership")
 """What of a `GridPoint` is a level of folders."""
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("grid", pa.map_(pa.string(), pa.string()), nullable=False),
-        pa.field("repetition", pa.int32(), nullable=False),
-        pa.field("seed", pa.int64(), nullable=False),
-        pa.field("community", pa.string()),
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("value", pa.float64(), nullable=False),
-    ],
-    metadata={"camcast.sweep": SCHEMA_VERSION, "camcast": version("camcast")},
-)
+COLUMNS: Final = {
+    "repetition": pa.int32(),
+    "seed": pa.int64(),
+    "community": pa.string(),
+    "metric": pa.string(),
+    "value": pa.float64(),
+}
+"""The columns beside those of the grid."""
 _ROWS_A_GROUP: Final = 100_000  # chosen: some MB in memory, 0.5 MB in the file
 
 
@@ -48,11 +46,26 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
     for number, point in enumerate(grid):
         folders = [f"{name}={quote(getattr(point, name), '')}" for name in PARTITIONS]
         partitions.setdefault(unfinished.joinpath(*folders), []).append(number)
+    grid_columns = spread_out("grid", [point.values for point in grid])
+    # one type in all files: what a key is at one point may be a number, at another a word
+    schema = pa.schema(
+        [pa.field(name, column.type) for name, column in grid_columns.items()]
+        + [pa.field(name, type_, nullable=False) for name, type_ in COLUMNS.items()],
+        metadata=metadata_of("sweep", SCHEMA_VERSION, _metrics(grid, results)),
+    )
     total = 0
     for place, numbers in partitions.items():
         place.mkdir(parents=True)
-        with pq.ParquetWriter(place / "part-0.parquet", SCHEMA) as writer:
-            for table in _tables((grid[number], results[number]) for number in numbers):
+        of_points = (
+            _batch(
+                [column.slice(number, 1) for column in grid_columns.values()],
+                list(grid[number].rows(results[number])),
+                schema,
+            )
+            for number in numbers
+        )
+        with pq.ParquetWriter(place / "part-0.parquet", schema) as writer:
+            for table in _tables(of_points, schema):
                 writer.write_table(table)
                 total += len(table)
     if folder.exists():
@@ -61,24 +74,24 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
     return total
 
 
-def _tables(found: Iterable[tuple[GridPoint, Sequence[JSON]]]) -> Iterable[pa.Table]:
-    batches, rows = [], 0
-    for point, results in found:
-        grid = [(key, shown(value)) for key, value in point.values.items()]
-        batches.append(_batch(grid, list(point.rows(results))))
-        rows += len(batches[-1])
+def _metrics(grid: Sequence[GridPoint], results: Sequence[Sequence[JSON]]) -> set[str]:
+    return {
+        row.metric for point, found in zip(grid, results, strict=True) for row in point.rows(found)
+    }
+
+
+def _tables(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterable[pa.Table]:
+    held, rows = [], 0
+    for batch in batches:
+        held.append(batch)
+        rows += len(batch)
         if rows >= _ROWS_A_GROUP:
-            yield pa.Table.from_batches(batches, SCHEMA)
-            batches, rows = [], 0
-    yield pa.Table.from_batches(batches, SCHEMA)
+            yield pa.Table.from_batches(held, schema)
+            held, rows = [], 0
+    yield pa.Table.from_batches(held, schema)
 
 
-def _batch(grid: list[tuple[str, str]], rows: list[Row]) -> pa.RecordBatch:
-    names = [name for name in SCHEMA.names if name != "grid"]
-    columns = {name: [getattr(row, name) for row in rows] for name in names}
-    columns["value"] = [float(value) for value in columns["value"]]
-    arrays = [
-        pa.array([grid] * len(rows) if name == "grid" else columns[name], SCHEMA.field(name).type)
-        for name in SCHEMA.names
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+def _batch(point: Sequence[pa.Array], rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    same = [pa.repeat(value[0], len(rows)) for value in point]
+    own = [pa.array([getattr(row, name) for row in rows], type_) for name, type_ in COLUMNS.items()]
+    return pa.RecordBatch.from_arrays([*same, *own], schema=schema)

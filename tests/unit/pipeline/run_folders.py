@@ -57,6 +57,16 @@ STORMY = VirtualScenario(
     cuts=(Partition(from_seconds=9, until_seconds=12, share=0.3),),
 )
 
+CALM = VirtualScenario(
+    seed=5,
+    communities={Topic.parse("."): 4, Topic.parse(".d"): 8},
+    parameters=Parameters(c=1, p_sel=0.5),
+    settle_seconds=4,
+    duration_seconds=10,
+    links=Links(loss=0.05),
+    workload=Workload(topic=Topic.parse(".d"), events=10, rate=2),
+)
+
 
 def sink_of(trace: Path, rows_max: int | None = None) -> Any:
     if trace.suffix == ".jsonl":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +14,20 @@ import pytest
 
 from camcast.vocabulary.trace import TraceRecord
 from tests.camcast_command import refusal
-from tests.unit.pipeline.run_folders import odd_records, write_run
+from tests.unit.pipeline.run_folders import CALM, odd_records, simulate, write_run
 from tests.unit.pipeline.twin import Twin
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from camcast.pipeline.ingest import trace_tail
 from camcast.pipeline.ingest.trace_tail import TailReader
-from camcast.pipeline.watch import Update, watch
+from camcast.pipeline.watch import Update, first_look, watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+SECONDS = 300  # chosen: 10 s are usual; on a machine ten times busier, 100 s
 
 
 def _line(record: TraceRecord) -> bytes:
@@ -64,6 +69,41 @@ def test_a_torn_last_line_comes_when_the_run_is_over(tmp_path: Path) -> None:
     assert list(_read(reader, before, after)) == [b"{tor"]
     assert reader.latestOffset(after, None) == after
     assert list(reader.partitions(after, after)) == []
+
+
+def test_the_first_look_is_that_of_the_twin_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Of a simulated run, without Spark. It knows a life by its node's name alone, so none returns
+    as itself here; a torn line is counted, and not taken for a record."""
+    folder = tmp_path / "run"
+    simulate(folder, CALM)
+    with (folder / "trace-0.jsonl").open("ab") as trace:
+        trace.write(b'{"when":1')
+    update = first_look(folder)
+    assert update is not None
+    (folder / "trace-0.jsonl").write_bytes((folder / "trace-0.jsonl").read_bytes()[:-9])
+    twin = Twin(folder)
+    assert (update.records, update.quarantined) == (len(twin.records), 1)
+    assert set(update.communities) == {".", ".d"}
+    told = 0
+    for community, metrics in update.communities.items():
+        known = {metric: value for metric, value in metrics.items() if value is not None}
+        assert {"reception", "hops_mean", "latency_ms_p99", "view_mean", "events"} <= set(known)
+        for metric, value in known.items():
+            assert value == pytest.approx(twin.values[community, metric]), metric
+            told += 1
+    assert told >= 20
+
+
+def test_what_is_no_record_or_too_much_is_left_to_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_run(tmp_path / "run", odd_records(1))
+    assert first_look(folder) is not None
+    monkeypatch.setattr("camcast.pipeline.watch._LOOK_BYTES", 10)
+    assert first_look(folder) is None
+    monkeypatch.undo()
+    (folder / "trace-9.jsonl").write_bytes(b"nonsense\n")
+    assert first_look(folder) is None
 
 
 def test_a_growing_run_is_followed_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
@@ -127,3 +167,49 @@ def test_what_cannot_be_watched_is_named(
     assert callable(make)
     code, error = refusal(capfd, "watch", make(tmp_path))
     assert (code, named in error) == (2, True), error
+
+
+INTERRUPTED = """
+import importlib, os, signal, sys
+from camcast.cli.app import main
+
+module, _, name = sys.argv[1].rpartition(".")
+try:
+    place = importlib.import_module(module)
+except ModuleNotFoundError:
+    module, _, owner = module.rpartition(".")
+    place = getattr(importlib.import_module(module), owner)
+then = getattr(place, name)
+
+def interrupt(*given, **named):
+    os.kill(os.getpid(), signal.SIGINT)
+    return then(*given, **named)
+
+setattr(place, name, interrupt)
+sys.argv = ["camcast", *sys.argv[2:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "moment"),
+    [
+        ("watch", "camcast.pipeline.watch.first_look"),
+        ("watch", "camcast.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
+        ("watch", "camcast.pipeline.watch.measures"),  # in a thread that Spark calls back
+        ("compare", "camcast.pipeline.compare.inputs.measures"),
+    ],
+)
+def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", odd_records(4))
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, moment, command, str(run)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+    assert done.returncode == (0 if command == "watch" else 130), done.stderr

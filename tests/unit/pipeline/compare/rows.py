@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.comparison import Row, Variant, pairs_of, rows_of, varying
 from camcast.pipeline.compare.differences import Sample
+from camcast.pipeline.compare.findings import Findings
+from camcast.pipeline.measured import Measured
 
 
 def row(
@@ -23,3 +26,26 @@ def row(
         metric=metric,
         sample=Sample.of(values),
     )
+
+
+def measure(run: str, metric: str, value: float | None, **other: Any) -> Measured:
+    given: dict[str, Any] = {"backend": "scamp", "protocol": "camcast", "community": "."}
+    given |= {"p_sel": None, "parameters": {}, "version": "1", "seed": 1} | other
+    return Measured(run=run, metric=metric, value=value, **given)
+
+
+def rows(measures: list[Measured]) -> list[Row]:
+    return rows_of(measures, varying(measures, versions=True))
+
+
+def findings(of: Sequence[Row], **other: Any) -> Findings:
+    given: dict[str, Any] = {
+        "command": "camcast compare runs",
+        "sources": (),
+        "changes": None,
+        "baseline": "",
+        "threshold": 0.05,
+        "problems": (),
+        "quarantine": (),
+    } | other
+    return Findings(rows=tuple(of), pairs=tuple(pairs_of(of)), **given)

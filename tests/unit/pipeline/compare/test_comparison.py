@@ -13,22 +13,12 @@ from typing import Any
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, pairs_of, rows_of, varying
+from camcast.pipeline.compare.comparison import pairs_of, varying
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures.measures import METRICS
 from camcast.student import quantile
-from tests.unit.pipeline.compare.rows import row
-
-
-def measure(run: str, metric: str, value: float | None, **other: Any) -> Measured:
-    given: dict[str, Any] = {"backend": "scamp", "protocol": "camcast", "community": "."}
-    given |= {"p_sel": None, "parameters": {}, "version": "1", "seed": 1} | other
-    return Measured(run=run, metric=metric, value=value, **given)
-
-
-def rows(measures: list[Measured]) -> list[Row]:
-    return rows_of(measures, varying(measures, versions=True))
+from tests.unit.pipeline.compare.rows import measure, row, rows
 
 
 def campaign(rng: Random) -> Iterator[Measured]:

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 import attrs
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, pairs_of
 from camcast.pipeline.compare.figures import figures_of
 from camcast.pipeline.compare.findings import Findings, Quarantined, Source
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.compare.words import amount, at_a_glance
 from camcast.report.drawing import Drawing
-from tests.unit.pipeline.compare.rows import row
-
-
-def findings(rows: Sequence[Row], **other: Any) -> Findings:
-    given: dict[str, Any] = {
-        "command": "camcast compare runs",
-        "sources": (),
-        "changes": None,
-        "baseline": "",
-        "threshold": 0.05,
-        "problems": (),
-        "quarantine": (),
-    } | other
-    return Findings(rows=tuple(rows), pairs=tuple(pairs_of(rows)), **given)
+from tests.unit.pipeline.compare.rows import findings, row
 
 
 def page(of: Findings) -> str:
