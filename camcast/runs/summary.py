@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -112,7 +112,8 @@ def summarise(
     law = partial(backend.expected_view, options)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     topics = sorted(scenario.communities, key=lambda t: (t.level, t))
-    found = measured(reading, [topic.name for topic in topics], since)
+    tallies = _tally(reading, published)
+    found = _measured(reading, [topic.name for topic in topics], tallies)
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
@@ -145,11 +146,14 @@ def summarise(
     )
 
 
-def measured(
-    reading: Reading, communities: Iterable[str], since: float = -math.inf
-) -> dict[str, dict[str, Any]]:
+def measured(reading: Reading, communities: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces."""
-    tallies = _tally(reading, {e: p for e, p in reading.published.items() if p.when >= since})
+    return _measured(reading, communities, _tally(reading, reading.published))
+
+
+def _measured(
+    reading: Reading, communities: Iterable[str], tallies: Mapping[str, _Tally]
+) -> dict[str, dict[str, Any]]:
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     parasites: dict[str, int] = defaultdict(int)
