@@ -163,6 +163,10 @@ _ALL: Final = (
     Measure("events", "events", "neither", COUNT, "events published"),
     Measure("deliveries", "deliveries", "neither", COUNT, "deliveries at expected receivers"),
     Measure("lost", "deliveries lost", "less", COUNT, "expected deliveries that did not happen"),
+    Measure("lost_told", "losses told", "neither", COUNT,
+            "of the deliveries lost, those of which somebody was told that they will not come"),
+    Measure("told_missed", "told missed", "neither", COUNT,
+            "how often somebody was told that an event will not come, lost or not"),
     # -- of whole runs
     Measure("crashed", "crashed", "neither", COUNT, "processes that crashed"),
     Measure("dead_entries", "dead entries", "less", COUNT,

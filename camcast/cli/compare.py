@@ -127,18 +127,22 @@ def _carry_out(
             from camcast.report.drawing import warm_up
         folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
         Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
-    light = are_light([*question.paths, *map(Path, question.against)])
-    with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
-        bar.update(1, _STEPS, "reading and measuring")
-        compared = compare_runs(spark, question)
-        bar.update(2, _STEPS, "writing tables")
+    try:
+        light = are_light([*question.paths, *map(Path, question.against)])
+        with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
+            bar.update(1, _STEPS, "reading and measuring")
+            compared = compare_runs(spark, question)
+            bar.update(2, _STEPS, "writing tables")
+            if folder is not None:
+                folder.write_quarantine(compared.quarantine)
+        bar.update(3, _STEPS, "drawing")
         if folder is not None:
-            folder.write_quarantine(compared.quarantine)
-    bar.update(3, _STEPS, "drawing")
-    if folder is not None:
-        folder.write_measures(compared.measures)
-        folder.write_tables(compared.findings)
-        folder.write_report(compared.findings)
+            folder.write_measures(compared.measures)
+            folder.write_tables(compared.findings)
+            folder.write_report(compared.findings)
+    finally:
+        if folder is not None:
+            folder.discard()
     bar.update(_STEPS, _STEPS, "compared")
     return compared.findings
 

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
@@ -64,11 +65,18 @@ class ReportFolder(ResultsFolder):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self._is_new = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         if not (path / f"{_MAIN}.json").exists() and any(path.iterdir()):
             raise ReportFolderError(
                 f"{path} is not empty and has no {_MAIN}.json; give --output a new folder"
             )
+
+    def discard(self) -> None:
+        """Remove the folder if this comparison made it and wrote nothing into it."""
+        if self._is_new:
+            with suppress(OSError):  # it is not empty
+                self.path.rmdir()
 
     def write_quarantine(self, quarantine: DataFrame | None) -> None:
         """Write what could not be read: what Spark holds, and only Spark can hold."""

@@ -225,7 +225,7 @@ def test_nothing_that_can_be_read(
     assert printed.out == ""
     for path in given:
         assert str(path) in printed.err
-    assert not (tmp_path / "report" / "index.html").exists()
+    assert not (tmp_path / "report").exists()
 
 
 @pytest.mark.parametrize(
