@@ -74,11 +74,13 @@ def first_look(path: Path) -> Update | None:
     """Measure what is there by now without Spark, which takes seconds to start.
 
     It has those metrics that the summary of a run has, by its code, and no whole run. None: there
-    is too much to read in a second, or a line that is no record, which Spark will name.
+    is too much to read in a second, no JSON line, or a line that is no record; Spark will name it.
 
     Raises `RunFolderError` for a folder that is none.
     """
     run = read_run_folder(path)
+    if not run.traces["jsonl"]:
+        return None
     if sum(trace.stat().st_size for trace in run.traces["jsonl"]) > _LOOK_BYTES:
         return None
     try:
