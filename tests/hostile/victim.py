@@ -36,13 +36,15 @@ PULL = GREETING + ready({"Socket-Type": b"PULL"})
 
 _VICTIM = """
 import asyncio, json, resource, sys
-from camcast import CommunityManager
+from camcast import CommunityManager, Parameters
 
 async def main(settings, descriptors):
     if descriptors:
         resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
     async with CommunityManager(**settings) as manager:
-        community, payloads = await manager.join(".hostile"), set()
+        # The honest events that are kept for repair are not the attack's: little is kept of them.
+        community = await manager.join(".hostile", parameters=Parameters(retention_seconds=5))
+        payloads = set()
         await manager.join(".attacked")
         async def take(event):
             payloads.add(event.payload)
