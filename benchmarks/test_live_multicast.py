@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from camcast_members import CamcastMembers
 from extra_info import Value
 from fleet import Fleet, Run
@@ -41,9 +41,16 @@ class Nodes:
     count: int
     transport: str = "zmtp"
     batches: bool = False
+    tree: bool = False
 
     def __str__(self) -> str:
-        return f"{self.count}nodes-{self.transport}" + ("-batches" if self.batches else "")
+        kind = ("-batches" if self.batches else "") + ("-tree" if self.tree else "")
+        return f"{self.count}nodes-{self.transport}{kind}"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters of their community."""
+        return evolve(PARAMETERS, spread="tree" if self.tree else "infect")
 
 
 @frozen
@@ -73,6 +80,9 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     HUNDRED: (FAST, FAST_LARGE, PACED, PACED_LARGE),
     Nodes(50, "zmq"): (FAST, PACED, TEN_AT_ONCE, ALL_EACH_TURN),
     Nodes(50, batches=True): (FAST, ALL_EACH_TURN),
+    Nodes(50, tree=True): (FAST, PACED, TEN_AT_ONCE),  # [issue 14, must hold]
+    Nodes(50, batches=True, tree=True): (FAST,),
+    Nodes(100, tree=True): (PACED,),
 }
 
 pytestmark = pytest.mark.benchmark(group="live multicast")
@@ -89,7 +99,7 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
     members = partial(
         CamcastMembers,
         membership,
-        PARAMETERS,
+        nodes.parameters,
         protocol=protocol,
         transport=nodes.transport,
         batches=nodes.batches,
@@ -134,8 +144,9 @@ def test_live(
         "transport": nodes.transport,
         "subscriber": "batches" if nodes.batches else "callback",
         "publishers": job.publishers,
+        "spread": nodes.parameters.spread,
         "payload_bytes": size,
         "rate_per_second": rate,
     }
-    benchmark.extra_info.update(live_info(fleet, about, PARAMETERS, runs, raws))
+    benchmark.extra_info.update(live_info(fleet, about, nodes.parameters, runs, raws))
     assert all(run.delivered <= run.expected for run in runs), "an event was delivered twice"

@@ -179,6 +179,8 @@ class CommunityManager:
             protocol=chosen,
             topics=tuple(_topic(topic) for topic in topics),
         )
+        if self._settings.parameters.spread == "tree" and not repair:
+            raise ValueError("spread='tree' goes with repair=True: what it misses is asked for")
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
         self._transport = transports.check(transport or transports.DEFAULT)

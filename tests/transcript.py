@@ -13,11 +13,14 @@ import msgspec
 from attrs import frozen
 
 from camcast.engine import links, liveness
+from camcast.engine.repair import messages as repair_messages
+from camcast.engine.repair.lack import ranges_of
+from camcast.protocols.tree import Tree
 from camcast.testing.world import World, name_of
 from camcast.vocabulary import wire
-from camcast.vocabulary.batches import decode_body
+from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import Event
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Arc, Copy
@@ -29,6 +32,8 @@ DECODERS: dict[Kind, Any] = {
     Kind.LINKS: links.DECODER,
     Kind.DISCOVERY: GatewayDiscovery.decoder,
     Kind.LIVENESS: liveness.DECODER,
+    Kind.PROTOCOL: Tree.decoder,
+    Kind.REPAIR: repair_messages.DECODER,
 }
 
 
@@ -43,7 +48,7 @@ class Exchange:
     sender: str
     """Whose message it is: not the source's if it was passed on for another process."""
     content: Any
-    """An `Event` or a control message."""
+    """An `Event` that came alone and unasked, another `Batch`, or a control message."""
 
 
 class Transcript:
@@ -91,9 +96,11 @@ class Transcript:
         content: Any
         if record[4] == Kind.EVENT:
             _, address_bytes, group, *_ = wire.EVENT_START.unpack_from(record)
-            _, hops, _ = wire.read_event_head(record, 0)
+            flags, hops, _ = wire.read_event_head(record, 0)
             start, sender = wire.EVENT_HEAD_BYTES + address_bytes, source
-            (content,) = decode_body(record, start, len(record), hops).events()
+            batch = decode_body(record, start, len(record), hops, head_flags=flags)
+            alone = batch.count == 1 and not flags & wire.REPAIRED
+            content = next(batch.events()) if alone else batch
         else:
             kind, group, _, sender, body = wire.decode_control(record, 0, len(record))
             content = DECODERS[kind].decode(body)
@@ -101,13 +108,20 @@ class Transcript:
         self.exchanges.append(Exchange(now, source, target, group, sender, content))
 
     def _show(self, content: Any) -> str:
+        if isinstance(content, Batch):
+            numbers = f"{content.first}-{content.first + content.count - 1}"
+            asked_for = " repaired" if content.head_flags & wire.REPAIRED else ""
+            return f"Batch {numbers} {content.topic} hops={content.hops}{asked_for}"
         if isinstance(content, Event):
             text = content.payload.decode()
             return f'Event {content.id.sequence} {content.topic} "{text}" hops={content.hops}'
         fields = msgspec.structs.asdict(content)
-        fields.pop("walk", None)  # a random name
+        for random_name in ("walk", "nonce"):
+            fields.pop(random_name, None)
         if isinstance(content, Arc):
             fields.pop("sponsored")
+        if isinstance(content, repair_messages.Have | repair_messages.Want):
+            fields = {"streams": fields["streams"]}
         if isinstance(content, Arc | liveness.Heartbeat | liveness.Answer):
             fields = {key: value for key, value in fields.items() if value}
         shown = (
@@ -124,6 +138,14 @@ class Transcript:
             case (int(kind), bytes(group), bytes(body)):  # a piece of a heartbeat
                 message = self._show(DECODERS[Kind(kind)].decode(body)) if body else "-"
                 return f"{self._topics[GroupId(group)]}: {message}"
+            case (bytes(), int(offered), int(), tuple(bounds)):  # a stream in a `Have`
+                known = " ".join(f"{start}-{stop - 1}" for start, stop in ranges_of(bounds))
+                return f"{known}, offered from {offered}"
+            case (bytes(), tuple(numbers)):  # a stream in a `Want`
+                pairs = zip(numbers[::2], numbers[1::2], strict=True)
+                return " ".join(f"{start}-{stop - 1}" for start, stop in pairs)
+            case bytes() if key == "stream":
+                return self._show_value("peer", value[:PEER_ID_BYTES])
             case tuple() if key == "pieces":
                 return "; ".join(self._show_value("", piece) for piece in value)
             case (int(), bytes(group)):  # a group that the sender is not in

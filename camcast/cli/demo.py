@@ -23,6 +23,7 @@ def demo(
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
     repair: options.Repair = True,
+    spread: options.Spread = None,
     processes: Annotated[
         int, typer.Option("--processes", "-p", help="Operating system processes.")
     ] = 2,
@@ -42,8 +43,10 @@ def demo(
     Example: camcast demo --membership scamp --json
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
+        flights = departures(seed=seed, processes=processes)
         scenario = attrs.evolve(
-            departures(seed=seed, processes=processes),
+            flights,
+            parameters=attrs.evolve(flights.parameters, **options.given(spread=spread)),
             transport=transport or DEFAULT,
             repair=repair,
             membership=membership,

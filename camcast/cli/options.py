@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -140,6 +141,23 @@ Retention = Annotated[
     ),
 ]
 
+
+class SpreadName(StrEnum):
+    """How events spread inside a community (`Parameters.spread`)."""
+
+    INFECT = "infect"
+    TREE = "tree"
+
+
+Spread = Annotated[
+    SpreadName | None,
+    typer.Option(
+        "--spread",
+        help="infect (default): every process sends an event to a few others; tree: the events of"
+        " a busy publisher take a copy a process.",
+    ),
+]
+
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 
 
@@ -157,9 +175,11 @@ def parameters(
     p_sel: float | None,
     defaults: Parameters | None = None,
     preset: str | None = None,
+    spread: SpreadName | None = None,
 ) -> Parameters:
     """Combine what was given with the defaults; `ValueError` for a value out of range."""
     values = given(c=c, g=g, a=a, z=z, tau=tau, p_sel=p_sel) | preset_parameters(preset)
+    values |= given(spread=spread)
     if defaults is not None:
         base = attrs.asdict(defaults)
         if "z" in values and "tau" not in values:
@@ -168,9 +188,11 @@ def parameters(
     return Parameters(**values)
 
 
-def retention_parameters(seconds: float | None) -> Parameters:
-    """Return the default parameters, with this retention; `ValueError` if it is out of range."""
-    return Parameters(**given(retention_seconds=seconds))
+def community_parameters(
+    retention_seconds: float | None = None, spread: SpreadName | None = None
+) -> Parameters:
+    """Return the default parameters but for these; `ValueError` for one that is out of range."""
+    return Parameters(**given(retention_seconds=retention_seconds, spread=spread))
 
 
 def preset_parameters(preset: str | None) -> dict[str, Any]:

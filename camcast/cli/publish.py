@@ -47,6 +47,7 @@ def publish(
     transport: options.Transport = None,
     repair: options.Repair = True,
     retention: options.Retention = None,
+    spread: options.Spread = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -71,7 +72,7 @@ def publish(
                 remember=remember,
                 transport=transport,
                 repair=repair,
-                parameters=options.retention_parameters(retention),
+                parameters=options.community_parameters(retention, spread),
             ),
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)

@@ -75,6 +75,7 @@ def run(
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
     repair: options.RepairGiven = None,
+    spread: options.Spread = None,
     c: options.C = None,
     g: options.G = None,
     a: options.A = None,
@@ -118,7 +119,7 @@ def run(
         chosen = _base(scenario, community, sizes, workload_given)
         chosen = attrs.evolve(
             chosen,
-            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters),
+            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters, spread=spread),
             workload=_merged(chosen, workload_given, kill),
             **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
             **options.given(processes=processes, kill=kill, seed=seed),

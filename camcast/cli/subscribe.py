@@ -56,6 +56,7 @@ def subscribe(
     transport: options.Transport = None,
     repair: options.Repair = True,
     retention: options.Retention = None,
+    spread: options.Spread = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -79,7 +80,7 @@ def subscribe(
                 remember=remember,
                 transport=transport,
                 repair=repair,
-                parameters=options.retention_parameters(retention),
+                parameters=options.community_parameters(retention, spread),
             ),
             Topic.parse(topic),
             count,

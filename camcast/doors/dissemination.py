@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from random import Random
 from typing import Any, Protocol
 
 import msgspec
 from attrs import frozen
 
+from camcast.doors.liveness import Liveness
 from camcast.doors.membership import Membership
+from camcast.doors.repair import Repairs
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
@@ -101,6 +103,10 @@ class DisseminationContext:
     """For timers, and for messages to the same dissemination at other members of the group."""
     groups: OwnGroups
     rng: Random
+    liveness: Liveness
+    """Watches the peers that the dissemination itself keeps, if it keeps any."""
+    repair: Repairs | None = None
+    """Tells members what is known here; None where nothing is repaired."""
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for every event
@@ -128,6 +134,8 @@ class Dissemination(ABC):
     hears_duplicates: bool = False
     """Whether `duplicate` is called. Most copies that arrive are duplicates, so that only who
     needs them should ask."""
+    flags_busy: bool = False
+    """Whether this process says in its batches (`batches.TREE`) that their stream is busy."""
 
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
         """Begin: this process has become a member of the group. Called once."""
@@ -152,8 +160,8 @@ class Dissemination(ABC):
         for batch, source in zip(batches, sources, strict=True):
             self.disseminate(batch, now, source)
 
-    def repaired(self, batch: Batch, now: float) -> None:  # noqa: B027  # most have nothing above
-        """Take note of a batch that was asked for, and that is not to be spread in this group.
+    def repaired(self, batch: Batch, now: float, source: PeerId) -> None:  # noqa: B027  # most have nothing above
+        """Take note of a batch that `source` was asked for; it is not to be spread in this group.
 
         Who asked announces it in other ways. Called in batched groups only.
         """
@@ -166,12 +174,20 @@ class Dissemination(ABC):
         """
         return known
 
+    def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
+        """Return all members of the group to whom this process may itself send what it publishes.
+
+        Who publishes waits for room in the pipes to these. By default all `peers` of the table.
+        """
+        return peers
+
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:  # noqa: B027  # few ask
         """Note that `source` sent a further copy of a batch, all of which is known here.
 
         `event_id` is that of its first event. Called only if `hears_duplicates`, once a copy.
         `source` need not be a neighbour: copies come up from subtopics, too. Nothing but the copy's
-        head was read: a forged one counts as well, and so does one too old to be remembered.
+        head was read: a forged one counts as well, and so does one too old to be remembered. A copy
+        that was asked for is not reported.
         """
 
     def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:  # noqa: B027  # most do not mind

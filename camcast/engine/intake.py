@@ -217,7 +217,7 @@ class Intake:
                     "receive" if receivers else "parasite", part, community, now, source
                 )
         if asked_for:
-            participation.dissemination.repaired(batch, now)
+            participation.dissemination.repaired(batch, now, source)
         elif participation.batch_events_max > 1:
             if self._together_in is not participation:
                 if self._together_in is not None:
@@ -336,7 +336,8 @@ class Intake:
             with suppress(MalformedError):
                 batch, community = _decode(frame, start, end, now), participation.subscribed.name
                 self._recorder.record_batch("duplicate", batch, community, now, source)
-        if participation.dissemination.hears_duplicates:
+        asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
+        if participation.dissemination.hears_duplicates and not asked_for:
             participation.dissemination.duplicate(event_id, source, now)
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
@@ -518,8 +518,8 @@ class Node:
             outlet=ControlOutlet(self.outbox, self.me, Kind.PROTOCOL, topic.group, serial),
             groups=self._intake,
             rng=self._rng,
+            liveness=self.liveness.part(Kind.PROTOCOL, topic.group),
         )
-        dissemination = group.dissemination(context)
         streams, repair = KnownStreams(), None
         if group.batched and settings.store is not None and parameters.retention_seconds:
             outlet = ControlOutlet(self.outbox, self.me, Kind.REPAIR, topic.group, serial)
@@ -532,6 +532,8 @@ class Node:
                 outlet,
                 partial(self._tell_missed, topic.group),
             )
+            context = evolve(context, repair=repair)
+        dissemination = group.dissemination(context)
         return Participation(
             context=context,
             dissemination=dissemination,

@@ -84,7 +84,7 @@ class Participation:
     def first_hop(self) -> list[Contact]:
         """Return all to whom this process may itself send an event that is published now."""
         above = [contact for link in self.links for contact in link.nearest()[1]]
-        return [*self.membership.peers(), *above]
+        return [*self.dissemination.first_hop(self.membership.peers()), *above]
 
     def receivers(self, batch: Batch) -> Sequence[Topic]:
         """Return the topics whose subscribers get the events; none if they are parasites.

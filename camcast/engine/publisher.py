@@ -6,6 +6,7 @@ size, by the end of the instant (`flush`), or at once in a group whose batches h
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from attrs import define, field
@@ -19,6 +20,9 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
 
+BUSY_EVENTS: Final = 10  # chosen: events of a stream in a second that make it busy; with fewer, the
+# Haves of a tree, 40 a second and process, are more messages than the 5 copies an event it spares
+BUSY_SECONDS: Final = 10.0  # chosen: bursts may pause for so long, and use the tree that is there
 STREAMS_MAX: Final = 256  # chosen: topics times kinds of events; the oldest is given up beyond
 
 
@@ -38,6 +42,19 @@ class _Stream:
     """The bytes of the body so far."""
     reach: tuple[int, int] = 0, 0
     """For receipts: peers and links, as they were when the batch was opened."""
+    second: float = -inf
+    """When the second began in which `events` have left."""
+    events: int = 0
+    busy_until: float = -inf
+
+    def is_busy(self, count: int, now: float) -> bool:
+        """Say whether the stream is busy with so many events that leave now."""
+        if now - self.second >= 1.0:
+            self.second, self.events = now, 0
+        self.events += count
+        if self.events >= BUSY_EVENTS:
+            self.busy_until = now + BUSY_SECONDS
+        return now < self.busy_until
 
 
 class Publisher:
@@ -129,6 +146,8 @@ class Publisher:
             upward_probability=stream.upward_probability,
             published=round(self._milliseconds + 1000.0 * now),
             since=now,
+            busy=stream.participation.dissemination.flags_busy
+            and stream.is_busy(len(payloads), now),
         )
         if self._recorder.trace is not None:
             self._recorder.record_batch("publish", batch, stream.topic.name, now)

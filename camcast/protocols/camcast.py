@@ -1,22 +1,22 @@
 """CAMCAST: gossip in the community, and a few upward messages (000, 3.5, Figures 7 and 8).
 
 A process that publishes an event, or receives it for the first time, acts once: it sends the event
-upward (`camcast.protocols.upward`), and spreads it inside its community, by gossip
-(`camcast.protocols.gossip`) or by another dissemination in its place.
+upward (`camcast.protocols.upward`), and spreads it inside its community, as the parameter `spread`
+says (`camcast.protocols.spread`).
 
 Reading: the figures' loop sends one message more than "ln N_t + c_t"; the text is followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from attrs import frozen
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.gossip import Gossip
+from camcast.protocols.spread import make_spread
 from camcast.protocols.upward import Upward
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId
@@ -30,12 +30,13 @@ class Camcast(Dissemination):
     def __init__(
         self,
         context: DisseminationContext,
-        spread: Callable[[DisseminationContext], Dissemination] = Gossip,
+        spread: Callable[[DisseminationContext], Dissemination] = make_spread,
     ) -> None:
         self._upward = Upward(context)
         self._spread = spread(context)
         self.decoder = self._spread.decoder
         self.hears_duplicates = self._spread.hears_duplicates
+        self.flags_busy = self._spread.flags_busy
 
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for a batch that is new to this process."""
@@ -51,14 +52,18 @@ class Camcast(Dissemination):
             self._upward.climb(batch, now)
         self._spread.disseminate_together(batches, now, sources)
 
-    def repaired(self, batch: Batch, now: float) -> None:
+    def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
         """See `Dissemination`; this process's own super-communities accept the batch."""
         self._upward.accept_above(batch, now)
-        self._spread.repaired(batch, now)
+        self._spread.repaired(batch, now, source)
 
     def reach(self, known: int) -> int:
         """See `Dissemination`; for the spread inside the community, as all that follows."""
         return self._spread.reach(known)
+
+    def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
+        """See `Dissemination`."""
+        return self._spread.first_hop(peers)
 
     def start(self, now: float) -> None:
         """See `Dissemination`."""

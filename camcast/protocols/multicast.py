@@ -13,7 +13,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.gossip import Gossip
+from camcast.protocols.spread import make_spread
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -28,4 +28,4 @@ class Multicast(Protocol):
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's group, and those of its subtopics."""
         below = (topic for topic in topics if topic != interest and interest.includes(topic))
-        return tuple(Group(topic, Gossip, batched=True) for topic in (interest, *below))
+        return tuple(Group(topic, make_spread, batched=True) for topic in (interest, *below))

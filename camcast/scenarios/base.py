@@ -74,6 +74,11 @@ class BaseScenario:
     def __attrs_post_init__(self) -> None:
         protocol = find_protocol(self.protocol, self.protocol_options)
         membership_for(protocol, self.membership, self.options)
+        if self.parameters.spread == "tree" and not self.repair:
+            raise ScenarioError(
+                "spread 'tree' goes with repair, by which processes ask for what their tree has not"
+                " brought; repair them, or let events infect and die"
+            )
 
     @classmethod
     def read(cls, path: Path) -> Self:

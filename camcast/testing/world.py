@@ -16,6 +16,7 @@ from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node, Settings
+from camcast.engine.store import Store
 from camcast.interests.interest import Interest
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate
@@ -55,7 +56,8 @@ class World:
     """Real nodes in a `VirtualNetwork`, whose messages take 0.01 s and may be lost.
 
     `topics` are all that exist, for protocols that must know them. A `virtual` network is used as
-    it is; `seed`, `sink` and `loss` are for one that the world makes.
+    it is; `seed`, `sink` and `loss` are for one that the world makes. With `repair` nodes ask again
+    for what was missed.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class World:
         protocol_options: Mapping[str, object] | None = None,
         parameters: Parameters | None = None,
         topics: Iterable[Topic] = (),
+        repair: bool = False,
     ) -> None:
         self.virtual = virtual or VirtualNetwork(seed, Climate(loss=loss), sink)
         self.virtual.on_delivery = self._on_delivery
@@ -89,6 +92,7 @@ class World:
             parameters=parameters or Parameters(),
             protocol=chosen,
             topics=tuple(topics),
+            store=Store() if repair else None,
         )
 
     # -- what there is -------------------------------------------------------------------------
@@ -154,6 +158,7 @@ class World:
             gateways={ROOT: gateways},
             parameters=parameters or Parameters(),
             protocol=CamcastProtocol(),
+            store=self.settings.store,
         )
         return self.start(settings)
 

@@ -141,9 +141,13 @@ def make_batch(
     published: int = 0,
     hops: int = 0,
     since: float = 0.0,
+    busy: bool = False,
 ) -> Batch:
-    """Return a batch of these payloads, which were published at the time `since`."""
-    flags = TYPED if typed else 0
+    """Return a batch of these payloads, which were published at the time `since`.
+
+    Its stream is `busy` if a tree is worth while for it (`camcast.protocols.tree`).
+    """
+    flags = (TYPED if typed else 0) | (TREE if busy else 0)
     upward, count, name = 0, len(payloads), topic.encoded
     if upward_probability is not None:
         flags |= _UPWARD_SET if upward_probability else _UPWARD_SET | NOT_UPWARD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, floor, log
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from attrs import field, frozen, validators
 
@@ -82,6 +82,13 @@ class Parameters:
     """Whether p_a and the fan-out are as the paper prints them: p_a = a/z, however few there are
     in the community or in the super-topic table, and floor(ln N_t + c) + 1 copies, as the loop of
     Figure 8 sends. [CAMCAST 3.5, Figure 8]"""
+
+    spread: Literal["infect", "tree"] = field(
+        default="infect", validator=validators.in_(("infect", "tree"))
+    )
+    """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast):
+    every process sends each to a few others, or the busy streams along trees
+    (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
 
     retention_seconds: float = field(
         default=120.0, validator=validators.and_(validators.ge(0), validators.le(600))

@@ -65,6 +65,8 @@ stream, first, count. Read for every copy, so the node unpacks it without a call
 STREAM_START: Final = Struct(">24sIH")
 """Its end: where a body begins, which stands behind the address of a record that has one."""
 EVENT_HEAD_BYTES: Final = _EVENT_HEAD.size
+FLAGS: Final = 5
+"""Where the flags of the head are in an event record."""
 ADDRESS_LENGTH: Final = 10
 """Where the length of the address is in an event record."""
 BODY_FIXED_BYTES: Final = 42

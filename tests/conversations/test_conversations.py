@@ -12,12 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from camcast.engine.links import ReqContact
-from camcast.engine.liveness import Answer, Heartbeat
+from camcast.engine.liveness import Answer, Heartbeat, Probe
 from camcast.engine.node import Node
+from camcast.engine.publisher import BUSY_EVENTS
+from camcast.engine.repair.messages import Have
+from camcast.engine.store import Store
 from camcast.testing.world import World, name_of
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import Copy, Kept, Renew, Subscribe
@@ -42,6 +47,10 @@ class Story:
         self.options = options
         self._topics = (".", ".a", ".a.b", ".a.b.c")
         self._transcript = Transcript(self.network, self._topics)
+
+    def repair(self) -> None:
+        """Let processes that are started from now on ask again for what they missed."""
+        self.network.settings = attrs.evolve(self.network.settings, store=Store())
 
     def process(self, *gateways: Node, **parameters: Any) -> Node:
         """Start a process that knows these gateways."""
@@ -94,6 +103,11 @@ class Story:
         about = [e for e in self._transcript.exchanges if who.me.address in (e.sender, e.target)]
         self._transcript.exchanges[:] = about
 
+    def last_pushed(self) -> tuple[Node, Node]:
+        """Return who has sent the last batch that was said, and to whom."""
+        last = self._transcript.of(Batch)[-1]
+        return self.network.alive[last.source], self.network.alive[last.target]
+
     def state(self, *nodes: Node, topic: str = ".a") -> None:
         """Write down who holds arcs to whom."""
         for node in nodes:
@@ -103,10 +117,12 @@ class Story:
             self.text.append(f"{'':9}{name_of(node.me.address)}'s view of {topic}: {view}")
 
 
-def community(story: Story, size: int, topic: str = ".a", seconds: float = 5.0) -> list[Node]:
+def community(
+    story: Story, size: int, topic: str = ".a", seconds: float = 5.0, **parameters: Any
+) -> list[Node]:
     """Let a gateway, which is a member too, and others join, unseen."""
-    nodes = [story.process()]
-    nodes += [story.process(nodes[0]) for _ in range(size - 1)]
+    nodes = [story.process(**parameters)]
+    nodes += [story.process(nodes[0], **parameters) for _ in range(size - 1)]
     for node in nodes:
         story.join(node, topic, 0.0)
         story.skip(1.0)
@@ -351,9 +367,43 @@ def upward(story: Story) -> None:
     story.text.append(f"{'':9}delivered once each, in this order, by {' '.join(got)}")
 
 
+def tree(story: Story) -> None:
+    """A stream is pushed along a tree: second copies prune it, and who loses its parent grafts.
+
+    Who is not sent the stream is told of it (Have), and asks (Want) when its parent is silent.
+    """
+    story.repair()
+    nodes = community(story, 5, seconds=15.0, spread="tree")
+
+    def publish(node: Node, now: float) -> None:
+        for _ in range(BUSY_EVENTS):
+            node.publish(Topic.parse(".a"), b"!", now)
+
+    quiet = (*HEARTBEATS, *GATEWAY, *SEARCH, *MEMBERSHIP)
+    story.say("n1 publishes ten events at once, so that the stream is busy; it has three children")
+    story.do(nodes[0], publish, 0.04, *quiet, Have)
+    story.skip(2.5)
+    story.say("the next batch takes a copy a process")
+    story.network.do(nodes[0], publish)
+    story.network.run(0.04)
+    parent, child = story.last_pushed()
+    story.run(0.0, *quiet, Have)
+    story.skip(2.5)
+    names = name_of(parent.me.address), name_of(child.me.address)
+    story.say("{} crashes, and n1 publishes again: what {} says and hears".format(*names))
+    story.network.kill(parent)
+    story.network.do(nodes[0], publish)
+    story.network.run(1.6)
+    story.only(child)
+    story.run(0.0, *quiet, Probe)
+    story.say("the next batch")
+    story.do(nodes[0], publish, 0.04, *quiet, Have)
+
+
 SCENARIOS: tuple[Callable[[Story], None], ...] = (
     *(gateway_seek, gateway_silent, gateway_half, scamp_join, scamp_heartbeats, scamp_unsubscribe),
     *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, link_healing, upward),
+    tree,
 )
 
 

@@ -55,6 +55,7 @@ class Lack:
     """What is missing of one stream, as far as this process knows; see the module's docstring."""
 
     since: float
+    """Since when the lowest number is missing that is missing now, or something above all known."""
     due: float
     """When it is asked for next."""
     sender: Contact | None = None
@@ -63,6 +64,8 @@ class Lack:
     passed: dict[PeerId, Passed] = field(factory=dict)
     asked: int = 0
     """How often it was asked for since something came last."""
+    lowest: int = 0
+    """The lowest number that was missing when that was last looked at; 0 before."""
 
     def hear(self, holder: Holder, *, offers: bool) -> bool:
         """Take in what another process holds, in place of what it told before.
@@ -83,6 +86,16 @@ class Lack:
             below = min(bounds[0], offered) if offered else bounds[0]
             self.passed[peer] = Passed(below, begun, holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
+
+    def note_lowest(self, known: KnownRanges | None, now: float) -> None:
+        """Note that what was missing at first has come: of a stream that flows, more always is."""
+        if known is not None:
+            holes = known.holes()
+            lowest = holes[0][0] if holes else known.stop
+            if lowest > self.lowest:
+                if self.lowest:
+                    self.since = now
+                self.lowest = lowest
 
     def next_holder(self) -> Holder:
         """Return the one of the holders who was not asked for the longest time."""
@@ -132,15 +145,17 @@ def check_held(held: Held) -> bool:
     )
 
 
-def missing_of(held: Held, known: KnownRanges | None) -> list[tuple[int, int]]:
-    """Return what of the offered events is not known here, as (start, stop)."""
+def missing_of(
+    held: Held, known: KnownRanges | None, below: int = SEQUENCE_MAX + 1
+) -> list[tuple[int, int]]:
+    """Return what of the offered events `below` a number is not known here, as (start, stop)."""
     _, offered, _, bounds = held
     if not offered:
         return []
     least = offered if known is None else max(offered, known.floor)
     missing: list[tuple[int, int]] = []
     for start, stop in ranges_of(bounds):
-        start = max(start, least)
+        start, stop = max(start, least), min(stop, below)
         if start < stop:
             missing += [(start, stop)] if known is None else known.missing(start, stop - start)
     return missing

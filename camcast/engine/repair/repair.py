@@ -48,6 +48,7 @@ from typing import Final
 from attrs import define
 
 from camcast.doors.dissemination import DisseminationContext
+from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, Changes
 from camcast.engine.repair.lack import (
@@ -61,7 +62,7 @@ from camcast.engine.repair.lack import (
 from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Want, Wanted
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
-from camcast.vocabulary.events import STREAM_ID_BYTES, Missed, StreamId
+from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -107,7 +108,7 @@ class _Neighbour:
     answered: int = 0
 
 
-class Repair:
+class Repair(Repairs):
     """One community's repair in one process; see the module's theory of operation."""
 
     def __init__(
@@ -127,6 +128,7 @@ class Repair:
         self._send_again = send_again
         self._outlet = outlet
         self._tell_missed = tell_missed
+        self._watcher = RepairWatcher()
         self._retention = context.parameters.retention_seconds
         self._member_since = inf
         self._changes = Changes(streams.known.get)
@@ -162,6 +164,18 @@ class Repair:
             now < self._history_until
             and published_at(batch) >= self._member_since - self._history - REORDER_SECONDS
         )
+
+    # -- what the dissemination asks: `camcast.doors.repair.Repairs` ------------------------
+
+    def report_to(self, watcher: RepairWatcher) -> None:
+        """See `camcast.doors.repair.Repairs`."""
+        self._watcher = watcher
+
+    def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
+        """See `camcast.doors.repair.Repairs`."""
+        held = list(self._held(streams, -inf, now))
+        for contact in contacts:
+            self._send_have(contact, held, now)
 
     # -- inputs ----------------------------------------------------------------------------
 
@@ -401,6 +415,9 @@ class Repair:
             if lack is None:
                 return
             self._neighbour(holder.contact.peer).pause = FULL_SECONDS  # it had something to tell
+        stop = holder.held[3][-1]
+        if known is None or stop > known.stop:
+            self._watcher.told(stream, stop, now)
         if lack.hear(holder, offers=offers):
             lack.due = now  # those before may be silent
             self._ask_after(0.0)
@@ -428,14 +445,19 @@ class Repair:
             if lack.due > now:
                 continue
             known = self._streams.known.get(stream)
+            lack.note_lowest(known, now)
             self._give_up(stream, lack, known, len(neighbours), now)
             known = self._streams.known.get(stream)
             lack.holders = [one for one in lack.holders if missing_of(one.held, known)]
-            if lack.holders:
-                holder = lack.next_holder()
+            patience = self._watcher.patience(stream, lack.since, now)
+            awaited = SEQUENCE_MAX + 1 if known is None or patience <= 0 else known.stop
+            holder = lack.next_holder() if lack.holders else None
+            if holder is not None and (missing := missing_of(holder.held, known, awaited)):
                 holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
-                missing = missing_of(holder.held, known)
+            elif holder is not None and known is not None and not known.holes():
+                lack.due = now + patience
+                continue
             elif now - lack.since > self._retention or not (missing := lack.missing_here(known)):
                 del self._lacks[stream]
                 continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from camcast.engine.node import Node
-from camcast.engine.publisher import STREAMS_MAX
+from camcast.engine.publisher import BUSY_EVENTS, BUSY_SECONDS, STREAMS_MAX
 from camcast.testing.world import World
-from camcast.vocabulary.batches import BODY_BYTES_MAX, EVENTS_MAX, Batch
+from camcast.vocabulary.batches import BODY_BYTES_MAX, EVENTS_MAX, TREE, Batch
+from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
@@ -95,3 +96,32 @@ def test_the_time_of_publication_is_that_of_the_publishers_clock() -> None:
     early, late = (delivery.event.published for _, delivery in world.delivered)
     assert late - early == 2500
     assert early == (1 << 16) + round(1000 * first)  # the first to start, at the time 0
+
+
+def flags_of_bursts(world: World, node: Node, *bursts: tuple[float, int]) -> list[bool]:
+    """Say of each burst, which begins so much later and has so many events, if it is flagged."""
+    flagged = []
+    now = world.now
+    for later, count in bursts:
+        now += later
+        for _ in range(count):
+            node.publish(A, b"", now)
+        node.flush(now)
+        (batch,) = left(node)
+        flagged.append(bool(batch.flags & TREE))
+    return flagged
+
+
+def test_a_stream_is_busy_from_so_many_events_in_a_second_on() -> None:
+    world = World(parameters=Parameters(spread="tree"), repair=True)
+    node = world.join(A)
+    few = BUSY_EVENTS - 1
+    slow = [(1.1, few)] * 3
+    later = [(0.5, 1), (0.9 * BUSY_SECONDS, 1), (0.2 * BUSY_SECONDS, 1)]
+    assert flags_of_bursts(world, node, *slow, *later) == [False] * 3 + [True, True, False]
+
+
+def test_no_stream_is_busy_where_there_are_no_trees() -> None:
+    for spread, repair in (("infect", True), ("tree", False)):
+        world = World(parameters=Parameters(spread=spread), repair=repair)  # type: ignore[arg-type]  # mypy joins them to str
+        assert flags_of_bursts(world, world.join(A), (1.0, EVENTS_MAX)) == [False]

@@ -22,7 +22,7 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import ListSink
-from camcast.vocabulary.wire import FRAME_HEADER
+from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
@@ -173,6 +173,19 @@ def test_of_a_duplicate_only_the_head_is_read() -> None:
     now = floods.net.now
     assert flood_of(node).heard("duplicate") == [(batch.id, PeerId(b"t" * 16), now)]
     assert (node.counters.malformed, node.counters.duplicates) == (0, 1)
+
+
+def test_a_second_copy_that_was_asked_for_is_not_told() -> None:
+    """It came by this process's own wish, and says nothing of who sends what to whom."""
+    floods = Floods(A)
+    [node] = floods.nodes
+    batch = batch_of(PeerId(b"p" * 16), 1, A)
+    again = bytearray(frame_of(batch, A.group, PeerId(b"t" * 16)))
+    again[len(FRAME_HEADER) + FLAGS] = REPAIRED
+    for frame in (frame_of(batch, A.group, PeerId(b"s" * 16)), bytes(again)):
+        floods.net.inject(node.me.address, frame)
+    assert flood_of(node).heard("duplicate") == []
+    assert node.counters.duplicates == 1
 
 
 def test_timers_and_the_start_reach_the_spread() -> None:

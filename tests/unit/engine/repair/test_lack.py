@@ -78,3 +78,19 @@ def test_what_is_missing_below_what_came_goes_first() -> None:
     known.add(3, 1)
     lack.hear(holder(1, offered=0, bounds=(9,)), offers=False)
     assert lack.missing_here(known) == [(1, 3)]
+
+
+def test_of_a_stream_that_flows_nothing_is_given_up_while_its_holes_are_mended() -> None:
+    """Something is missing whenever that is looked at: the age of what is missing counts."""
+    known = KnownRanges(0.0, b"")
+    lack = Lack(0.0, 0.0)
+    for second in range(1, 300):
+        known.add(2 * second - 1, 1)  # and the one above is a hole until the next second
+        known.add(2 * second + 1, 1)
+        lack.note_lowest(known, float(second))
+        known.add(2 * second, 1)
+    assert lack.since == 299.0
+    for second in range(300, 340):
+        known.add(second * 2 + 1, 1)
+        lack.note_lowest(known, float(second))
+    assert lack.since == 300.0

@@ -80,6 +80,7 @@ class Engine:
             groups=cast(Any, self),
             outlet=ControlOutlet(self._outbox, contact(1), Kind.PROTOCOL, ROOT.group),
             rng=Random(1),
+            liveness=cast(Any, None),
         )
         self.level_wise = LevelWise(fan_out=2, period_seconds=0.1, context=context, **options)
 

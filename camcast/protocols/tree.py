@@ -1,0 +1,406 @@
+"""The tree: busy streams are pushed along a tree each, and announced beside it (PROTOCOLS 9).
+
+J. Leitão, J. Pereira, L. Rodrigues, "Epidemic broadcast trees", SRDS 2007.
+
+Theory of operation
+-------------------
+Infect and die sends each event six times to every process. For a stream of which much comes, it
+pays to remember which of the six was first. The publisher says so: it sets the flag `TREE` in the
+batches of a stream that is busy. All other batches, and those of streams for which there is no
+room, infect and die (`camcast.protocols.gossip`). So do batches from subtopics: they enter a
+community at several processes, which no tree with one root can use.
+
+*Eager.* A process keeps, for each such stream, a *parent*, which sends it the stream, and
+*children*, to whom it sends each new batch at once. When the first batch comes, its sender becomes
+the parent, and `CHILDREN_FIRST` random neighbours the children: few, since all of a burst may be
+under way before the first answer. Who gets a copy for the second time tells its sender so
+(`Prune`), and is a child there no more. What remains is a tree. If the parent is the second, there
+is a shorter way: whoever was first is the parent from then on.
+
+*Lazy.* What came is told to all other neighbours by the `Have` of repair: `SECONDS_PACED` later,
+and `SECONDS_BURST` later in a burst. Who lacks something of that waits for its parent: links are
+FIFO, so that what was told may be behind other events of the stream, and an overloaded process
+gets announcements long before events (`camcast.protocols.arrival_delay`). Then repair asks for it.
+
+*Graft.* A process that has got by repair what should have come along the tree, and whose parent is
+gone or silent, takes the neighbour that had it for its parent and says so (`Graft`). What repair
+sends is flagged as repaired, and prunes nothing.
+
+A link of a tree is none of the membership's: it stays when the membership renews its arcs, until
+the liveness service says that the peer is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from math import inf
+from typing import Final
+
+from attrs import define, field
+
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
+from camcast.doors.liveness import Watcher
+from camcast.doors.repair import Repairs, RepairWatcher
+from camcast.protocols.arrival_delay import ArrivalDelay
+from camcast.protocols.gossip import Gossip
+from camcast.vocabulary.batches import TREE, Batch
+from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.wire import REPAIRED
+
+TREES_MAX: Final = 64  # [PROTOCOLS 9]
+CHILDREN_FIRST: Final = 3  # chosen: the first batch reaches 94 % at 3 copies; the rest is told
+CHILDREN_MAX: Final = 64  # chosen: more than a process has neighbours; a star of all of these
+SECONDS_PACED: Final = 0.5  # [PROTOCOLS 9]
+SECONDS_BURST: Final = 0.1  # [PROTOCOLS 9]
+BURST_EVENTS: Final = 1000  # chosen: in half a second ten times what 200 events/s bring
+PRUNE_SECONDS: Final = 1.0  # chosen: what was under way has come by then, mostly
+RIVAL_SECONDS: Final = (
+    30.0  # chosen: on any machine. Who follows one that it has pruned gets nothing
+)
+PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
+IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin anew
+
+
+class Prune(Message, tag=1, frozen=True):
+    """Send me this stream no more: it comes to me another way."""
+
+    stream: bytes
+
+
+class Graft(Message, tag=2, frozen=True):
+    """Send me this stream from now on."""
+
+    stream: bytes
+
+
+_DECODER: Final[Decoder[Message]] = Decoder(Prune | Graft)
+
+
+@define(eq=False)
+class _Tree:
+    """What one process knows of the tree of one stream."""
+
+    first: int
+    """The number from which on the stream came along the tree."""
+    heard: float
+    """When something new came along it last."""
+    parent: PeerId | None = None
+    parent_contact: Contact | None = None
+    """None also if the parent was no neighbour: it is not watched then."""
+    children: dict[PeerId, Contact] = field(factory=dict)
+    contacts: list[Contact] = field(factory=list)
+    """The children; made anew for a change, since what is sent keeps its list."""
+    rival: PeerId | None = None
+    """Who was first with the batch of the number `overtaken` although it is not the parent."""
+    overtaken: int = 0
+    pruned: dict[PeerId, float] = field(factory=dict)
+    """When each was told to send the stream no more."""
+    told_at: float = inf
+    """When a neighbour told of something that has not come yet: all before `told_stop`."""
+    told_stop: int = 0
+
+
+class Tree(Dissemination, RepairWatcher, Watcher):
+    """Spreads busy streams along trees, and all others by gossip."""
+
+    decoder = _DECODER
+    hears_duplicates = True
+    flags_busy = True
+
+    def __init__(self, context: DisseminationContext, repair: Repairs) -> None:
+        self._context = context
+        self._repair = repair
+        self._gossip = Gossip(context)
+        self._trees: dict[StreamId, _Tree] = {}
+        self._delay = ArrivalDelay()
+        self._news: dict[StreamId, None] = {}
+        self._news_events = 0
+        self._news_at = inf
+        self._news_timer = 0  # the number of the timer for news; those before are void
+        self._idle_timer = False
+        context.liveness.report_to(self)
+        repair.report_to(self)
+
+    # -- spreading -------------------------------------------------------------------------
+
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
+        """See `Dissemination`."""
+        tree = self._tree_of(batch, source, now)
+        if tree is None:
+            return self._gossip.disseminate(batch, now, source)
+        contacts = self._receivers(tree, batch, source, now)
+        self._context.events.send(batch, contacts, now)
+        return Sent(len(contacts))
+
+    def disseminate_together(
+        self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
+    ) -> None:
+        """See `Dissemination`; what follows one another to the same processes leaves together."""
+        together: list[Batch] = []
+        receivers: list[Contact] | None = None
+        for batch, source in zip(batches, sources, strict=True):
+            tree = self._tree_of(batch, source, now)
+            wanted = None if tree is None else self._receivers(tree, batch, source, now)
+            if together and wanted is not receivers:
+                self._send(together, receivers, now)
+                together = []
+            receivers = wanted
+            together.append(batch)
+        self._send(together, receivers, now)
+
+    def _send(self, batches: Sequence[Batch], to: list[Contact] | None, now: float) -> None:
+        """Send new batches to these processes; None: to whom gossip chooses."""
+        if to is None:
+            self._gossip.disseminate_together(batches, now, ())
+        else:
+            self._context.events.send_together(batches, to, now)
+
+    def _tree_of(self, batch: Batch, source: PeerId | None, now: float) -> _Tree | None:
+        """Return the tree of a batch's stream, made if need be; None if it infects and dies."""
+        if not batch.flags & TREE:
+            return None
+        tree = self._trees.get(batch.stream)
+        if tree is None and batch.topic == self._context.group:
+            tree = self._plant(batch, now)
+            if tree is not None:
+                self._choose_children(tree, batch.stream, source, now)
+        return tree
+
+    def _receivers(
+        self, tree: _Tree, batch: Batch, source: PeerId | None, now: float
+    ) -> list[Contact]:
+        """Take note of a batch that is new here; return to whom it goes at once."""
+        self._note_news(batch, now)
+        tree.heard = now
+        if source is None:
+            if not tree.contacts:  # all that this publisher had are gone
+                self._choose_children(tree, batch.stream, None, now)
+            return tree.contacts
+        if not batch.head_flags & REPAIRED:
+            if tree.parent is None:
+                self._follow(tree, source, now)
+            elif (
+                source != tree.parent
+                and tree.rival is None
+                and now - tree.pruned.get(source, -inf) >= RIVAL_SECONDS
+            ):
+                tree.rival, tree.overtaken = source, batch.first
+            if batch.first + batch.count >= tree.told_stop and tree.told_at < inf:
+                self._delay.observe(now - tree.told_at)
+                tree.told_at = inf
+        if source in tree.children:
+            return [contact for contact in tree.contacts if contact.peer != source]
+        return tree.contacts
+
+    def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
+        """See `Dissemination`; what a silent parent should have sent, another is asked to send."""
+        if not batch.flags & TREE or batch.topic != self._context.group:
+            return
+        tree = self._trees.get(batch.stream) or self._plant(batch, now)
+        if tree is None:
+            return
+        self._note_news(batch, now)
+        silent = tree.parent is None or now - tree.heard >= self._delay.timeout
+        contact = self._contact(source) if silent else None
+        if contact is not None:
+            if tree.parent is not None:
+                self._delay.back_off()
+            tree.told_at = inf  # it did not come by itself
+            tree.heard = now
+            tree.pruned.pop(source, None)
+            self._follow(tree, source, now)
+            self._context.outlet.send([contact], Graft(batch.stream))
+
+    def reach(self, known: int) -> int:
+        """See `Dissemination`."""
+        own = self._own_children()
+        return len(own) if own else self._gossip.reach(known)
+
+    def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
+        """See `Dissemination`."""
+        return self._own_children() or peers
+
+    # -- what comes in ---------------------------------------------------------------------
+
+    def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
+        """See `Dissemination`."""
+        tree = self._trees.get(event_id.stream)
+        if tree is None or event_id.sequence < tree.first:
+            return
+        if source != tree.parent:
+            contact = self._contact(source)
+        elif tree.rival is not None and event_id.sequence >= tree.overtaken:
+            contact = tree.parent_contact
+            self._follow(tree, tree.rival, now)
+        else:
+            contact = None
+        if contact is not None and now - tree.pruned.get(source, -inf) >= PRUNE_SECONDS:
+            if len(tree.pruned) >= PRUNED_MAX:
+                del tree.pruned[next(iter(tree.pruned))]
+            tree.pruned[source] = now
+            self._context.outlet.send([contact], Prune(event_id.stream))
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """Take a `Prune` or a `Graft`."""
+        match message:
+            case Prune(stream):
+                tree = self._trees.get(StreamId(stream))
+                if tree is not None:
+                    self._remove_child(tree, source.peer)
+            case Graft(stream):
+                tree = self._trees.get(StreamId(stream))
+                known = self._contact(source.peer) is not None
+                if tree is not None and known and len(tree.children) < CHILDREN_MAX:
+                    if tree.parent == source.peer:  # it does not get the stream itself
+                        self._follow(tree, None, now)
+                    self._add_child(tree, source, now)
+
+    def told(self, stream: StreamId, stop: int, now: float) -> None:
+        """See `RepairWatcher`."""
+        tree = self._trees.get(stream)
+        if tree is not None and tree.told_at == inf:
+            tree.told_at, tree.told_stop = now, stop
+
+    def patience(self, stream: StreamId, told: float, now: float) -> float:
+        """See `RepairWatcher`."""
+        tree = self._trees.get(stream)
+        if tree is None or tree.parent is None:
+            return 0.0
+        return max(tree.heard, told) + self._delay.timeout - now
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`."""
+        for tree in self._trees.values():
+            self._remove_child(tree, contact.peer)
+            if tree.parent == contact.peer:
+                self._follow(tree, None, now)
+
+    def size(self) -> float:
+        """See `Watcher`."""
+        return self._context.membership.size()
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """Take the timer of the news, or that of idle trees."""
+        match name:
+            case ("news", number) if number == self._news_timer:
+                self._tell_news(now)
+            case ("idle",):
+                self._idle_timer = False
+                self._fell_idle(now)
+
+    # -- news ------------------------------------------------------------------------------
+
+    def _note_news(self, batch: Batch, now: float) -> None:
+        """Take note that a batch is to be announced, soon if it is one of many."""
+        self._news[batch.stream] = None
+        self._news_events += batch.count
+        if self._news_at == inf:
+            self._tell_after(SECONDS_PACED, now)
+        elif self._news_events >= BURST_EVENTS and self._news_at > now + 1.5 * SECONDS_BURST:
+            self._tell_after(SECONDS_BURST, now)
+
+    def _tell_after(self, seconds: float, now: float) -> None:
+        """Set the timer of the news; jittered, for all processes begin at the same time."""
+        seconds *= 0.5 + self._context.rng.random()
+        self._news_at = now + seconds
+        self._news_timer += 1
+        self._context.outlet.wake(seconds, "news", self._news_timer)
+
+    def _tell_news(self, now: float) -> None:
+        """Tell every neighbour what has come of the streams that it is not sent along a tree."""
+        news = [(stream, self._trees[stream]) for stream in self._news if stream in self._trees]
+        self._news.clear()
+        self._news_events, self._news_at = 0, inf
+        alike: dict[tuple[StreamId, ...], list[Contact]] = {}
+        for contact in self._context.membership.neighbours():
+            peer = contact.peer
+            streams = tuple(
+                stream
+                for stream, tree in news
+                if peer != tree.parent and peer not in tree.children and not stream.startswith(peer)
+            )
+            alike.setdefault(streams, []).append(contact)
+        for streams, contacts in alike.items():
+            if streams:
+                self._repair.tell(contacts, streams, now)
+
+    # -- links -----------------------------------------------------------------------------
+
+    def _plant(self, batch: Batch, now: float) -> _Tree | None:
+        """Make a tree for the stream of a batch; None if there is no room."""
+        if len(self._trees) >= TREES_MAX:
+            self._fell_idle(now)
+            if len(self._trees) >= TREES_MAX:
+                return None
+        tree = self._trees[batch.stream] = _Tree(batch.first, now)
+        if not self._idle_timer:
+            self._idle_timer = True
+            self._context.outlet.wake(IDLE_SECONDS, "idle")
+        return tree
+
+    def _fell_idle(self, now: float) -> None:
+        """Forget the trees along which nothing has come for long."""
+        for stream, tree in list(self._trees.items()):
+            if now - tree.heard >= IDLE_SECONDS:
+                self._follow(tree, None, now)
+                for peer in list(tree.children):
+                    self._remove_child(tree, peer)
+                del self._trees[stream]
+        if self._trees and not self._idle_timer:
+            self._idle_timer = True
+            self._context.outlet.wake(IDLE_SECONDS, "idle")
+
+    def _choose_children(
+        self, tree: _Tree, stream: StreamId, source: PeerId | None, now: float
+    ) -> None:
+        """Choose the first children, but none that has the stream for certain."""
+        knowing = source, stream[:PEER_ID_BYTES]
+        others = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
+        for contact in self._context.rng.sample(others, min(CHILDREN_FIRST, len(others))):
+            self._add_child(tree, contact, now)
+
+    def _add_child(self, tree: _Tree, contact: Contact, now: float) -> None:
+        tree.children[contact.peer] = contact
+        self._context.liveness.watch(contact, now)
+        tree.contacts = list(tree.children.values())
+
+    def _remove_child(self, tree: _Tree, peer: PeerId) -> None:
+        if tree.children.pop(peer, None) is not None:
+            tree.contacts = list(tree.children.values())
+            self._release(peer)
+
+    def _follow(self, tree: _Tree, parent: PeerId | None, now: float) -> None:
+        """Take a process for the parent; None: there is none."""
+        former, tree.parent, tree.rival = tree.parent, parent, None
+        tree.parent_contact = None if parent is None else self._contact(parent)
+        if tree.parent_contact is not None:
+            self._context.liveness.watch(tree.parent_contact, now)
+        if former is not None:
+            self._release(former)
+
+    def _release(self, peer: PeerId) -> None:
+        """Watch a peer no more, unless it has a place in a tree still."""
+        trees = self._trees.values()
+        if not any(peer == tree.parent or peer in tree.children for tree in trees):
+            self._context.liveness.unwatch(peer)
+
+    def _contact(self, peer: PeerId) -> Contact | None:
+        """Return the contact of a neighbour, or None for anybody else."""
+        membership = self._context.membership
+        contact = membership.peers().get(peer)
+        if contact is not None:
+            return contact
+        return next((one for one in membership.neighbours() if one.peer == peer), None)
+
+    def _own_children(self) -> Sequence[Contact]:
+        """Return the children in the trees of this process's own streams."""
+        me = self._context.me.peer
+        own = {
+            contact.peer: contact
+            for stream, tree in self._trees.items()
+            if stream.startswith(me)
+            for contact in tree.contacts
+        }
+        return list(own.values())

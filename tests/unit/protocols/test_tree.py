@@ -1,0 +1,456 @@
+"""One process's part in a tree: whom it sends what to, and what it says to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, cast
+
+import pytest
+from msgspec import structs
+
+from camcast.doors.dissemination import DisseminationContext
+from camcast.doors.membership import Membership
+from camcast.doors.repair import RepairWatcher
+from camcast.interests.attributes import EventAttributes
+from camcast.interests.wanted import ProcessInterest
+from camcast.protocols.tree import (
+    BURST_EVENTS,
+    CHILDREN_FIRST,
+    CHILDREN_MAX,
+    IDLE_SECONDS,
+    PRUNE_SECONDS,
+    RIVAL_SECONDS,
+    SECONDS_BURST,
+    SECONDS_PACED,
+    TREES_MAX,
+    Graft,
+    Prune,
+    Tree,
+)
+from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.events import EventId, StreamId, stream_id
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import REPAIRED, Kind, decode_control
+
+A, AB = Topic.parse(".a"), Topic.parse(".a.b")
+PUBLISHER = PeerId(b"p" * 16)
+STREAM = stream_id(PUBLISHER, 1)
+NEIGHBOURS = 20
+
+
+def contact(number: int) -> Contact:
+    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
+
+
+def peer(number: int) -> PeerId:
+    return contact(number).peer
+
+
+def batch(
+    first: int = 1,
+    count: int = 1,
+    *,
+    stream: StreamId = STREAM,
+    busy: bool = True,
+    topic: Topic = A,
+    repaired: bool = False,
+) -> Batch:
+    made = make_batch(stream, first, [b"!"] * count, topic, busy=busy)
+    return structs.replace(made, head_flags=REPAIRED if repaired else 0)
+
+
+class Neighbours:
+    """A membership that has a table, and others who hold this process."""
+
+    def __init__(self, count: int) -> None:
+        self.table = PeerTable()
+        for number in range(1, count + 1):
+            self.table.add(contact(number))
+        self.holding: list[Contact] = []
+
+    def peers(self) -> PeerTable:
+        return self.table
+
+    def neighbours(self) -> list[Contact]:
+        return [*self.table, *self.holding]
+
+    def size(self) -> float:
+        return len(self.table) + 1.0
+
+
+class Stand:
+    """A tree dissemination of process 99, and all that it did."""
+
+    def __init__(self, neighbours: int = NEIGHBOURS) -> None:
+        self.membership = Neighbours(neighbours)
+        self.sent: list[tuple[list[int], list[int]]] = []
+        """What was sent together, by first numbers, and to whom."""
+        self.told: list[tuple[int, tuple[StreamId, ...]]] = []
+        self.watched: dict[PeerId, Contact] = {}
+        self.watcher: RepairWatcher | None = None
+        self.now = 100.0
+        self._outbox = Outbox()
+        me = contact(99)
+        self.tree = Tree(
+            DisseminationContext(
+                me=me,
+                group=A,
+                interest=ProcessInterest(A),
+                attributes=EventAttributes(),
+                membership=cast(Membership, self.membership),
+                super_tables=[],
+                parameters=Parameters(c=2, spread="tree"),
+                events=cast(Any, self),
+                outlet=ControlOutlet(self._outbox, me, Kind.PROTOCOL, A.group),
+                groups=cast(Any, self),
+                rng=Random(1),
+                liveness=cast(Any, self),
+            ),
+            cast(Any, self),
+        )
+
+    # -- the doors that the tree uses ------------------------------------------------------
+
+    def report_to(self, watcher: Any) -> None:
+        self.watcher = watcher
+
+    def watch(self, contact: Contact, now: float) -> None:
+        self.watched[contact.peer] = contact
+
+    def unwatch(self, peer: PeerId) -> None:
+        self.watched.pop(peer, None)
+
+    def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
+        self.told += [(int.from_bytes(one.peer), tuple(streams)) for one in contacts]
+
+    def send(self, batch: Batch, peers: Sequence[Contact], now: float) -> None:
+        self.send_together([batch], peers, now)
+
+    def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
+        numbers = [int.from_bytes(one.peer) for one in peers]
+        self.sent.append(([one.first for one in batches], numbers))
+
+    # -- what happens to it ----------------------------------------------------------------
+
+    def push(self, *batches: Batch, source: int) -> None:
+        sources = [peer(source)] * len(batches)
+        self.tree.disseminate_together(batches, self.now, sources)
+
+    def duplicate(self, first: int, source: int) -> None:
+        self.tree.duplicate(EventId(STREAM, first), peer(source), self.now)
+
+    def settle(self, parent: int = 1, *children: int) -> None:
+        """Get the first batch from a parent, and let only these remain of the first children."""
+        self.push(batch(), source=parent)
+        for child in self.children():
+            self.tree.receive(contact(child), Prune(STREAM), self.now)
+        for child in children:
+            self.tree.receive(contact(child), Graft(STREAM), self.now)
+        self.sent.clear()
+        self.said()
+
+    def children(self) -> list[int]:
+        """Return to whom the next batch would go, by sending one from a process of no place."""
+        before = len(self.sent)
+        self.push(batch(10_000, repaired=True), source=98)
+        ((_, to),) = self.sent[before:]
+        del self.sent[before:]
+        return to
+
+    def said(self) -> list[tuple[int, Message]]:
+        """Return the messages since the last time, and to whom each was sent."""
+        sends, self._outbox.sends = self._outbox.sends, []
+        assert all(one.control for one in sends)
+        return [
+            (int.from_bytes(to.peer), self._decoded(one.record))
+            for one in sends
+            for to in one.contacts
+        ]
+
+    def wakes(self) -> list[tuple[float, tuple[Any, ...]]]:
+        wakes, self._outbox.wakes = self._outbox.wakes, []
+        return [(delay, token.name) for delay, token in wakes]
+
+    def wake(self) -> None:
+        """Let all timers go off, at the time at which each is due."""
+        for delay, name in sorted(self.wakes()):
+            self.tree.wake(name, self.now + delay)
+
+    def _decoded(self, record: bytes) -> Message:
+        return self.tree.decoder.decode(decode_control(record, 0, len(record)).body)
+
+
+@pytest.fixture
+def stand() -> Stand:
+    return Stand()
+
+
+# -- which batches go along a tree ---------------------------------------------------------------
+
+
+def test_what_is_not_busy_infects_and_dies(stand: Stand) -> None:
+    stand.push(batch(busy=False), source=1)
+    ((_, to),) = stand.sent
+    assert len(to) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+    stand.wake()
+    assert not stand.told
+    assert not stand.watched
+
+
+def test_what_comes_from_a_subtopic_infects_and_dies(stand: Stand) -> None:
+    """It enters the community at several processes."""
+    stand.push(batch(topic=AB), source=1)
+    ((_, to),) = stand.sent
+    assert len(to) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+
+
+def test_there_are_so_many_trees_at_most_and_idle_ones_make_room(stand: Stand) -> None:
+    few, many = CHILDREN_FIRST, Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+    streams = [stream_id(PUBLISHER, number) for number in range(TREES_MAX + 1)]
+    for stream in streams:
+        stand.push(batch(stream=stream), source=1)
+    assert [len(to) for _, to in stand.sent] == [few] * TREES_MAX + [many]
+    stand.now += IDLE_SECONDS
+    stand.push(batch(2, stream=streams[-1]), source=1)
+    assert len(stand.sent[-1][1]) == few
+
+
+# -- eager push ----------------------------------------------------------------------------------
+
+
+def test_the_first_batch_goes_to_few_and_not_back(stand: Stand) -> None:
+    """A whole burst may be under way before the first answer."""
+    for seed_batch in range(20):
+        one = stream_id(PUBLISHER, seed_batch)
+        stand.push(batch(stream=one), source=1)
+        _, to = stand.sent[-1]
+        assert len(set(to)) == CHILDREN_FIRST
+        assert 1 not in to
+
+
+def test_batches_of_one_tree_leave_together_and_others_apart(stand: Stand) -> None:
+    other = stream_id(PUBLISHER, 2)
+    stand.push(batch(1), batch(2), batch(1, stream=other), batch(3), source=1)
+    assert [firsts for firsts, _ in stand.sent] == [[1, 2], [1], [3]]
+
+
+def test_who_prunes_gets_no_more_and_who_grafts_does(stand: Stand) -> None:
+    stand.settle(1, 5)
+    assert stand.children() == [5]
+    stand.tree.receive(contact(7), Graft(STREAM), stand.now)
+    assert stand.children() == [5, 7]
+    stand.tree.receive(contact(5), Prune(STREAM), stand.now)
+    assert stand.children() == [7]
+
+
+def test_a_publisher_without_children_chooses_others() -> None:
+    stand = Stand()
+    own = stream_id(contact(99).peer, 1)
+    assert stand.tree.disseminate(batch(stream=own), stand.now).peers == CHILDREN_FIRST
+    ((_, to),) = stand.sent
+    for child in to:
+        stand.tree.receive(contact(child), Prune(own), stand.now)
+    assert stand.tree.disseminate(batch(2, stream=own), stand.now).peers == CHILDREN_FIRST
+    assert stand.tree.reach(NEIGHBOURS) == CHILDREN_FIRST
+    first_hop = stand.tree.first_hop(stand.membership.peers())
+    assert [int.from_bytes(one.peer) for one in first_hop] == stand.sent[-1][1]
+
+
+def test_who_publishes_nothing_along_a_tree_waits_for_its_table(stand: Stand) -> None:
+    stand.settle()
+    assert list(stand.tree.first_hop(stand.membership.peers())) == list(stand.membership.peers())
+    assert stand.tree.reach(NEIGHBOURS) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+
+
+def test_a_graft_is_taken_of_neighbours_only_and_of_so_many() -> None:
+    stand = Stand(CHILDREN_MAX + 5)
+    stand.settle()
+    stand.tree.receive(Contact(PeerId(b"s" * 16), "tcp://10.9.9.9:1"), Graft(STREAM), stand.now)
+    assert stand.children() == []
+    for number in range(2, CHILDREN_MAX + 6):
+        stand.tree.receive(contact(number), Graft(STREAM), stand.now)
+    assert len(stand.children()) == CHILDREN_MAX
+
+
+# -- prune ---------------------------------------------------------------------------------------
+
+
+def test_who_sends_a_second_copy_is_told_to_stop(stand: Stand) -> None:
+    stand.settle(1)
+    stand.duplicate(1, source=2)
+    stand.duplicate(2, source=2)  # was under way
+    assert stand.said() == [(2, Prune(STREAM))]
+    stand.now += PRUNE_SECONDS
+    stand.duplicate(3, source=2)
+    assert stand.said() == [(2, Prune(STREAM))], "the first one was lost"
+
+
+def test_the_parent_is_not_pruned_for_one_late_copy(stand: Stand) -> None:
+    stand.settle(1)
+    stand.duplicate(1, source=1)
+    assert stand.said() == []
+
+
+def test_if_another_was_first_the_parent_is_pruned_and_the_other_followed(stand: Stand) -> None:
+    stand.settle(1)
+    stand.push(batch(2), source=3)
+    stand.duplicate(2, source=1)
+    assert stand.said() == [(1, Prune(STREAM))]
+    stand.duplicate(3, source=3)
+    assert stand.said() == [], "it is the parent now"
+
+
+def test_both_are_never_pruned(stand: Stand) -> None:
+    """What the pruned one had under way may still be first for a while."""
+    stand.settle(1)
+    stand.push(batch(2), source=3)
+    stand.duplicate(2, source=1)
+    stand.said()
+    stand.now += RIVAL_SECONDS - 1.0
+    stand.push(batch(3), source=1)
+    stand.duplicate(3, source=3)
+    assert stand.said() == []
+
+
+def test_copies_from_before_the_tree_prune_nobody(stand: Stand) -> None:
+    stand.push(batch(10), source=1)
+    stand.duplicate(9, source=2)
+    stand.tree.duplicate(EventId(stream_id(PUBLISHER, 2), 10), peer(2), stand.now)
+    assert stand.said() == []
+
+
+# -- announcements -------------------------------------------------------------------------------
+
+
+def test_news_go_to_all_who_are_not_sent_the_stream(stand: Stand) -> None:
+    stand.membership.holding.append(contact(50))
+    stand.settle(1, 5)
+    stand.wake()
+    assert stand.told == [
+        (n, (STREAM,)) for n in [*range(1, NEIGHBOURS + 1), 50] if n not in (1, 5)
+    ]
+    stand.told.clear()
+    stand.wake()
+    assert not stand.told, "nothing has come since"
+
+
+def test_news_of_several_streams_are_told_at_once(stand: Stand) -> None:
+    other = stream_id(PUBLISHER, 2)
+    stand.push(batch(), source=1)
+    stand.push(batch(stream=other), source=2)
+    stand.wake()
+    told = dict(stand.told)
+    assert len(told) == len(stand.told), "one message a neighbour"
+    assert told[1] == (other,)
+    assert told[2] == (STREAM,)
+
+
+def test_news_of_a_burst_are_told_sooner(stand: Stand) -> None:
+    def soonest() -> float:
+        return min(delay for delay, name in stand.wakes() if name[0] == "news")
+
+    stand.push(batch(), source=1)
+    assert 0.5 * SECONDS_PACED <= soonest() <= 1.5 * SECONDS_PACED
+    for first in range(2, BURST_EVENTS + 2, 200):
+        stand.push(batch(first, 200), source=1)
+    assert 0.5 * SECONDS_BURST <= soonest() <= 1.5 * SECONDS_BURST
+
+
+# -- patience and grafts -------------------------------------------------------------------------
+
+
+def test_while_the_stream_comes_what_was_told_is_waited_for(stand: Stand) -> None:
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0, "no tree, no patience"
+    stand.settle(1)
+    first = stand.tree.patience(STREAM, stand.now, stand.now)
+    assert first > 0
+    stand.now += first / 2
+    stand.push(batch(2), source=1)
+    assert stand.tree.patience(STREAM, stand.now - first / 2, stand.now) == pytest.approx(first)
+    assert stand.tree.patience(STREAM, stand.now, stand.now + 2 * first) < 0
+
+
+def test_patience_follows_how_long_things_take(stand: Stand) -> None:
+    stand.settle(1)
+    before = stand.tree.patience(STREAM, stand.now, stand.now)
+    for number in range(2, 30):
+        stand.tree.told(STREAM, number + 1, stand.now)
+        stand.tree.told(STREAM, number + 1, stand.now + 0.4)  # by a second neighbour: no matter
+        stand.now += 0.5
+        stand.push(batch(number), source=1)
+    after = stand.tree.patience(STREAM, stand.now, stand.now)
+    assert 0.5 < after < before
+
+
+def test_who_repairs_for_a_silent_parent_is_followed(stand: Stand) -> None:
+    stand.settle(1)
+    stand.now += 0.1
+    stand.tree.repaired(batch(2, repaired=True), stand.now, peer(4))
+    assert stand.said() == [], "the parent has just been heard: only a hole was mended"
+    stand.now += 10.0
+    stand.tree.repaired(batch(3, repaired=True), stand.now, peer(4))
+    stand.tree.repaired(batch(4, repaired=True), stand.now, peer(6))
+    assert stand.said() == [(4, Graft(STREAM))]
+    stand.duplicate(4, source=1)
+    assert stand.said() == [(1, Prune(STREAM))], "it is not the parent any more"
+
+
+def test_who_got_a_stream_by_repair_alone_joins_its_tree(stand: Stand) -> None:
+    stand.tree.repaired(batch(repaired=True), stand.now, peer(4))
+    assert stand.said() == [(4, Graft(STREAM))]
+    assert stand.children() == []
+    stand.tree.repaired(batch(busy=False, stream=stream_id(PUBLISHER, 2)), stand.now, peer(4))
+    assert stand.said() == []
+
+
+def test_a_repaired_copy_makes_nobody_the_parent(stand: Stand) -> None:
+    stand.push(batch(repaired=True), source=1)
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0
+
+
+def test_two_processes_do_not_follow_each_other(stand: Stand) -> None:
+    stand.settle(1)
+    stand.tree.receive(contact(1), Graft(STREAM), stand.now)
+    assert stand.children() == [1]
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0, "there is no parent"
+
+
+# -- links that stay until they fail -------------------------------------------------------------
+
+
+def test_a_link_outlives_the_arc_and_is_watched(stand: Stand) -> None:
+    stand.settle(1, 5, 6)
+    assert list(stand.watched) == [peer(1), peer(5), peer(6)]
+    for number in (1, 5):
+        stand.membership.table.discard(peer(number))
+        stand.tree.neighbour_changed(contact(number), False, stand.now)
+    assert stand.children() == [5, 6]
+    stand.push(batch(2), source=3)
+    stand.duplicate(2, source=1)
+    assert stand.said() == [(1, Prune(STREAM))]
+
+
+def test_who_has_failed_is_neither_child_nor_parent(stand: Stand) -> None:
+    stand.settle(1, 5, 6)
+    stand.tree.peer_silent(contact(5), stand.now)
+    assert stand.children() == [6]
+    stand.tree.peer_gone(contact(1), stand.now)
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0
+    assert list(stand.watched) == [peer(6)]
+
+
+def test_an_idle_tree_is_forgotten(stand: Stand) -> None:
+    stand.settle(1, 5)
+    stand.wake()  # not yet idle for so long: the timer is set again
+    stand.now += 2 * IDLE_SECONDS
+    stand.wake()
+    assert not stand.watched
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0
+    stand.wake()
+    assert not stand.wakes(), "nothing is left to do"
