@@ -311,7 +311,7 @@ class SuperLinks(Watcher):
             self.contacts_found(topic, self._known_here(topic.group, self._parameters.z), now)
         if self._scope and self._asked.due(tuple(self._scope), due, now):
             for topic in self._scope:
-                self._outlet.seek(topic, self._parameters.z)
+                self._outlet.seek(topic, self._wanted)
             request = ReqContact(
                 self._rng.randbytes(SEARCH_BYTES),
                 tuple(topic.name for topic in self._scope),

@@ -15,6 +15,7 @@ import pytest
 from camcast.engine import links as links_module
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.links import (
+    NEW_PROCESSES,
     AnsContact,
     Gone,
     NewProcess,
@@ -452,6 +453,17 @@ def test_whom_a_super_process_named_is_asked_when_those_in_the_table_fail() -> N
     assert hour_of_silence(bench) == {contact(n).address for n in (1, 2, 3, 4)}
     bench.tell(Pong(".a.b.c"), contact(4))
     assert bench.nearest == (".a.b.c", [4])
+
+
+def test_a_search_asks_for_more_than_the_table_holds_and_remembers_them() -> None:
+    """A crash of all that are in the table, and of the gateway, then leaves somebody to ask."""
+    bench = Bench(z=3)
+    bench.start()
+    assert [seek.wanted for seek in bench.outbox.seeks] == [NEW_PROCESSES]
+    bench.know(ABC, *range(1, NEW_PROCESSES + 1))
+    bench.checked()
+    everybody = {contact(number).address for number in range(1, NEW_PROCESSES + 1)}
+    assert hour_of_silence(bench) == everybody
 
 
 def test_a_table_asks_as_many_as_it_has_room_for() -> None:
