@@ -164,12 +164,7 @@ def test_crash(share: float, loss: float) -> None:
 def test_loss_alone_causes_no_epidemic_of_false_verdicts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """15 % loss each way for 30 s: views stay near the law and connected.
-
-    A period is lost with 1 - 0.85^2 = 0.28; five in a row with 0.28^5 = 0.0017, so of the
-    arcs at most about 0.0017 are suspected a period: the bound is twice that share of all
-    arc-periods, and the count of forgotten arcs is Poisson, far below it at any confidence.
-    """
+    """15 % loss each way for 30 s: no live peer is given up, and views stay near the law."""
     net = World(4, loss=LOSS)
     nodes = settled(net, 60)
     silent = 0
@@ -183,9 +178,8 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts(
             give_up(peer, now)
 
         monkeypatch.setattr(membership, "_give_up", counted)
-    arcs = mean_view(nodes) * len(nodes)
     net.run(30.0)
-    assert silent <= 2 * (1 - 0.85**2) ** 5 * arcs * 30
+    assert silent == 0
     assert_near_law(nodes, SLACK)
     assert strongly_connected(view_graph(nodes))
 
@@ -355,7 +349,9 @@ def test_crash_of_two_hundred(share: float, loss: float) -> None:
     net.run(10.0)
     survivors = crash(net, nodes, share, seed=12)
     start = net.now
-    assert net.run(VERDICT, until=lambda: stale(survivors) == 0)
+    # Of four in five dead some survivors know nobody alive, and find others to ask first.
+    patience = VERDICT + ASKED_AGAIN * bool(loss) + PROBE_UNITS * (share > 0.5)
+    assert net.run(patience, until=lambda: stale(survivors) == 0)
     dropped = net.now - start
     expected = (DEFAULTS.c + 1) * log(len(survivors))
     near = SLACK if loss else 0.05
