@@ -138,6 +138,7 @@ class Repair(Repairs):
         """By super-topic table, the super-processes that have been told all that is kept."""
         self._timer = 0  # the number of the timer for news; those before are void
         self._news_at = inf
+        self._urgent: dict[StreamId, None] = {}  # what was asked for, has come, and is untold
         self._asking = False  # whether a timer for asking is set
         self._history = 0.0  # the history that is asked for, in seconds before the membership
         self._history_until = -inf
@@ -209,8 +210,9 @@ class Repair(Repairs):
         lack = self._lacks.get(batch.stream)
         if lack is not None:
             lack.came(now)
-        if self._news_at > now + URGENT_SECONDS:
-            self._tell_after(URGENT_SECONDS, now)
+        if not self._urgent:
+            self._outlet.wake(URGENT_SECONDS, "urgent")
+        self._urgent[batch.stream] = None
 
     def hear_hash(self, source: Contact, settled: bytes, now: float) -> None:
         """Take the hash of what is settled at a neighbour, empty if that is nothing."""
@@ -251,6 +253,9 @@ class Repair(Repairs):
                 self._news_at = inf
                 self._store.expire(now)
                 self._tell_news(now)
+            case ("urgent",):
+                urgent, self._urgent = self._urgent, {}
+                self._tell_neighbours(list(urgent), now)
             case ("ask",):
                 self._asking = False
                 self._ask(now)
@@ -282,15 +287,17 @@ class Repair(Repairs):
 
     def _tell_news(self, now: float) -> None:
         news, upward = self._changes.take_news(now)
-        if news:
-            neighbours = self._context.membership.neighbours()
-            for contact in self._sample(neighbours, TOLD_AT_ONCE):
-                self._send_have(contact, self._held(news, -inf, now), now)
+        self._tell_neighbours(news, now)
         self._tell_upward(upward, now)
         if self._changes.active:
             self._tell_after(NEWS_SECONDS, now)
         elif self._context.super_tables and self._keeps_something(now):
             self._tell_after(self._context.parameters.check_seconds, now)
+
+    def _tell_neighbours(self, news: Sequence[StreamId], now: float) -> None:
+        neighbours = self._context.membership.neighbours() if news else ()
+        for contact in self._sample(neighbours, TOLD_AT_ONCE):
+            self._send_have(contact, self._held(news, -inf, now), now)
 
     def _tell_upward(self, news: Sequence[Sequence[StreamId]], now: float) -> None:
         """Tell super-processes, each time others, with p_sel; surely of what came in here."""
