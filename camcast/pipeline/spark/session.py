@@ -205,6 +205,7 @@ def _pyspark_silent() -> Iterator[None]:
     levels = [log.level for log in loud]
     for log in loud:
         log.setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
     told = threading.excepthook
 
     def silent(failed: threading.ExceptHookArgs) -> None:
@@ -227,9 +228,15 @@ def _speak(
     levels: Sequence[int],
     told: Callable[[threading.ExceptHookArgs], object],
 ) -> None:
+    logging.getLogger().removeFilter(_not_of_py4j)
     threading.excepthook = told
     for log, level in zip(loud, levels, strict=True):
         log.setLevel(level)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether py4j did not log it, which tells the root logger some of what went wrong."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _keep_silent(*_: object) -> None:
