@@ -147,7 +147,7 @@ def test_a_newcomer_grows_onto_the_tree() -> None:
 
 def test_the_tree_outlives_the_arcs() -> None:
     """In the prototype, whose tree was made of arcs, each renewal broke it: 1.4 to 2.2 copies."""
-    world = World(parameters=TREE, topics=(A,), repair=True, options={"lease_seconds": 10.0})
+    world = World(parameters=TREE, topics=(A,), repair=True, options={"lease_seconds": 3.0})
     for _ in range(NODES):
         world.join(A, gap=0.05)
     world.run(SETTLED)
@@ -156,7 +156,8 @@ def test_the_tree_outlives_the_arcs() -> None:
     outcome = publish(world, world.nodes[:1], 30.0)
     changed = sum(before != held(node) for before, node in zip(tables, world.nodes, strict=True))
     assert changed > NODES / 2, "the arcs were renewed"
-    assert outcome.all_got_one_copy
+    assert outcome.copies <= 1.005, "1.02 if a link goes with its arc"
+    assert (outcome.missed, outcome.twice) == (0, 0)
 
 
 def held(node: Node) -> list[bytes]:
