@@ -23,10 +23,11 @@ from membership.dht import PATIENCE, DhtOptions, DhtTable
 
 TOPIC = Topic.parse(".community")
 DEFAULTS = DhtOptions()
-# Suspect and confirmed, in units of the liveness service. Two units more, each up to a tenth late:
-# one until the silence is noticed, one until dead helpers are replaced.
+# Suspect and confirmed, in units of the liveness service. Four units more, each up to a tenth late:
+# one until the silence is noticed, and one for each dead helper that is replaced by another dead
+# one: of the 500 entries of survivors, 0.3^3 of those whose helpers died need the third.
 UNIT = PATIENCE * DEFAULTS.check_seconds / SILENCE_UNITS
-VERDICT = (SILENCE_UNITS + PROBE_UNITS + 2 * 1.1) * UNIT
+VERDICT = (SILENCE_UNITS + PROBE_UNITS + 4 * 1.1) * UNIT
 
 
 class DhtWorld(World):
