@@ -18,6 +18,7 @@ import attrs
 
 from camcast import typed
 from camcast.delivery_queue import Overflow
+from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.engine.node import Settings
@@ -180,7 +181,7 @@ class CommunityManager:
             topics=tuple(_topic(topic) for topic in topics),
         )
         if self._settings.parameters.spread == "tree" and not repair:
-            raise ValueError("spread='tree' goes with repair=True: what it misses is asked for")
+            raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
         self._transport = transports.check(transport or transports.DEFAULT)

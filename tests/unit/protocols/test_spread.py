@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from camcast import CommunityManager, Parameters
+from camcast.doors.options import OptionError
 from camcast.engine.participation import Participation
 from camcast.protocols.gossip import Gossip
 from camcast.protocols.spread import make_spread
@@ -41,7 +42,7 @@ def test_a_tree_is_chosen_and_needs_repair(protocol: str) -> None:
 
 
 def test_a_tree_without_repair_is_refused_where_a_user_asks_for_it() -> None:
-    with pytest.raises(ValueError, match="goes with repair=True"):
+    with pytest.raises(OptionError, match="goes with repair"):
         CommunityManager(parameters=TREE, repair=False)
     scenario = VirtualScenario(communities={A: 3}, workload=Workload(topic=A), repair=True)
     repaired = attrs.evolve(scenario, parameters=TREE)
