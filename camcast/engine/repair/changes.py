@@ -12,6 +12,7 @@ from camcast.vocabulary.events import StreamId
 NEWS_SECONDS: Final = 1.0  # [PROTOCOLS 8] news are told so long after something came
 TOLD_AGAIN: Final = 2  # chosen: with two neighbours each time, 2 % are told by nobody: the hash
 CLIMBING_SECONDS: Final = 8.0  # chosen: at 0, 1, 3 and 7 s, so that a short cut is outlived
+_NEWS_AGE_MAX: Final = TOLD_AGAIN * NEWS_SECONDS
 _CLIMBING_AGES: Final = (0, 1, 3, 7)
 REMEMBERED_SECONDS: Final = 1800.0  # [PROTOCOLS 8] (stream, top) is remembered for 30 minutes
 HASH_BYTES: Final = 8  # chosen: two states are taken for the same once in 10^19
@@ -52,7 +53,7 @@ class Changes:
 
         The latter is told several times, and is given by how often it was told before.
         """
-        news = list(self.recent)
+        news = [s for s, known in self.recent.items() if now - known.heard < _NEWS_AGE_MAX]
         upward: list[list[StreamId]] = [[] for _ in _CLIMBING_AGES]
         for stream, known in (self._climbing | self.recent).items():
             quiet = now - known.heard
@@ -62,7 +63,7 @@ class Changes:
             if quiet >= CLIMBING_SECONDS:
                 self._climbing.pop(stream, None)
                 self.brought.pop(stream, None)
-            if stream in self.recent and quiet >= TOLD_AGAIN * NEWS_SECONDS:
+            if stream in self.recent and quiet >= _NEWS_AGE_MAX:
                 del self.recent[stream]
                 self._climbing[stream] = known
                 self._settle(stream, known)

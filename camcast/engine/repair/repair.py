@@ -74,8 +74,9 @@ URGENT_SECONDS: Final = 0.2  # chosen: what was asked for is announced soon, for
 ASK_SECONDS: Final = REORDER_SECONDS
 GIVE_UP_SECONDS: Final = 10.0  # [issue 14] by then what a partition held back is there
 PAGE_BYTES: Final = 30_000  # [PROTOCOLS 8] 32 KiB a page, with what a frame needs besides
-PAGES_MAX: Final = 8  # chosen: 240 kB, some 6,000 streams; later ones are told when these are there
-HELD_BYTES: Final = 40  # chosen: a stream of one range takes 36 to 44 bytes of MessagePack
+HAVE_BYTES_MAX: Final = 240_000  # chosen: at once 6,000 streams, the newest; then the others
+HAVE_BYTES_A_SECOND: Final = 28_000  # [issue 14] at most 32 kB a second and node, in two minutes
+HELD_BYTES: Final = 36  # chosen: a stream without holes takes 33 to 38 bytes of MessagePack
 RANGE_BYTES: Final = 10  # two numbers of at most five bytes
 FULL_SECONDS: Final = 2.0  # [PROTOCOLS 8] a hash that differs for two periods, of a second each
 FULL_SECONDS_MAX: Final = 16.0  # chosen: a newcomer's past costs 50 bytes/s and 20 streams
@@ -136,6 +137,8 @@ class Repair(Repairs):
         self._neighbours: dict[PeerId, _Neighbour] = {}
         self._told_above: list[dict[PeerId, None]] = [{} for _ in context.super_tables]
         """By super-topic table, the super-processes that have been told all that is kept."""
+        self._have_bytes = 0.0  # said of late in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
+        self._have_at = 0.0  # when that was reckoned
         self._timer = 0  # the number of the timer for news; those before are void
         self._news_at = inf
         self._urgent: dict[StreamId, None] = {}  # what was asked for, has come, and is untold
@@ -335,6 +338,8 @@ class Repair(Repairs):
     def _send_full(self, contact: Contact, now: float, *, reply: bool) -> None:
         """Tell a neighbour all that is remembered and younger than its membership."""
         neighbour = self._neighbour(contact.peer)
+        if self._have_room(now) <= 0:
+            return  # the news have said too much of late; the hash will differ again
         neighbour.full_at = now
         after = max(neighbour.member_since, now - REMEMBERED_SECONDS)
         held = self._held(self._changes.newest_first(), after, now)
@@ -374,13 +379,15 @@ class Repair(Repairs):
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
-        Without streams nothing is sent, unless it asks for something.
+        Without streams nothing is sent, unless it asks for something. Of many streams those come
+        first that fit, and one page in any case.
         """
         nonce, member = self._nonces.issue(contact, now), self._seconds_a_member(now)
         kept = min(member, self._retention, self._store.retention_reached(now))
         below = "" if above is None else self._context.group.name
         group = None if above is None else above.group
-        for page in _pages(held, ask=reply or history > 0):
+        for page, size in _pages(held, self._have_room(now), ask=reply or history > 0):
+            self._have_bytes += size
             message = Have(nonce, member, kept, below, reply, history, page)
             self._outlet.send([contact], message, group=group)
             reply = False
@@ -589,6 +596,12 @@ class Repair(Repairs):
                     return topic
         return None
 
+    def _have_room(self, now: float) -> float:
+        """Return how many bytes of `Have` may be said now; the news are said beyond them."""
+        said = self._have_bytes - HAVE_BYTES_A_SECOND * (now - self._have_at)
+        self._have_bytes, self._have_at = max(0.0, said), now
+        return HAVE_BYTES_MAX - self._have_bytes
+
     # -- inside ----------------------------------------------------------------------------
 
     def _seconds_a_member(self, now: float) -> float:
@@ -606,17 +619,22 @@ class Repair(Repairs):
         return neighbour
 
 
-def _pages(held: Iterable[Held], *, ask: bool) -> Iterator[tuple[Held, ...]]:
-    """Cut what is held into pages; one empty page if there is nothing to tell but to `ask`."""
+def _pages(
+    held: Iterable[Held], room: float, *, ask: bool
+) -> Iterator[tuple[tuple[Held, ...], int]]:
+    """Cut what is held into pages, of so many bytes each, as long as there is `room`.
+
+    There is one page at least, an empty one if there is nothing to tell but to `ask`.
+    """
     page: list[Held] = []
-    size = pages = 0
+    size = said = 0
     for one in held:
         size += HELD_BYTES + RANGE_BYTES * (len(one[3]) // 2)
         page.append(one)
         if size >= PAGE_BYTES:
-            yield tuple(page)
-            page, size, pages = [], 0, pages + 1
-            if pages == PAGES_MAX:
+            yield tuple(page), size
+            page, size, said = [], 0, said + size
+            if said >= room:
                 return
-    if page or (ask and not pages):
-        yield tuple(page)
+    if page or (ask and not said):
+        yield tuple(page), size

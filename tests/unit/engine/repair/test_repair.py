@@ -220,3 +220,36 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     world.publish(one, A, b"after", seconds=60.0)
     assert world.payloads(away) == [b"before", b"after"]
     assert world.told == [(away, Missed(stream, A, 2, 4))]
+
+
+def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld) -> None:
+    """200 publishers of one event a second: at most 32 kB of `Have` a second and node (issue 14),
+    once what may be said at once was said."""
+    nodes = list(members(world, *[A] * 6))
+    said: dict[str, int] = {}
+
+    def count(source: str, _target: str, records: bytes) -> None:
+        if records[4] == Kind.REPAIR:
+            said[source] = said.get(source, 0) + len(records)
+
+    world.virtual.on_send = count
+    published = 0
+
+    def publish(seconds: int) -> None:
+        nonlocal published
+        for _ in range(10 * seconds):
+            for _ in range(20):
+                published += 1
+                stream = stream_id(PeerId(published.to_bytes(16)), 1)
+                body = make_batch(stream, 1, [b"lone"], A).body
+                head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
+                target = nodes[published % 6].me.address
+                world.virtual.inject(target, FRAME_HEADER + head + body)
+            world.run(0.1)
+
+    publish(seconds=60)
+    said.clear()
+    publish(seconds=20)
+    assert max(said.values()) <= 20 * 32_000
+    assert min(said.values()) >= 20 * 10_000  # and the news are told
+    assert all(node.counters.events == published for node in nodes)
