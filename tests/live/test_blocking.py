@@ -47,8 +47,8 @@ def manager(*gateways: str) -> blocking.CommunityManager:
 @pytest.mark.parametrize("name", ["CommunityManager", "Community", "Subscription"])
 def test_names_and_arguments_are_the_same(name: str) -> None:
     there, here = getattr(camcast, name), getattr(blocking, name)
-    # `put` is for the community; attributes are properties here.
-    public = {n for n in vars(there) if not n.startswith("_")} - {"pipes", "put"}
+    # `put` and `tell` are for the community; attributes are properties here.
+    public = {n for n in vars(there) if not n.startswith("_")} - {"pipes", "put", "tell"}
     assert public <= {n for n in vars(here) if not n.startswith("_")}
     methods = {n for n in public if inspect.isfunction(vars(there)[n])}
     if name == "CommunityManager":  # the others are made by it

@@ -1,5 +1,8 @@
 """A subscriber that asks for what was just said gets it, once; the others do not (issue 14)."""
 
+import asyncio
+
+from camcast.engine.repair.lack import REORDER_SECONDS
 from tests.live.communities import Inbox, join_all, managers
 from tests.patience import eventually, live
 
@@ -15,6 +18,7 @@ async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
         for payload in OLD:
             await near.publish(payload)
         await eventually(lambda: heard.payloads == OLD)
+        await asyncio.sleep(2 * REORDER_SECONDS)  # what is younger counts as said in their time
 
         late, plain = asking.community(".a"), other.community(".a")
         history, news, nothing_old = Inbox(), Inbox(), Inbox()

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 MEMBERS = 8  # of whom infect and die reaches all: a fan-out of ln 8 + 5 is everybody known
 SCENARIO = f"""
 membership = "full-view"
-duration_seconds = 10
+duration_seconds = 20
 [communities]
 ".a" = {MEMBERS}
 [workload]
