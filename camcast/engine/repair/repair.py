@@ -399,7 +399,8 @@ class Repair(Repairs):
             raise MalformedError("a Have tells of a negative time")
         neighbour = self._neighbour(source.peer)
         if not have.below:
-            neighbour.member_since = now - have.member
+            # As generously as the neighbour itself counts: it may have joined between two hops.
+            neighbour.member_since = now - have.member - REORDER_SECONDS
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
