@@ -164,7 +164,8 @@ def test_tables_for_people(
     assert camcast("compare", *session(tmp_path / "b", 1.0), "--output", output) == 0
     printed = capfd.readouterr()
     lines = printed.out.splitlines()
-    assert max(map(len, lines)) <= 80
+    # A path is not broken, that it can be copied.
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
     assert lines[0].startswith("Choose scamp for deliveries per second of live_multicast.fast.")
     said = " ".join(printed.out.split())
     assert re.search(r"scamp is best, [12],\d{3}: \d+ to 1,0\d\d above dht", said)
