@@ -509,7 +509,8 @@ class Repair(Repairs):
     ) -> None:
         """Tell of what cannot be had any more, and do not ask for it again."""
         member = self._seconds_a_member(now)
-        if known is not None and known.low == 1 and known.bounds:
+        wants_history = now < self._history_until
+        if known is not None and known.low == 1 and known.bounds and not wants_history:
             # Who keeps all from before this process's time would have offered what is not older.
             before = max((p.below for p in lack.passed.values() if p.kept >= member), default=0)
             known.floor = max(known.floor, min(before, known.bounds[0]))
