@@ -409,6 +409,8 @@ class Repair(Repairs):
         if have.below:
             return
         if have.history > 0:
+            if self._have_room(now) <= 0:
+                return  # a stranger can ask for another as often as it likes
             history = self._held(self._changes.newest_first(), now - have.history, now)
             self._send_have(source, history, now)
         elif have.reply and now - neighbour.full_at >= FULL_SECONDS:

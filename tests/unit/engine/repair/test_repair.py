@@ -12,6 +12,7 @@ import pytest
 
 from camcast.engine.node import Node
 from camcast.engine.repair.messages import DECODER, Have, Want
+from camcast.engine.repair.repair import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
 from camcast.engine.store import Store
 from camcast.simulation.network import Process
 from camcast.testing.world import World
@@ -253,3 +254,21 @@ def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld
     assert max(said.values()) <= 20 * 32_000
     assert min(said.values()) >= 20 * 10_000  # and the news are told
     assert all(node.counters.events == published for node in nodes)
+
+
+def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allows(
+    world: RepairWorld,
+) -> None:
+    """One question of a hundred bytes draws what is kept, for whoever it names as its sender."""
+    one, _ = members(world, A, A)
+    for number in range(1, 2001):
+        body = make_batch(stream_id(PeerId(number.to_bytes(16)), 1), 1, [b"lone"], A).body
+        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
+        world.virtual.inject(one.me.address, FRAME_HEADER + head + body)
+    world.run(10.0)
+    drawn = 0
+    for _ in range(60):
+        answers = world.ask(one, Have(b"n", 1.0, 1.0, "", False, 100.0, ()))
+        drawn += sum(len(encode(answer)) for answer in answers)
+    said = HAVE_BYTES_MAX + HAVE_BYTES_A_SECOND * 60 * 0.05
+    assert 200_000 < drawn <= said + 72_000  # the last answer is told whole
