@@ -1,0 +1,108 @@
+"""Files of keys: a secret one for its owner alone, a public one for everybody.
+
+A key file has one line, which says what it is, and comments::
+
+    # camcast: whoever has this line is dpl6…; keep it to yourself.
+    camcast-secret-key-1 tjq4…
+
+It is written whole or not at all, and never over another file: a key that is lost cannot be made
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from camcast.security.keys import InvalidKeyError, PublicKey, SecretKey
+
+_SECRET: Final = "camcast-secret-key-1"
+_PUBLIC: Final = "camcast-public-key-1"
+_FILE_BYTES_MAX: Final = 4096  # chosen: a key's line has 77, and a few comments fit
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class KeyFileError(ValueError):
+    """A key file is wrong, or cannot be read or written; the message names it and the fault."""
+
+
+def public_path(secret: Path) -> Path:
+    """Return where the public key of the secret key in this file belongs: ``ada.pub``."""
+    return secret.with_suffix(".pub") if secret.suffix == ".key" else Path(f"{secret}.pub")
+
+
+def write_key_pair(path: Path, key: SecretKey) -> Path:
+    """Write the secret key to `path` with mode 0600, and its public one beside it.
+
+    Returns the public key's path. Raises `KeyFileError` if one of the files exists.
+    """
+    public = public_path(path)
+    if public.exists():
+        raise KeyFileError(f"{public} exists; name another file, or move it away")
+    note = f"# camcast: whoever has this line is {key.public}; keep it to yourself.\n"
+    _write_new(path, f"{note}{_SECRET} {key.text}\n", 0o600)
+    _write_new(public, f"{_PUBLIC} {key.public}\n", 0o644)
+    return public
+
+
+def read_secret_key(path: Path) -> SecretKey:
+    """Read a secret key; raises `KeyFileError`, also if others than its owner may read the file."""
+    try:
+        return SecretKey.parse(_read(path, _SECRET, _OTHERS))
+    except InvalidKeyError as error:
+        raise KeyFileError(f"{path}: {error}") from error
+
+
+def read_public_key(path: Path) -> PublicKey:
+    """Read a public key; raises `KeyFileError`."""
+    try:
+        return PublicKey.parse(_read(path, _PUBLIC, 0))
+    except InvalidKeyError as error:
+        raise KeyFileError(f"{path}: {error}") from error
+
+
+def _read(path: Path, kind: str, forbidden_mode: int) -> str:
+    """Return the key's text in a file of this kind, which nobody with `forbidden_mode` may read."""
+    try:
+        with path.open("rb") as source:
+            mode = os.fstat(source.fileno()).st_mode
+            if mode & forbidden_mode:
+                raise KeyFileError(
+                    f"{path}: others may read this secret key (mode {stat.S_IMODE(mode):04o});"
+                    f" run: chmod 600 {path}. If they have, make a new key"
+                )
+            data = source.read(_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise KeyFileError(f"{path}: {error.strerror}") from error
+    lines = data.decode("utf-8", "replace").splitlines() if len(data) <= _FILE_BYTES_MAX else []
+    words = [line.split() for line in lines if line and not line.startswith("#")]
+    match words:
+        case [[found, text]] if found == kind:
+            return text
+        case [[found, _]] if found == _SECRET:
+            raise KeyFileError(f"{path}: this is the secret key; name {public_path(path)} instead")
+        case [[found, _]] if found == _PUBLIC:
+            raise KeyFileError(f"{path}: this is the public key; name the file of the secret one")
+    raise KeyFileError(f"{path}: not a key file: expected one line, {kind} and the key")
+
+
+def _write_new(path: Path, text: str, mode: int) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        # Left by a process of this number that crashed; O_EXCL then follows no link of others.
+        new.unlink(missing_ok=True)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as target:
+            target.write(text)
+            target.flush()
+            os.fsync(target.fileno())
+        os.link(new, path)  # unlike a rename, it never replaces a file
+    except FileExistsError:
+        raise KeyFileError(f"{path} exists; name another file, or move it away") from None
+    except OSError as error:
+        raise KeyFileError(f"{path}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)

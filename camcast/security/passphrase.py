@@ -1,0 +1,54 @@
+"""A group's key from its passphrase: the `shared-key` profile (TRUST, profiles).
+
+Everybody who knows the passphrase derives the same key pair, so there is no salt of a group's own:
+one guess of an attacker is a guess at every group of CAMCAST. What stands against guessing is the
+cost of argon2id and the length of the passphrase.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from nacl import bindings
+
+from camcast.security.keys import KEY_BYTES, SecretKey
+
+# [RFC 9106, 4, the second recommended option] three passes over 64 MiB; one lane, as libsodium has
+# no more. 0.12 s of CPU, once a process.
+_PASSES: Final = 3
+_MEMORY_BYTES: Final = 2**26
+_SALT: Final = blake2b(b"camcast-shared-key-1", digest_size=16).digest()
+
+# [NIST SP 800-63B-4, 3.1.1.2] of a password that nothing else stands beside
+CHARACTERS_MIN: Final = 15
+
+
+class PassphraseError(ValueError):
+    """A passphrase is too short; the message does not show it."""
+
+
+@lru_cache(maxsize=16)  # chosen: a process is in one group, a test of several in a few
+def group_key(passphrase: str) -> SecretKey:
+    """Return the key of all who know the passphrase, the same on every machine.
+
+    A letter with an accent counts the same however it was typed (Unicode NFC). Takes about 0.1 s
+    and 64 MiB of memory; raises `PassphraseError` for fewer than 15 characters.
+    """
+    normal = unicodedata.normalize("NFC", passphrase)
+    if len(normal) < CHARACTERS_MIN:
+        raise PassphraseError(
+            f"a passphrase has at least {CHARACTERS_MIN} characters, this one has {len(normal)};"
+            " take four or five words, since whoever guesses it is a member"
+        )
+    seed = bindings.crypto_pwhash_alg(
+        KEY_BYTES,
+        normal.encode("utf-8", "surrogatepass"),
+        _SALT,
+        _PASSES,
+        _MEMORY_BYTES,
+        bindings.crypto_pwhash_ALG_ARGON2ID13,
+    )
+    return SecretKey(seed)
