@@ -15,6 +15,7 @@ from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
+from camcast.live.stats import Stats
 from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.subscription import Subscription
 from camcast.typed import TypedEventError, topic_of
@@ -54,6 +55,7 @@ __all__ = [
     "Receipt",
     "Received",
     "ReceivedBatch",
+    "Stats",
     "Subscription",
     "Topic",
     "TopicError",

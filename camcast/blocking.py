@@ -131,6 +131,7 @@ class Subscription(_Face[queues.Subscription]):
         return self._inner.closed
 
     close = _calls(queues.Subscription.close)
+    stats = _calls(queues.Subscription.stats)
 
     def batches(self) -> Iterator[ReceivedBatch | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
@@ -311,6 +312,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
     contact = _Reads[Contact](asynchronous.CommunityManager.contact)
     address = _Reads[str](asynchronous.CommunityManager.address)
     counters = _Reads[Counters](asynchronous.CommunityManager.counters)
+    stats = _calls(asynchronous.CommunityManager.stats)
 
     # -- inside ------------------------------------------------------------------------------
 

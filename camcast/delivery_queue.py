@@ -47,8 +47,8 @@ class DeliveryQueue:
         """How many events were dropped before everything that is queued, and not reported yet."""
         self.missed = 0
         """How many events were dropped so far."""
-        self._events_max = events_max
-        self._bytes_max = bytes_max
+        self.events_max = events_max
+        self.bytes_max = bytes_max
         self._overflow = overflow
         self._unopened: deque[Received | ReceivedBatch | Gap] = deque()
         """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
@@ -60,6 +60,16 @@ class DeliveryQueue:
 
     def __bool__(self) -> bool:
         return bool(self.opened or self._unopened or self.gap)
+
+    @property
+    def events(self) -> int:
+        """How many events are queued."""
+        return self._events + len(self.opened)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes their payloads have."""
+        return self._bytes + sum(len(event.payload) for event in self.opened)
 
     def put(self, delivery: Received | ReceivedBatch) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
@@ -111,10 +121,7 @@ class DeliveryQueue:
 
     def _over(self) -> bool:
         """Whether there is more than the bounds allow, as far as `_opened_bytes` tells."""
-        return (
-            self._events + len(self.opened) > self._events_max
-            or self._bytes + self._opened_bytes > self._bytes_max
-        )
+        return self.events > self.events_max or self._bytes + self._opened_bytes > self.bytes_max
 
     def _count(self, delivery: Received | ReceivedBatch, sign: int) -> None:
         """Note that a delivery is among the unopened (1), or is no more (-1)."""
@@ -175,8 +182,8 @@ class DeliveryQueue:
         self._count(newest, -1)
         gap = 1
         if isinstance(newest, ReceivedBatch):
-            room = self._events_max - self._events - len(self.opened)
-            bytes_left = self._bytes_max - self._bytes - self._opened_bytes
+            room = self.events_max - self.events
+            bytes_left = self.bytes_max - self._bytes - self._opened_bytes
             sizes = accumulate(len(payload) for payload in newest.payloads[:room])
             fitting = sum(size <= bytes_left for size in sizes)
             gap = len(newest) - fitting

@@ -25,6 +25,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
+from attrs import frozen
+
 from camcast.delivery_queue import DeliveryQueue, Overflow
 from camcast.interests.interest import Interest
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
@@ -42,6 +44,22 @@ LaggedCallback = Callable[[Lagged], None]
 MissedCallback = Callable[[Missed], None]
 
 _Item = TypeVar("_Item")
+
+
+@frozen(kw_only=True)
+class SubscriptionStats:
+    """The queue of one subscription."""
+
+    where: str | None
+    """The interest that events have to match; None: all match."""
+    queued_events: int
+    queued_events_max: int
+    queued_bytes: int
+    queued_bytes_max: int
+    missed: int
+    """Events that were dropped because the queue was full."""
+    errors: int
+    """How often the callback has raised."""
 
 
 class Subscription:
@@ -112,6 +130,20 @@ class Subscription:
     def missed(self) -> int:
         """How many events this subscription has dropped so far."""
         return self._queue.missed
+
+    def stats(self) -> SubscriptionStats:
+        """Return how full the queue is, and what did not get through it."""
+        queue = self._queue
+        with self._lock:
+            return SubscriptionStats(
+                where=None if self.where is None else str(self.where),
+                queued_events=queue.events,
+                queued_events_max=queue.events_max,
+                queued_bytes=queue.bytes,
+                queued_bytes_max=queue.bytes_max,
+                missed=queue.missed,
+                errors=self.errors,
+            )
 
     def put(self, delivery: Received | ReceivedBatch) -> None:
         """Queue an event that came alone, or a batch, dropping by the policy; never waits.

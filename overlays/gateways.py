@@ -23,13 +23,13 @@ nothing, since they keep no register.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar, Final
 
 from attrs import define, field
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
@@ -156,6 +156,10 @@ class GatewayDiscovery(Discovery):
         self._announcements = 0
         self._seeks: dict[int, _Seek] = {}
         """The seeks under way, by the numbers of their open questions."""
+        self._questions: dict[int, str] = {}
+        """The gateways that still have time to answer, by the numbers of the questions to them."""
+        self._first_contacts: dict[str, FirstContact] = {}
+        """The gateways that were asked, and whether they answered last."""
         self._registers = {
             topic: context.me.address in addresses for topic, addresses in context.gateways.items()
         }
@@ -174,6 +178,15 @@ class GatewayDiscovery(Discovery):
         nearest = self._configured(topic)
         named = () if nearest is None else self._context.gateways[nearest]
         return tuple(a for a in named if a != self._context.me.address)
+
+    def first_contacts(self) -> Sequence[FirstContact]:
+        """See `Discovery`; in the order of being asked first."""
+        return tuple(self._first_contacts.values())
+
+    def _note(self, gateway: str, *, answers: bool, now: float) -> None:
+        """Note whether a gateway answers, and since when."""
+        if self._first_contacts[gateway].answers is not answers:
+            self._first_contacts[gateway] = FirstContact(gateway, answers, now)
 
     def _configured(self, topic: Topic) -> Topic | None:
         """Return the nearest topic above or at `topic` that the configuration has gateways for."""
@@ -207,6 +220,9 @@ class GatewayDiscovery(Discovery):
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
         seek = _Seek(topic, self._number(gateways), self._number(map(address_of, others)))
+        self._questions |= seek.silent
+        for address in gateways:
+            self._first_contacts.setdefault(address, FirstContact(address))
         for number, address in (*seek.silent.items(), *seek.remembered.items()):
             self._seeks[number] = seek
             self._send((address,), topic.group, Ask(number, wanted, topic.name))
@@ -227,6 +243,9 @@ class GatewayDiscovery(Discovery):
                 if topic is not None and number == current:  # else withdrawn in between
                     self._announce(topic, current, now)
             case ("seek", *numbers):
+                for number in numbers:
+                    if isinstance(number, int) and number in self._questions:
+                        self._note(self._questions.pop(number), answers=False, now=now)
                 late = [self._seeks[number] for number in numbers if number in self._seeks]
                 if late:
                     self._end(late[0])
@@ -240,8 +259,11 @@ class GatewayDiscovery(Discovery):
                 self._directory.forget(group, source.peer)
             case Ask():
                 self._on_ask(source, group, message, now)
-            case Members() | Nobody() | Unknown() if message.seek in self._seeks:
-                self._on_answer(source, message, now)
+            case Members() | Nobody() | Unknown():
+                if (gateway := self._questions.pop(message.seek, None)) is not None:
+                    self._note(gateway, answers=True, now=now)
+                if message.seek in self._seeks:
+                    self._on_answer(source, message, now)
 
     def _announce(self, topic: Topic, number: int, now: float) -> None:
         for contact in self._context.known(topic.group, REMEMBERED_MAX):

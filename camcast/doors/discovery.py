@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Protocol
@@ -44,6 +44,17 @@ class DiscoveryContext:
     with it: a discovery that uses datagrams must then listen at the port of that number."""
 
 
+@frozen
+class FirstContact:
+    """A configured first contact, such as a gateway, and whether it answers."""
+
+    address: str
+    answers: bool | None = None
+    """Whether it answered when it was asked last; None: nothing was asked yet."""
+    since: float = 0.0
+    """When that became so."""
+
+
 class Discovery(ABC):
     """How strangers are found: one instance a process, for all its communities.
 
@@ -70,6 +81,10 @@ class Discovery(ABC):
     def state(self) -> str:
         """How it is, in a word for people: ``connected``, ``alone`` or ``degraded``."""
         return "connected"
+
+    def first_contacts(self) -> Sequence[FirstContact]:
+        """Return the configured first contacts but for this process, as far as they are asked."""
+        return ()
 
     @abstractmethod
     def announce(self, topic: Topic, now: float) -> None:

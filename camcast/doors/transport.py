@@ -147,6 +147,10 @@ class OutputPipes(ABC):
 
     limits: PipeLimits
     counters: PipeCounters
+    pipes_max: int
+    """How many output pipes there may be."""
+    connections_max: int
+    """How many connections others may have to the inputs."""
     crowded: Mapping[str, object]
     """The pipes that are more than half full, by their addresses."""
 
@@ -158,6 +162,11 @@ class OutputPipes(ABC):
     @abstractmethod
     def connections(self) -> Sized:
         """The connections that others have to the inputs."""
+
+    @property
+    @abstractmethod
+    def waiting_bytes(self) -> int:
+        """The bytes that wait in all output pipes together."""
 
     @abstractmethod
     def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:

@@ -192,6 +192,11 @@ class SuperLinks(Watcher):
         """Whether a search for nearer super-processes is going on."""
         return bool(self._scope)
 
+    @property
+    def remembered(self) -> int:
+        """How many super-processes beside those in the table could be asked."""
+        return len(self._cold)
+
     # -- inputs --------------------------------------------------------------------------
 
     def start(self, now: float) -> None:

@@ -222,7 +222,14 @@ class LivenessService:
         self._interval = inf  # the length of the period under way, infinite if there is none
         self._due = inf  # when it ends
         self._timer = 0  # the number of its timer; those before cannot be taken back
-        self._health = 1  # what `high` is multiplied with
+        self.health = 1
+        """What `high` is multiplied with."""
+        self.isolated = False
+        """Whether every watched peer was suspect at the end of the last period that watched any."""
+        self.pauses = 0
+        """How often this process did not run for longer than a period."""
+        self.paused_seconds = 0.0
+        """How long these pauses were together."""
         self._errands: dict[PeerId, Errand] = {}
         self._probes: dict[PeerId, int] = {}  # how many were read of each asker since
         self._probes_since = -inf
@@ -239,6 +246,19 @@ class LivenessService:
             part.closed = True
             for peer in list(self.entries):
                 self.remove(part, peer)
+
+    # -- what others read ------------------------------------------------------------------
+
+    def watched(self) -> int:
+        """Count the peers that get heartbeats."""
+        return sum(entry.watched for entry in self.entries.values())
+
+    def suspects(self, now: float) -> int:
+        """Count the watched peers that are suspect, and not given up yet."""
+        return sum(
+            entry.watched and not entry.silent and entry.suspected_for(now) > 0
+            for entry in self.entries.values()
+        )
 
     # -- inputs: each says whether it has told a part of a peer ----------------------------
 
@@ -321,7 +341,8 @@ class LivenessService:
                 self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(entry, pieces)))
         if watched:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
-            self._health = max(1, min(HEALTH_MAX, self._health + (1 if unwell else -1)))
+            self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
+            self.isolated = suspects == watched
         if watched and suspects == watched:
             told = True
             for part in [part for parts in list(self._parts.values()) for part in parts]:
@@ -342,7 +363,9 @@ class LivenessService:
         """If this process did not run for longer than a period, nobody was silent meanwhile."""
         if self._is_late(now):
             late = now - self._due
-            self._health = min(HEALTH_MAX, self._health + 1 + int(late / self._interval))
+            self.pauses += 1
+            self.paused_seconds += late
+            self.health = min(HEALTH_MAX, self.health + 1 + int(late / self._interval))
             for entry in self.entries.values():
                 entry.began, entry.heard, entry.vouched = (
                     min(now, time + late) for time in (entry.began, entry.heard, entry.vouched)
@@ -378,7 +401,7 @@ class LivenessService:
         """Return how long a suspicion lasts, in seconds."""
         size = max(part.watcher.size() for part in entry.parts)
         low = max(LOW_MIN, min(LOW_MAX, log(max(1.0, size))))
-        high = HIGH_FACTOR * low * self._health
+        high = HIGH_FACTOR * low * self.health
         helpers = self._live_helpers(entry, now)
         if helpers:
             confirmed = sum(entry.helpers[helper.contact.peer] for helper in helpers)

@@ -44,7 +44,7 @@ class Store:
         """What is kept, with what it takes beside the bodies."""
         self.let_go_early = 0
         """How many batches the bound of bytes has cost so far."""
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self._streams: dict[StreamId, list[Batch]] = {}
         self._queue: deque[tuple[float, Batch]] = deque()  # until when each is kept
         self._let_go = -inf  # when the last that was let go early had been published
@@ -69,7 +69,7 @@ class Store:
             kept.append(batch)
         self._queue.append((until, batch))
         self.bytes += len(batch.body) + BATCH_BYTES
-        while self._queue and (self.bytes > self._bytes_max or self._queue[0][0] <= now):
+        while self._queue and (self.bytes > self.bytes_max or self._queue[0][0] <= now):
             self._drop(now)
 
     def expire(self, now: float) -> None:

@@ -190,6 +190,11 @@ class QueuedPipes(OutputPipes, Generic[P]):
     def __len__(self) -> int:
         return len(self._pipes)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """See `OutputPipes`."""
+        return self._waiting
+
     def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
         """See `OutputPipes`."""
         size = len(record)

@@ -63,6 +63,10 @@ class Runner:
         on_change: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self.started = self._loop.time()
+        """When it was made, by the loop's clock."""
+        self.store = settings.store
+        """Where batches are kept for others; None without repair."""
         self._pipes = pipes
         self._on_deliver = on_deliver
         self._on_missed = on_missed
@@ -85,7 +89,7 @@ class Runner:
             rng,
             epoch=time.time_ns() // 1_000_000,
             trace=trace,
-            started=self._loop.time(),
+            started=self.started,
         )
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams = UdpPort(self._receive_datagram)

@@ -113,6 +113,8 @@ def queue_and_twin(
             queue.put(received(put + 1, [bytes(size) for size in step]))
             twin.put([Item(put + 1 + place, size, put) for place, size in enumerate(step)])
             put += len(step)
+        left = [item for item in twin.items if isinstance(item, Item)]
+        assert (queue.events, queue.bytes) == (len(left), sum(item.size for item in left))
     while queue or twin.items:
         take(EVENT)
     return gave, twin_gave, queue.missed

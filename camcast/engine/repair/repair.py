@@ -122,6 +122,12 @@ class Repair(Repairs):
         outlet: ControlOutlet,
         tell_missed: Callable[[Missed, float], None],
     ) -> None:
+        self.haves_sent = 0
+        """The pages of `Have`s to other processes."""
+        self.wants_sent = 0
+        """The `Want`s to other processes."""
+        self.told_missed = 0
+        """The events that were given up, and of which subscribers were told."""
         self._context = context
         self._streams = streams
         self._store = store
@@ -152,6 +158,16 @@ class Repair(Repairs):
     def hash(self) -> bytes:
         """The hash of what is settled, for heartbeats; empty if nothing is."""
         return self._changes.hash
+
+    @property
+    def incomplete_streams(self) -> int:
+        """How many streams something is asked for of."""
+        return len(self._lacks)
+
+    def holes(self) -> int:
+        """Count the ranges that are missing in these, as far as the streams are known here."""
+        known = map(self._streams.known.get, self._lacks)
+        return sum(len(one.holes()) for one in known if one is not None)
 
     def expects(self, stream: StreamId) -> bool:
         """Whether something of this stream was asked for in this community."""
@@ -388,6 +404,7 @@ class Repair(Repairs):
         group = None if above is None else above.group
         for page, size in _pages(held, self._have_room(now), ask=reply or history > 0):
             self._have_bytes += size
+            self.haves_sent += 1
             message = Have(nonce, member, kept, below, reply, history, page)
             self._outlet.send([contact], message, group=group)
             reply = False
@@ -496,6 +513,7 @@ class Repair(Repairs):
     def _send_want(
         self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], now: float
     ) -> None:
+        self.wants_sent += 1
         seconds = self._seconds_a_member(now) + REORDER_SECONDS
         if not below and now < self._history_until:
             seconds += self._history
@@ -534,6 +552,7 @@ class Repair(Repairs):
                 return
         for first, stop in known.missing(known.floor, out_of_reach - known.floor):
             if in_my_time or (lived_longer and first > 1):
+                self.told_missed += stop - first
                 self._tell_missed(Missed(stream, self._context.group, first, stop - 1), now)
         known.floor = out_of_reach
         self._note(stream, known, now)

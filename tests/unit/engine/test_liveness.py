@@ -270,6 +270,8 @@ def test_a_pause_of_the_process_itself_makes_nobody_silent() -> None:
     end.watch(other.me, 0.0)
     one.period(60.0)
     assert part.told == []
+    assert one.service.pauses == 1
+    assert 60.0 - 1.1 <= one.service.paused_seconds <= 60.0 - 0.9  # the timer came so late
 
 
 def test_a_part_whose_group_was_left_watches_nobody() -> None:
@@ -528,9 +530,13 @@ def test_every_part_learns_that_all_are_silent_as_long_as_it_lasts() -> None:
     silent, world.helpers = world.helpers, []
     world.periods(SILENCE_UNITS + 2)
     assert world.part.all_silent_told == listening.all_silent_told == 2
+    assert world.one.service.isolated
+    assert world.one.service.suspects(world.now) == world.one.service.watched() == 1 + HELPERS
     world.helpers = silent[:1]
     world.periods(5)
     assert world.part.all_silent_told == listening.all_silent_told == 2
+    assert not world.one.service.isolated
+    assert world.one.service.suspects(world.now) == HELPERS
 
 
 def test_who_was_paused_neither_gives_up_nor_confirms() -> None:

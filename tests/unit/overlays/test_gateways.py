@@ -147,3 +147,25 @@ def test_gateways_that_answer_make_remembered_contacts_unnecessary(tmp_path: Pat
     again.discovery.seek(NEW, 5, world.now)
     world.do(again, lambda _node, _now: None)
     assert asked == [gateway.me.address]
+
+
+def test_gateways_are_told_apart_by_whether_they_answered_last() -> None:
+    """Also by answers that come after the seek has ended, with the members of another gateway."""
+    world = World(1)
+    one, two = world.add(), world.add()
+    gateways = {ROOT: (one.me.address, two.me.address)}
+    join(world, add(world, gateways), A)
+    asking = add(world, gateways)
+    assert asking.discovery.first_contacts() == ()
+    join(world, asking, A)
+
+    def answers() -> dict[str, bool | None]:
+        return {known.address: known.answers for known in asking.discovery.first_contacts()}
+
+    assert answers() == {one.me.address: True, two.me.address: True}
+    died = world.now
+    world.kill(two)
+    world.run(LONG)
+    assert answers() == {one.me.address: True, two.me.address: False}
+    (silent,) = (known for known in asking.discovery.first_contacts() if not known.answers)
+    assert died < silent.since < died + LONG

@@ -221,6 +221,14 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     world.publish(one, A, b"after", seconds=60.0)
     assert world.payloads(away) == [b"before", b"after"]
     assert world.told == [(away, Missed(stream, A, 2, 4))]
+    participation = away.participation(A)
+    assert participation is not None
+    assert participation.repair is not None
+    assert participation.repair.told_missed == 3
+    said = [message for source, _, message in world.said if source == away.me.address]
+    assert participation.repair.haves_sent == sum(isinstance(one, Have) for one in said)
+    assert participation.repair.wants_sent == sum(isinstance(one, Want) for one in said) > 0
+    assert participation.repair.incomplete_streams == participation.repair.holes() == 0
 
 
 def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld) -> None:

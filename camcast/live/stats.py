@@ -1,0 +1,276 @@
+"""What a running process looks like at one moment: `CommunityManager.stats()`.
+
+Every class here holds plain values only, so that a snapshot goes on counting nothing, holds nothing
+alive, and can be written as JSON (`Stats.as_dict`, or msgspec). A unit stands last in a name;
+a count has none. What is a rate elsewhere is a count since the start here: who wants rates takes
+two snapshots.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from attrs import field, frozen
+
+from camcast.doors.transport import OutputPipes
+from camcast.engine.links import SuperLinks
+from camcast.engine.participation import Participation
+from camcast.engine.store import Store
+from camcast.live.counters import Counters
+from camcast.live.runner import Runner
+from camcast.subscription import Subscription, SubscriptionStats
+from camcast.vocabulary.topics import Topic
+
+
+@frozen(kw_only=True)
+class PipeStats:
+    """The output pipes and the connections of an event loop, which its managers may share."""
+
+    open: int
+    """Output pipes."""
+    open_max: int
+    connections: int
+    """Connections that others have to this process."""
+    connections_max: int
+    crowded: int
+    """Output pipes that are more than half full."""
+    waiting_bytes: int
+    """What waits in all output pipes together."""
+    waiting_bytes_max: int
+
+
+@frozen(kw_only=True)
+class LivenessStats:
+    """What the process knows of the peers that it watches, whatever it shares with them."""
+
+    watched: int
+    """Peers that get heartbeats."""
+    suspects: int
+    """Of these, the ones of which nothing was heard for too long, and that are not given up yet."""
+    isolated: bool
+    """Whether nothing is heard of any peer: this process may be cut off."""
+    health: int
+    """How patient the process is with others, 1 to 8: more after it was late itself."""
+    pauses: int
+    """How often the process itself did not run for longer than a heartbeat's period."""
+    paused_seconds: float
+    """How long these pauses were together."""
+
+
+@frozen(kw_only=True)
+class FirstContactStats:
+    """A configured first contact, such as a gateway."""
+
+    address: str
+    answers: bool | None
+    """Whether it answered when it was asked last; None: nothing was asked yet."""
+    seconds: float
+    """Since when that is so; 0 if nothing was asked yet."""
+
+
+@frozen(kw_only=True)
+class DiscoveryStats:
+    """How strangers are found."""
+
+    state: str
+    """See `CommunityManager.discovery_state`."""
+    first_contacts: tuple[FirstContactStats, ...]
+
+
+@frozen(kw_only=True)
+class StoreStats:
+    """The events that are kept for those who missed them, by all managers of an event loop."""
+
+    bytes: int
+    bytes_max: int
+    let_go_early: int
+    """How many batches were let go before their time, because the store was full."""
+
+
+@frozen(kw_only=True)
+class LinkStats:
+    """A super-topic table."""
+
+    super_topic: str
+    nearest: str
+    """The nearest topic above of which super-processes are known."""
+    contacts: int
+    """How many are known of it."""
+    remembered: int
+    """How many others the table could ask if these fail."""
+    searching: bool
+    """Whether nearer super-processes are being looked for."""
+
+
+@frozen(kw_only=True)
+class RepairStats:
+    """How a community's process asks for what it missed (docs/reliability.md)."""
+
+    incomplete_streams: int
+    """Streams of which something is asked for at the moment."""
+    holes: int
+    """Ranges of events that are missing in these."""
+    haves_sent: int
+    wants_sent: int
+    missed: int
+    """Events that were given up, because nobody keeps them any more."""
+
+
+@frozen(kw_only=True)
+class CommunityStats:
+    """A community that this process is in, or is joining."""
+
+    topic: str
+    state: str
+    """See `Community.state`."""
+    size: float
+    """The estimate of how many processes the community has."""
+    peers: int
+    """The processes in the topic table."""
+    holders: int | None
+    """The processes that have this one in their tables; None where that is not known."""
+    published: int
+    """Events that this process published here, and that were accepted."""
+    delivered: int
+    """Events handed to the subscriptions, this process's own and those from below included."""
+    missed: int
+    """Events that subscriptions dropped because their queues were full, ended ones included."""
+    known_streams: int
+    """Streams of which this process knows what it has had."""
+    links: tuple[LinkStats, ...]
+    subscriptions: tuple[SubscriptionStats, ...]
+    repair: RepairStats | None
+    """None where nothing is repaired."""
+
+
+@frozen(kw_only=True)
+class Stats:
+    """A snapshot of one process."""
+
+    taken: float
+    """When, in seconds since 1970."""
+    up_seconds: float
+    """For how long the manager has been running."""
+    process: int
+    """The number of the process in its operating system."""
+    peer: str
+    """The identity of the process, in hexadecimal."""
+    address: str
+    counters: Counters
+    """What was counted since the start."""
+    pipes: PipeStats
+    liveness: LivenessStats
+    discovery: DiscoveryStats
+    store: StoreStats | None
+    """None without repair."""
+    communities: tuple[CommunityStats, ...] = field(factory=tuple)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the snapshot as plain dictionaries, lists, numbers and text."""
+        snapshot: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return snapshot
+
+
+def take_stats(
+    runner: Runner, pipes: OutputPipes, counters: Counters, communities: Iterable[CommunityStats]
+) -> Stats:
+    """Take a snapshot of a running process; its communities are given."""
+    node, now = runner.node, asyncio.get_running_loop().time()
+    liveness = node.liveness
+    return Stats(
+        taken=time.time(),
+        up_seconds=now - runner.started,
+        process=os.getpid(),
+        peer=node.me.peer.hex(),
+        address=node.me.address,
+        counters=counters,
+        pipes=PipeStats(
+            open=len(pipes),
+            open_max=pipes.pipes_max,
+            connections=len(pipes.connections),
+            connections_max=pipes.connections_max,
+            crowded=len(pipes.crowded),
+            waiting_bytes=pipes.waiting_bytes,
+            waiting_bytes_max=pipes.limits.waiting_bytes_max,
+        ),
+        liveness=LivenessStats(
+            watched=liveness.watched(),
+            suspects=liveness.suspects(now),
+            isolated=liveness.isolated,
+            health=liveness.health,
+            pauses=liveness.pauses,
+            paused_seconds=liveness.paused_seconds,
+        ),
+        discovery=DiscoveryStats(
+            state=node.discovery.state,
+            first_contacts=tuple(
+                FirstContactStats(
+                    address=one.address,
+                    answers=one.answers,
+                    seconds=0.0 if one.answers is None else now - one.since,
+                )
+                for one in node.discovery.first_contacts()
+            ),
+        ),
+        store=_store_stats(runner.store),
+        communities=tuple(communities),
+    )
+
+
+def take_community_stats(
+    topic: Topic,
+    state: str,
+    participation: Participation,
+    subscriptions: Sequence[Subscription],
+    *,
+    published: int,
+    delivered: int,
+    missed: int,
+) -> CommunityStats:
+    """Take a snapshot of one community; what the application's side counts is given."""
+    membership, repair = participation.membership, participation.repair
+    holders = membership.holders()
+    return CommunityStats(
+        topic=topic.name,
+        state=state,
+        size=membership.size(),
+        peers=len(membership.peers()),
+        holders=None if holders is None else len(holders),
+        published=published,
+        delivered=delivered,
+        missed=missed,
+        known_streams=len(participation.streams.known),
+        links=tuple(map(_link_stats, participation.links)),
+        subscriptions=tuple(subscription.stats() for subscription in subscriptions),
+        repair=None
+        if repair is None
+        else RepairStats(
+            incomplete_streams=repair.incomplete_streams,
+            holes=repair.holes(),
+            haves_sent=repair.haves_sent,
+            wants_sent=repair.wants_sent,
+            missed=repair.told_missed,
+        ),
+    )
+
+
+def _store_stats(store: Store | None) -> StoreStats | None:
+    if store is None:
+        return None
+    return StoreStats(bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early)
+
+
+def _link_stats(link: SuperLinks) -> LinkStats:
+    nearest, contacts = link.nearest()
+    return LinkStats(
+        super_topic=link.super_topic.name,
+        nearest=nearest.name,
+        contacts=len(contacts),
+        remembered=link.remembered,
+        searching=link.searching,
+    )
