@@ -18,8 +18,9 @@ from camcast.live.gateway_file import GatewayError
 from camcast.live.stats import Stats
 from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.subscription import Subscription
-from camcast.typed import TypedEventError, topic_of
+from camcast.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import EventId, Missed, Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
@@ -32,6 +33,7 @@ __all__ = [
     "AddressError",
     "AddressInUse",
     "BindError",
+    "CamcastError",
     "Community",
     "CommunityError",
     "CommunityManager",
@@ -55,6 +57,7 @@ __all__ = [
     "Receipt",
     "Received",
     "ReceivedBatch",
+    "Sent",
     "Stats",
     "Subscription",
     "Topic",
@@ -63,5 +66,6 @@ __all__ = [
     "TypedEventError",
     "UnknownPlugError",
     "open_pipes",
+    "topic",
     "topic_of",
 ]

@@ -26,7 +26,7 @@ from camcast.engine.participation import Participation
 from camcast.engine.store import Store
 from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
-from camcast.interests.interest import Interest, attributes_of
+from camcast.interests.interest import Interest
 from camcast.live import transports
 from camcast.live.counters import Counters
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
@@ -45,6 +45,7 @@ from camcast.subscription import (
 )
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
@@ -61,7 +62,7 @@ TopicLike = str | Topic | type
 State = Literal["new", "joining", "alone", "member", "left"]
 
 
-class CommunityError(Exception):
+class CommunityError(CamcastError):
     """Base of what goes wrong with a community."""
 
 
@@ -292,9 +293,9 @@ class CommunityManager:
     ) -> Community:
         """Return the community of a topic, without joining it yet (getCommunity, 5.1).
 
-        `topic` is a name, a `Topic` or an attrs class. `super_topics` replaces the super-topic
-        that the name implies, or the bases of the class; several are allowed (3.6). A second call
-        returns the same object, and raises `CommunityError` if it brings settings.
+        `topic` is a name, a `Topic` or an event class (`camcast.typed`). `super_topics` replaces
+        the super-topic that the name implies, or the bases of the class; several are allowed (3.6).
+        A second call returns the same object, and raises `CommunityError` if it brings settings.
         """
         cls = topic if isinstance(topic, type) else None
         resolved = _topic(topic)
@@ -549,8 +550,9 @@ class Community:
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: str | Interest | None = None,
+        own: bool = True,
     ) -> Subscription:
-        """Receive the events of this topic and its subtopics, this process's own included.
+        """Receive the events of this topic and its subtopics, without `own` those of others only.
 
         `callback` takes each event, a `Received`. Instead of it, `on_batch` takes the events that
         travelled together, a `ReceivedBatch`, which costs less where there are many. Either runs as
@@ -561,10 +563,10 @@ class Community:
         The subscription holds `queue_length` events and `queue_bytes` bytes of their payloads at
         most; of more, `overflow` drops the oldest or the newest.
 
-        `where`, such as "mag >= 5", is a filter on the fields of an attrs instance, or on a payload
-        that is a JSON object. hpmcast and pmcast also tell it to other processes, which then send
-        less; with all other protocols the filter is local. Raises `InterestError` for a text that
-        is no interest.
+        `where`, such as "mag >= 5", is a filter on the fields of a typed event as they were sent,
+        whatever this community was joined by, or on a payload that is a JSON object. hpmcast and
+        pmcast also tell it to other processes, which then send less; with all other protocols the
+        filter is local. Raises `InterestError` for a text that is no interest.
 
         With `since`, this subscription first gets what was published in the last so many seconds,
         as far as this process or its neighbours still keep it; it may come in another order than it
@@ -584,6 +586,7 @@ class Community:
             queue_bytes=queue_bytes,
             overflow=overflow,
             where=interest,
+            own=own,
         )
         if subscription.running is not None:
             self._callbacks.add(subscription.running)
@@ -605,7 +608,7 @@ class Community:
     async def publish(
         self, event: object, *, upward_probability: float | None = None, wait: bool = True
     ) -> Receipt:
-        """Publish bytes, or an instance of this community's attrs class.
+        """Publish bytes, an instance of this community's event class, or a `Sent`.
 
         The first call joins, which takes its time. While the output pipes to the peers of this
         process are more than half full and move, the call waits, a second at most; not so with
@@ -764,11 +767,16 @@ class Community:
 
     def _encode(self, event: object) -> bytes:
         if isinstance(event, str):
-            raise typed.TypedEventError("publish bytes or an attrs object; encode text first")
-        topic = typed.topic_of(type(event))
-        if topic != self.topic:
             raise typed.TypedEventError(
-                f"a {type(event).__name__} belongs to the community of {topic}, not {self.topic}"
+                "publish bytes or an instance of an event class; encode text first"
+            )
+        if isinstance(event, typed.Sent):
+            what = topic = event.classes[0]
+        else:
+            what, topic = type(event).__name__, typed.topic_of(type(event)).name
+        if topic != self.topic.name:
+            raise typed.TypedEventError(
+                f"a {what} belongs to the community of {topic}, not {self.topic}"
             )
         return typed.encode_event(event)
 
@@ -781,35 +789,29 @@ class Community:
             self._hand_to(subscriptions, batch)
 
     def _hand_to(self, subscriptions: Sequence[Subscription], batch: Batch) -> None:
-        decode = self._decoder.decode if batch.typed and self._decoder is not None else None
+        decode: Callable[[bytes], object] | None = None
+        if batch.typed:
+            decode = typed.read_sent if self._decoder is None else self._decoder.decode
         received = received_of(batch, decode)
         attributes: list[Mapping[str, object]] | None = None
         for subscription in subscriptions:
+            if not subscription.own and batch.stream.startswith(self._manager.contact.peer):
+                continue
             where = subscription.where
             wanted = True if where is None else matches_by_topic(where, batch.topic)
             if wanted:
                 subscription.put(received)
             elif wanted is None and where is not None:
                 if attributes is None:  # read once, for all subscriptions of this community
-                    attributes = self._attributes(batch, decode)
-                matches = [where.matches(batch.topic, of) for of in attributes]
+                    of = self._manager._running().node.attributes.of
+                    attributes = [of(event) for event in batch.events()]
+                matches = [where.matches(batch.topic, one) for one in attributes]
                 if all(matches):
                     subscription.put(received)
                 elif any(matches):
                     assert isinstance(received, ReceivedBatch)  # a part of several matches
                     places = [place for place, one in enumerate(matches) if one]
                     subscription.put(received.part(places))
-
-    def _attributes(
-        self, batch: Batch, decode: Callable[[bytes], object] | None
-    ) -> list[Mapping[str, object]]:
-        """Return the attributes of each event: those of the value that subscribers get."""
-        if batch.typed:
-            payloads = batch.payloads()
-            values = payloads if decode is None else map(decode, payloads)
-            return [attributes_of(value) for value in values]
-        of = self._manager._running().node.attributes.of
-        return [of(event) for event in batch.events()]
 
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()

@@ -24,6 +24,7 @@ from attrs import frozen
 from camcast.pipeline.ingest.records import DEFAULTS, arrow_schema
 from camcast.pipeline.ingest.run_folder import read_run_folder
 from camcast.runs.folder import SCENARIO_FILE, SUMMARY_FILE
+from camcast.vocabulary.errors import CamcastError
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _MICROSECONDS = 1_000_000
 
 
-class ResultsError(ValueError):
+class ResultsError(CamcastError, ValueError):
     """A folder has no results, or not the table that was asked for; the message says what is."""
 
 

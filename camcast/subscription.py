@@ -84,6 +84,7 @@ class Subscription:
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
+        own: bool = True,
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
@@ -95,6 +96,8 @@ class Subscription:
         """Whether it gets what was published before this process became a member."""
         self.where = where
         """The interest that events have to match; None: all match."""
+        self.own = own
+        """Whether it gets what this process publishes."""
         self._queue = DeliveryQueue(queue_length, queue_bytes, overflow)
         self._on_close = on_close
         self._on_lagged = on_lagged

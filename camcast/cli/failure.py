@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import typer
 
 from camcast.community import InsecureError
+from camcast.vocabulary.errors import CamcastError
 
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong
 EXIT_FAILED = 1  # the command was right, and could not do its work
@@ -18,7 +19,7 @@ _WRONG_INPUT = (ValueError, LookupError, TypeError, InsecureError)
 _FAILED = (OSError, RuntimeError)
 
 
-class CommandError(Exception):
+class CommandError(CamcastError):
     """A command failed; the message is for the person at the keyboard."""
 
 

@@ -27,5 +27,5 @@ def wide_console(width: int) -> Console:
 
 
 def print_json(value: object) -> None:
-    """Write one JSON object as one line; raises `BrokenPipeError`."""
-    print_line(msgspec.json.encode(value).decode())
+    """Write one JSON object as one line, what JSON lacks as text; raises `BrokenPipeError`."""
+    print_line(msgspec.json.encode(value, enc_hook=str).decode())

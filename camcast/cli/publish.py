@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+import msgspec
 import typer
 
 from camcast.cli import options
@@ -16,6 +17,7 @@ from camcast.cli.output import print_json
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community, CommunityError, CommunityManager
 from camcast.doors.transport import OutputPipes
+from camcast.typed import Sent
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -48,6 +50,13 @@ def publish(
     repair: options.Repair = True,
     retention: options.Retention = None,
     spread: options.Spread = None,
+    typed: Annotated[
+        bool,
+        typer.Option(
+            "--class",
+            help="Each event is a JSON object: the fields of the class that has this topic.",
+        ),
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -61,6 +70,8 @@ def publish(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         parsed = Topic.parse(topic)
+        if typed and not parsed.level:
+            raise CommandError("--class needs a topic below the root, which is that of no class")
         work = _publish(
             CommunityManager(
                 membership,
@@ -79,6 +90,7 @@ def publish(
             if message is None
             else _one(message.encode(errors="surrogateescape")),
             wait,
+            typed=typed,
             retry=retry,
             json=json,
         )
@@ -96,6 +108,7 @@ async def _publish(
     events: AsyncIterator[bytes | None],
     wait_seconds: float,
     *,
+    typed: bool,
     retry: bool,
     json: bool,
 ) -> bool:
@@ -111,7 +124,11 @@ async def _publish(
                 complain(f"line {number} is over {PAYLOAD_BYTES_MAX:,} bytes and was not published")
                 refused += 1
                 continue
-            receipt = await community.publish(event)
+            if typed and (sent := _sent(event, topic)) is None:
+                complain(f"line {number} is no JSON object and was not published")
+                refused += 1
+                continue
+            receipt = await community.publish(sent if typed else event)
             published += 1
             dropped += not receipt.accepted
             unheard += receipt.accepted and not (receipt.peers or receipt.links)
@@ -126,6 +143,15 @@ async def _publish(
             " publish them again"
         )
     return not refused and not unheard and not dropped
+
+
+def _sent(event: bytes, topic: Topic) -> Sent | None:
+    """Return a JSON object as an event of the class that has a topic; None if it is none."""
+    try:
+        fields = msgspec.json.decode(event, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return Sent(tuple(above.name for above in (topic, *topic.ancestors()) if above.level), fields)
 
 
 async def _all_left(pipes: OutputPipes) -> None:

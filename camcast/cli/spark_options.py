@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from camcast.vocabulary.errors import CamcastError
+
 Master = Annotated[
     str | None,
     typer.Option(
@@ -24,7 +26,7 @@ Conf = Annotated[
 ]
 
 
-class SparkOptionError(ValueError):
+class SparkOptionError(CamcastError, ValueError):
     """A value of --conf is no setting of Spark; the message names it."""
 
 

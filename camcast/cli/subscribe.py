@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import suppress
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -16,6 +16,7 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
 from camcast.received import Lagged, Received
+from camcast.typed import Sent
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.topics import Topic
 
@@ -33,7 +34,7 @@ def subscribe(
         typer.Option(
             "--where",
             metavar="INTEREST",
-            help="Only events that match, e.g. 'mag >= 5', by their payload's JSON object.",
+            help="Only events that match, e.g. 'mag >= 5', by their fields or their JSON object.",
         ),
     ] = None,
     membership: options.Membership = "scamp",
@@ -65,7 +66,8 @@ def subscribe(
     """Print the events of a topic and its subtopics, one JSON object a line.
 
     A line has the event's topic, id, hops (messages that brought it here), and its payload,
-    or payload_base64 where that is not UTF-8. Without a gateway the process founds the community,
+    or payload_base64 where that is not UTF-8; a typed event has its class, as a topic, and its
+    value, an object of its fields. Without a gateway the process founds the community,
     and is a gateway for other processes at the address that it prints.
     """
     with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
@@ -156,8 +158,14 @@ async def _subscribe(
         await done.wait()
 
 
-def _line(received: Received) -> dict[str, Any]:
-    line = {"topic": received.topic.name, "id": str(received.id), "hops": received.hops}
+def _line(received: Received) -> dict[str, object]:
+    line: dict[str, object] = {
+        "topic": received.topic.name,
+        "id": str(received.id),
+        "hops": received.hops,
+    }
+    if isinstance(received.value, Sent):
+        return line | {"class": received.value.classes[0], "value": received.value.fields}
     try:
         return line | {"payload": received.payload.decode()}
     except UnicodeDecodeError:

@@ -7,8 +7,10 @@ from typing import Any
 
 import attrs
 
+from camcast.vocabulary.errors import CamcastError
 
-class OptionError(ValueError):
+
+class OptionError(CamcastError, ValueError):
     """A plug does not know an option, or refuses its value."""
 
 

@@ -16,13 +16,14 @@ from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
 from camcast.doors.protocol import Protocol
+from camcast.vocabulary.errors import CamcastError
 
 MEMBERSHIP_GROUP: Final = "camcast.membership"
 OVERLAY_GROUP: Final = "camcast.overlays"
 PROTOCOL_GROUP: Final = "camcast.protocols"
 
 
-class UnknownPlugError(LookupError):
+class UnknownPlugError(CamcastError, LookupError):
     """No plug has this name; the message lists those that are installed."""
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import Attribute, define, field, frozen, validators
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
@@ -27,7 +28,7 @@ def _not_negative(_instance: object, attribute: Attribute[Any], value: float) ->
         raise ValueError(f"{attribute.name} must not be negative, not even {value}")
 
 
-class BindError(OSError):
+class BindError(CamcastError, OSError):
     """An input pipe cannot listen at an address; `strerror` says which, why and what to do."""
 
 

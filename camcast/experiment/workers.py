@@ -19,12 +19,13 @@ from attrs import define, field
 
 import camcast
 from camcast.experiment import worker_messages as messages
+from camcast.vocabulary.errors import CamcastError
 
 LAST_WORDS_MAX: Final = 300  # chosen: letters of a worker's last line, in an error message
 EXIT_SECONDS: Final = 10.0  # chosen: a polite leave takes 1 s; afterwards a worker is killed
 
 
-class ExperimentError(RuntimeError):
+class ExperimentError(CamcastError, RuntimeError):
     """An experiment could not be carried out; the message says what failed."""
 
 

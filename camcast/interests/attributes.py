@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from camcast.interests.interest import Interest, attributes_of
-from camcast.typed import sent_fields
+from camcast.typed import Sent, read_sent
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
@@ -47,7 +47,7 @@ class EventAttributes:
         known = self._known.get(event.id)
         if known is not None and known[1] == event.payload:
             return known[0]
-        attributes = (sent_fields if event.typed else attributes_of)(event.payload)
+        attributes = _attributes_of(event)
         if known is not None:  # a publisher that says two things as one event
             return attributes
         self._bytes += len(event.payload)
@@ -60,3 +60,10 @@ class EventAttributes:
         """Say whether an event matches; decodes it only if the interest compares attributes."""
         by_topic = matches_by_topic(interest, event.topic)
         return interest.matches(event.topic, self.of(event)) if by_topic is None else by_topic
+
+
+def _attributes_of(event: Event) -> Mapping[str, object]:
+    if not event.typed:
+        return attributes_of(event.payload)
+    sent = read_sent(event.payload)
+    return sent.fields if isinstance(sent, Sent) else {}

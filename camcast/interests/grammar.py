@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 from camcast.interests.term import NAME, WORDS, Draft, Term, common
 from camcast.interests.values import DIGITS_MAX, Literal, Values, compared, listed, plain
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 
 TEXT_MAX: Final = 65_536  # chosen: characters; some thousand topics
@@ -45,7 +46,7 @@ _TOKEN: Final = re.compile(
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
-class InterestError(ValueError):
+class InterestError(CamcastError, ValueError):
     """A text is not an interest; `column` (from 1) is where it fails; the message points there."""
 
     def __init__(self, text: str, column: int, message: str) -> None:

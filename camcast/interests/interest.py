@@ -19,7 +19,7 @@ each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import msgspec
@@ -95,19 +95,13 @@ class Interest:
         return " or ".join(map(str, self.terms))
 
 
-def attributes_of(value: object) -> Mapping[str, object]:
-    """Return the attributes of an event's value, for `Interest.matches`.
+def attributes_of(payload: bytes) -> Mapping[str, object]:
+    """Return the entries of a payload that is a JSON object in UTF-8, for `Interest.matches`.
 
-    They are the fields of an attrs instance, or the entries of a JSON object in UTF-8; any other
-    value has none.
+    Any other payload has none. Those of typed events are in `camcast.interests.attributes`.
     """
-    if isinstance(value, bytes):
-        try:
-            decoded = msgspec.json.decode(value)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return {}
-        return decoded if isinstance(decoded, dict) else {}
-    cls: Any = type(value)
-    if attrs.has(cls):
-        return {one.name: getattr(value, one.name, None) for one in attrs.fields(cls)}
-    return {}
+    try:
+        decoded = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}

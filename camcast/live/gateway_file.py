@@ -19,12 +19,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 
 Gateways = Mapping[Topic, tuple[str, ...]]
 
 
-class GatewayError(ValueError):
+class GatewayError(CamcastError, ValueError):
     """A gateway configuration is wrong; the message names the file, the key and the fault."""
 
 

@@ -29,6 +29,7 @@ from attrs import field, frozen
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.streams import stream
 
 NODES_MAX: Final = 20_000_000  # chosen: 1 GB with ten links each
@@ -39,7 +40,7 @@ Links = NDArray[np.int64]
 """A row for each link: its two ends."""
 
 
-class OverlayError(ValueError):
+class OverlayError(CamcastError, ValueError):
     """An overlay cannot be as it was asked for; the message says what is wrong."""
 
 

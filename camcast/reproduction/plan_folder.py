@@ -26,6 +26,7 @@ from camcast.report.folder import ResultsFolder, as_bytes
 from camcast.reproduction.chart import draw
 from camcast.reproduction.page import html
 from camcast.reproduction.paper import OnProgress, P, Paper, R
+from camcast.vocabulary.errors import CamcastError
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"
@@ -37,7 +38,7 @@ _OPTIONS: Final = ("runs", "events", "seed", "engine", "preset")
 """The fields of plans that `camcast reproduce` has options for."""
 
 
-class FolderError(ValueError):
+class FolderError(CamcastError, ValueError):
     """The folder holds something else; the message says what, and what to do."""
 
 

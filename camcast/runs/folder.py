@@ -22,6 +22,7 @@ import msgspec
 from camcast.live.zmq_pipes import library_versions
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.workload import digest
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.trace import SCHEMA_VERSION
 
 SCENARIO_FILE: Final = "scenario.json"
@@ -30,7 +31,7 @@ SUMMARY_FILE: Final = "summary.json"
 World = Literal["live", "virtual"]
 
 
-class OutputError(OSError):
+class OutputError(CamcastError, OSError):
     """The output folder cannot be used; `strerror` says why."""
 
     def __init__(self, message: str) -> None:

@@ -13,12 +13,13 @@ from attrs import field, frozen, validators
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.scenarios.toml_file import TomlFile
 from camcast.scenarios.workload import Workload
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
 
 
-class ScenarioError(ValueError):
+class ScenarioError(CamcastError, ValueError):
     """A scenario cannot be run; the message names what is wrong and what to do."""
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 import attrs
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic, TopicError
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ _PLAIN: Mapping[Any, tuple[Any, str]] = {
 }
 
 
-class TomlError(ValueError):
+class TomlError(CamcastError, ValueError):
     """A TOML file is not what it should be: ``FILE:LINE: key: what is wrong``."""
 
 

@@ -11,11 +11,13 @@ from typing import Final
 
 from attrs import field, frozen, validators
 
+from camcast.vocabulary.errors import CamcastError
+
 PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
 NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 
-class SettingError(ValueError):
+class SettingError(CamcastError, ValueError):
     """A setting makes no sense; the message names what is wrong."""
 
 

@@ -16,6 +16,8 @@ from typing import Any, Final, TypeAlias
 
 from attrs import frozen
 
+from camcast.vocabulary.errors import CamcastError
+
 POINTS_MAX: Final = 100_000  # chosen: a wrong grid is found before it fills the memory
 
 _WORD: Final = re.compile(r"[^\s,\"'\[\]{}=]+")
@@ -24,7 +26,7 @@ Point: TypeAlias = Mapping[str, Any]
 """By key, as it was given, the value."""
 
 
-class GridError(ValueError):
+class GridError(CamcastError, ValueError):
     """A --grid makes no sense; names it."""
 
 

@@ -26,6 +26,7 @@ from textwrap import shorten
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from camcast.sweeps.sigterm import sigterm_stops
+from camcast.vocabulary.errors import CamcastError
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 Cell: TypeAlias = Mapping[str, JSON]
@@ -38,7 +39,7 @@ RECORD_FIELDS: Final = ("key", "cell", "result")
 RECORD_BEGINS: Final = b'{"key":"'  # as _json writes it; by this a torn line is known as ours
 
 
-class SweepError(RuntimeError):
+class SweepError(CamcastError, RuntimeError):
     """A sweep cannot begin or go on; says which cell, or which file and line, and what to do."""
 
 

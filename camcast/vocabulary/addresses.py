@@ -18,6 +18,8 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
+from camcast.vocabulary.errors import CamcastError
+
 ADDRESS_BYTES_MAX: Final = 255  # chosen: fits one length byte; leaves a host name 240 characters
 PORT_MAX: Final = 65535  # [RFC 9293, 3.1] sixteen bits
 
@@ -32,7 +34,7 @@ _HOST_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NUMBER_LAST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
-class AddressError(ValueError):
+class AddressError(CamcastError, ValueError):
     """A text is not an address; the message says what is wrong and how to write one."""
 
 

@@ -16,6 +16,8 @@ from typing import Final, NewType
 
 from attrs import field, frozen
 
+from camcast.vocabulary.errors import CamcastError
+
 GroupId = NewType("GroupId", bytes)
 """Eight bytes that stand for a topic on the wire: the head of the SHA-1 of its name."""
 
@@ -28,7 +30,7 @@ NAME_BYTES_MAX: Final = 255  # [TRUST, identity and format]; also fits one lengt
 _LEVEL = re.compile(r"[\w+-]+")
 
 
-class TopicError(ValueError):
+class TopicError(CamcastError, ValueError):
     """A topic's name does not follow the grammar; the message says where and why."""
 
 

@@ -43,6 +43,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import GroupId
 
@@ -101,7 +102,7 @@ _EVENT: Final = int(Kind.EVENT)  # packed in half the time
 _CONTROL_KINDS: Final = {int(kind): kind for kind in Kind if kind is not Kind.EVENT}
 
 
-class MalformedError(ValueError):
+class MalformedError(CamcastError, ValueError):
     """Bytes that do not follow the format; the message says what was wrong."""
 
 
@@ -115,7 +116,7 @@ class ControlRecord(NamedTuple):
     body: bytes
 
 
-class PayloadTooLargeError(ValueError):
+class PayloadTooLargeError(CamcastError, ValueError):
     """A payload is larger than `PAYLOAD_BYTES_MAX`."""
 
 

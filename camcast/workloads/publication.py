@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic
 
 
@@ -40,7 +41,7 @@ class Publication:
     """The workload's own name for who publishes; None when anybody of the community may."""
 
 
-class WorkloadError(ValueError):
+class WorkloadError(CamcastError, ValueError):
     """A file is not the workload it should be; reads ``FILE:LINE: what is wrong; what to do``.
 
     `line` is the physical line of the file, the header being 1; None when the file as a

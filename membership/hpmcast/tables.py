@@ -22,6 +22,7 @@ from camcast.interests.interest import Interest, InterestError
 from camcast.protocols.hpmcast.address import Address, branch, distance
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.view import Line, condense, process_line
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from membership.hpmcast.budget import UNREAD, Reading
 from membership.hpmcast.messages import Key, LineNews, Stamp
@@ -53,7 +54,7 @@ class Entry:
         return self.line is not None and self.line.interest is UNREAD
 
 
-class LineError(ValueError):
+class LineError(CamcastError, ValueError):
     """A line cannot be; the message says why."""
 
 

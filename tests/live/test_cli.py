@@ -181,6 +181,23 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
         assert running.end()[0] == 0  # --count
 
 
+def test_events_of_a_class_are_read_and_written(gateway: str) -> None:
+    """What the command line publishes, a program gets as an instance, and the other way round."""
+    topic = ".plant.reading"
+    with subscriber(topic, gateway, "--where", "celsius > 30", "--count", "1") as running:
+        running.read()
+        stdin = b'{"celsius": 20}\nno JSON\n{"celsius": 31, "site": "roof"}\n'
+        code, _, err = camcast("publish", topic, "--class", "--gateway", gateway, stdin=stdin)
+        assert (code, err) == (1, "camcast: line 2 is no JSON object and was not published\n")
+        event = running.read()
+        del event["id"], event["hops"]
+        value = {"celsius": 31, "site": "roof"}
+        assert event == {"topic": topic, "class": topic, "value": value}
+    code, _, err = camcast("publish", ".", "{}", "--class", "--gateway", gateway)
+    assert code == 1
+    assert "--class needs a topic below the root" in err
+
+
 def test_a_big_file_arrives_whole(gateway: str) -> None:
     count = 20_000  # more than an output queue holds
     with subscriber(".big", gateway, "--count", str(count)) as running:

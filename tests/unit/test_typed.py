@@ -1,13 +1,23 @@
-"""Topics and events from attrs classes (paper 000, 5.1)."""
+"""Topics and events from classes (paper 000, 5.1)."""
 
+import dataclasses
 from typing import Any
 
 import attrs
 import msgspec
 import pytest
 
-from camcast.typed import EventDecoder, TypedEventError, encode_event, super_topics_of, topic_of
-from camcast.vocabulary.topics import ROOT, Topic
+import camcast
+from camcast.typed import (
+    EventDecoder,
+    Sent,
+    TypedEventError,
+    encode_event,
+    read_sent,
+    super_topics_of,
+    topic_of,
+)
+from camcast.vocabulary.topics import ROOT, Topic, TopicError
 
 
 @attrs.frozen(slots=False)
@@ -46,14 +56,14 @@ def test_the_path_follows_the_first_base_and_all_bases_are_super_topics() -> Non
     assert super_topics_of(Golf) == (Topic.parse(".Sport"), Topic.parse(".Outdoors"))
 
 
-def test_bases_that_are_no_attrs_classes_are_no_topics() -> None:
+def test_bases_that_are_no_event_classes_are_no_topics() -> None:
     assert topic_of(Mixed) == Topic.parse(".Sport.Mixed")
     assert super_topics_of(Mixed) == (Topic.parse(".Sport"),)
 
 
-@pytest.mark.parametrize("wrong", [int, Plain, 7, "Sport"])
-def test_what_is_no_attrs_class_is_no_topic(wrong: type) -> None:
-    with pytest.raises(TypedEventError, match="is no topic: decorate"):
+@pytest.mark.parametrize("wrong", [int, Plain, 7, "Sport", msgspec.Struct])
+def test_what_is_no_event_class_is_no_topic(wrong: type) -> None:
+    with pytest.raises(TypedEventError, match="is no topic: make it an attrs class"):
         topic_of(wrong)
 
 
@@ -81,7 +91,11 @@ def test_an_unknown_subclass_becomes_the_nearest_known_base() -> None:
         ([".Sport.Soccer.Beach", ".Sport.Soccer", ".Sport"], {"place": "Rio", "goals": 1, "z": 0})
     )
     assert EventDecoder(Sport).decode(payload) == Soccer("Rio", 1)
-    assert EventDecoder(Outdoors).decode(payload) == payload  # nothing known: the bytes
+    sent = Sent(
+        (".Sport.Soccer.Beach", ".Sport.Soccer", ".Sport"), {"place": "Rio", "goals": 1, "z": 0}
+    )
+    assert EventDecoder(Outdoors).decode(payload) == read_sent(payload) == sent  # nothing known
+    assert encode_event(sent) == payload
 
 
 def test_fields_that_do_not_fit_a_class_may_fit_its_base() -> None:
@@ -103,11 +117,19 @@ def test_a_validator_that_fails_at_what_a_stranger_sent_fails_nothing_else(goals
     names = [".Sport.Ratio", ".Sport"]
     payload = msgspec.msgpack.encode((names, {"place": "Rio", "goals": goals}))
     assert EventDecoder(Sport).decode(payload) == Sport("Rio")
-    assert EventDecoder(cls).decode(payload) == payload
+    assert EventDecoder(cls).decode(payload) == read_sent(payload)
 
 
 @pytest.mark.parametrize(
-    "payload", [b"", b"garbage", b"\xff" * 9, b"\x91" * 100_000, msgspec.msgpack.encode([[], 1])]
+    "payload",
+    [
+        b"",
+        b"garbage",
+        b"\xff" * 9,
+        b"\x91" * 100_000,
+        msgspec.msgpack.encode([[], 1]),
+        b"\x92\x90\x80",
+    ],
 )
 def test_what_is_no_typed_event_stays_bytes(payload: bytes) -> None:
     assert EventDecoder(Sport).decode(payload) == payload
@@ -117,3 +139,71 @@ def test_a_field_that_cannot_travel_is_refused() -> None:
     place: Any = object()
     with pytest.raises(TypedEventError, match="a Sport cannot be sent"):
         encode_event(Sport(place))
+
+
+@dataclasses.dataclass
+class Reading:
+    celsius: float
+    note: str = ""
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    sea_level: int
+
+
+@dataclasses.dataclass
+class Indoors(Reading):
+    room: str = "hall"
+
+
+@pytest.mark.parametrize("event", [Reading(3.5, "x"), Renamed(7), Indoors(20.0, room="attic")])
+def test_dataclasses_and_structs_are_events_as_attrs_classes_are(event: Any) -> None:
+    cls = type(event)
+    assert EventDecoder(cls).decode(encode_event(event)) == event
+    assert topic_of(Indoors).name == ".Reading.Indoors"
+    assert topic_of(Renamed).name == ".Renamed"
+
+
+def declared(name: str, *, version: int | None = None, **fields: Any) -> type:
+    """Make a class of these fields, as another program might have it, with a declared topic."""
+    made = attrs.make_class("Any", {n: attrs.field(**f) for n, f in fields.items()}, frozen=True)
+    return camcast.topic(name, version=version)(made)
+
+
+def test_a_declared_topic_is_the_class_s_and_its_subclasses_stand_below_it() -> None:
+    old = declared(".plant.reading", version=1, celsius={"type": float})
+    new = declared(".plant.reading", version=2, kelvin={"type": float})
+    assert topic_of(old) == Topic.parse(".plant.reading.v1")
+    assert super_topics_of(new) == (Topic.parse(".plant.reading"),)
+    below = attrs.make_class("Roof", {}, bases=(old,))
+    assert topic_of(below) == Topic.parse(".plant.reading.v1.Roof")
+    assert super_topics_of(below) == (topic_of(old),)
+    moved = camcast.topic(".roof")(attrs.make_class("Roof", {}, bases=(old,)))
+    assert super_topics_of(moved) == (ROOT, topic_of(old))
+
+
+def test_an_event_of_another_version_comes_without_its_class() -> None:
+    old = declared(".plant.reading", version=1, celsius={"type": float})
+    new = declared(".plant.reading", version=2, kelvin={"type": float})
+    payload = encode_event(new(280.0))
+    assert EventDecoder(old).decode(payload) == Sent((".plant.reading.v2",), {"kelvin": 280.0})
+
+
+def test_fields_come_and_go() -> None:
+    """Left out if the receiver lacks them, and defaults if they were not sent."""
+    value, with_default = {"type": float}, {"type": str, "default": "?"}
+    few = declared(".plant", celsius=value)
+    more = declared(".plant", celsius=value, site=with_default)
+    other = declared(".plant", celsius=value, needed={"type": int})
+    assert EventDecoder(few).decode(encode_event(more(3.0, "roof"))) == few(3.0)
+    assert EventDecoder(more).decode(encode_event(few(3.0))) == more(3.0, "?")
+    assert EventDecoder(other).decode(encode_event(few(3.0))) == Sent((".plant",), {"celsius": 3.0})
+
+
+def test_a_topic_that_cannot_be_declared_is_refused() -> None:
+    with pytest.raises(TopicError, match="the root is the topic of no class"):
+        camcast.topic(".")
+    with pytest.raises(ValueError, match="no version 0"):
+        camcast.topic(".a", version=0)
+    with pytest.raises(TypedEventError, match="is no topic: make it an attrs class"):
+        camcast.topic(".a")(Plain)

@@ -51,6 +51,7 @@ from camcast.models.camcast.prediction import (
     summarise,
 )
 from camcast.settings.chain import Community, Setting
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.parameters import Parameters
 
 Z_MAX: Final = 10  # chosen: as many links as the upkeep of a table can look after
@@ -59,7 +60,7 @@ _HALVINGS: Final = 60  # chosen: 2^-60 is no failure at all
 _C_GRAIN: Final = 1000  # chosen: c is given to three digits
 
 
-class PlanError(ValueError):
+class PlanError(CamcastError, ValueError):
     """A target cannot be met; the message names the community, why, and what can be had."""
 
 

@@ -17,11 +17,12 @@ from camcast.pipeline.compare.findings import Findings, Quarantined
 from camcast.pipeline.compare.inputs import Inputs, read_inputs
 from camcast.pipeline.compare.regressions import THRESHOLD, changes_of
 from camcast.pipeline.measured import Measured
+from camcast.vocabulary.errors import CamcastError
 
 _QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
 
 
-class BaselineError(ValueError):
+class BaselineError(CamcastError, ValueError):
     """There is nothing to compare against; the message says what there is."""
 
 

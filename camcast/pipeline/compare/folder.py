@@ -30,6 +30,7 @@ from camcast.pipeline.measured import Measured
 from camcast.pipeline.parquet_columns import metadata_of, spread_out
 from camcast.report.drawing import render
 from camcast.report.folder import ResultsFolder
+from camcast.vocabulary.errors import CamcastError
 
 _MAIN: Final = "comparison"
 _SCHEMA_VERSION: Final = 2  # 1 had the parameters as text, in one column
@@ -53,7 +54,7 @@ _QUARANTINE: Final = pa.schema(
 _WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
 
 
-class ReportFolderError(ValueError):
+class ReportFolderError(CamcastError, ValueError):
     """The folder holds something else; the message says what to do."""
 
 

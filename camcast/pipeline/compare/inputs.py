@@ -20,12 +20,13 @@ from camcast.pipeline.ingest.runs import Runs, read_runs
 from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures.measures import measures
 from camcast.runs.folder import SCENARIO_FILE
+from camcast.vocabulary.errors import CamcastError
 
 _LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
 _PARQUET_SMALLER: Final = 20  # measured: 3 MB have what 60 MB of JSON lines say
 
 
-class NothingReadError(ValueError):
+class NothingReadError(CamcastError, ValueError):
     """Not one run or benchmark could be read; the message says why, of each."""
 
 

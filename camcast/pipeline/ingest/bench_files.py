@@ -23,6 +23,7 @@ import msgspec
 from attrs import field, frozen
 
 from camcast.pipeline.measured import Measured, Seed
+from camcast.vocabulary.errors import CamcastError
 
 _COMMIT_DIGITS: Final = 12  # chosen: as git abbreviates in large projects
 _COLUMNS: Final = ("backend", "membership", "protocol", "community", "p_sel", "seed")
@@ -73,7 +74,7 @@ class _Benchmark(msgspec.Struct, frozen=True):
     extra_info: dict[str, Any] | None = None
 
 
-class BenchFileError(ValueError):
+class BenchFileError(CamcastError, ValueError):
     """A file is none of pytest-benchmark's, or has nothing in it; the message says which."""
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from camcast.pipeline.measured import Seed
 from camcast.runs.folder import SCENARIO_FILE
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.trace import SCHEMA_VERSION
 
 FORMS: Final = ("jsonl", "parquet")
@@ -24,7 +25,7 @@ KNOWN_VERSIONS: Final = (1, 2, SCHEMA_VERSION)
 """Version 1 is version 2 without `control` (`camcast.vocabulary.trace`)."""
 
 
-class RunFolderError(ValueError):
+class RunFolderError(CamcastError, ValueError):
     """A run's folder cannot be read; the message names it, and says why."""
 
 

@@ -21,6 +21,8 @@ from typing import Final
 
 import attrs
 
+from camcast.vocabulary.errors import CamcastError
+
 _JAVA_VERSION: Final = 17  # [Spark 4.3, "Downloading"] the oldest that runs it
 _VECTOR: Final = "jdk.incubator.vector"
 _HEAP_MIB: Final = 4096  # chosen: half of the 8 GB that 50 million records may take
@@ -58,7 +60,7 @@ _HEAVY: Final = ("-XX:+UseParallelGC",)
 _LIGHT: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
-class SparkUnavailableError(RuntimeError):
+class SparkUnavailableError(CamcastError, RuntimeError):
     """Spark cannot be started or reached here; says why, and what to install or to change."""
 
 

@@ -26,6 +26,7 @@ from camcast.pipeline.spark.jvm import (
     is_local,
     start_jvm,
 )
+from camcast.vocabulary.errors import CamcastError
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -52,7 +53,7 @@ _PYSPARK_VARIABLES: Final = (
 _PYSPARK_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
-class SparkFailedError(RuntimeError):
+class SparkFailedError(CamcastError, RuntimeError):
     """Spark refused or failed a job; says the cause. Its note is all that Spark said."""
 
 

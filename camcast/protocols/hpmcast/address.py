@@ -12,13 +12,15 @@ from typing import Final, TypeAlias
 
 from attrs import field, frozen
 
+from camcast.vocabulary.errors import CamcastError
+
 Address: TypeAlias = tuple[int, ...]
 """x(l-1) … x(0), or the beginning of it: a branch address."""
 
 DIGITS_MAX: Final = 64  # chosen: 2^64 processes of arity 2; bounds what a stranger may send
 
 
-class HierarchyAddressError(ValueError):
+class HierarchyAddressError(CamcastError, ValueError):
     """An address that does not fit its hierarchy; the message names the place in it."""
 
 
