@@ -25,6 +25,7 @@ from attrs import field, frozen
 from nacl import bindings
 from nacl.exceptions import BadSignatureError, CryptoError
 
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 
 KEY_BYTES: Final = 32  # [RFC 8032, 5.1] of an Ed25519 seed and of a public key
@@ -34,7 +35,7 @@ _CHECKSUM_BYTES: Final = 3
 TEXT_CHARACTERS: Final = (KEY_BYTES + _CHECKSUM_BYTES) * 8 // 5  # [RFC 4648, 6] 5 bits each
 
 
-class InvalidKeyError(ValueError):
+class InvalidKeyError(CamcastError, ValueError):
     """A text or some bytes are no key; the message says why, and shows no secret."""
 
 
