@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from camcast.security.keys import InvalidKeyError, PublicKey, SecretKey
+from camcast.vocabulary.errors import CamcastError
 
 _SECRET: Final = "camcast-secret-key-1"
 _PUBLIC: Final = "camcast-public-key-1"
@@ -25,7 +26,7 @@ _FILE_BYTES_MAX: Final = 4096  # chosen: a key's line has 77, and a few comments
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
-class KeyFileError(ValueError):
+class KeyFileError(CamcastError, ValueError):
     """A key file is wrong, or cannot be read or written; the message names it and the fault."""
 
 

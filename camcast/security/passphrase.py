@@ -15,6 +15,7 @@ from typing import Final
 from nacl import bindings
 
 from camcast.security.keys import KEY_BYTES, SecretKey
+from camcast.vocabulary.errors import CamcastError
 
 # [RFC 9106, 4, the second recommended option] three passes over 64 MiB; one lane, as libsodium has
 # no more. 0.12 s of CPU, once a process.
@@ -26,7 +27,7 @@ _SALT: Final = blake2b(b"camcast-shared-key-1", digest_size=16).digest()
 CHARACTERS_MIN: Final = 15
 
 
-class PassphraseError(ValueError):
+class PassphraseError(CamcastError, ValueError):
     """A passphrase is too short; the message does not show it."""
 
 
