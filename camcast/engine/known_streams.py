@@ -21,6 +21,7 @@ events count as new again nor keeps the streams out that others tell of.
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import inf
 from typing import Final
 
 from camcast.vocabulary.events import SEQUENCE_MAX
@@ -46,8 +47,8 @@ class KnownRanges:
         """Start and stop of each range above `low`, ascending: none touches another or `low`."""
         self.heard = now
         """When something new of the stream came last."""
-        self.begun = int(now)
-        """When this process first heard of it, in whole seconds."""
+        self.begun = -inf
+        """When its first event was published; infinitely long ago if that event never came."""
         self.floor = 1
         """Repair does not ask for what is missing below (`camcast.engine.repair`)."""
         self.introduced_by = introduced_by

@@ -44,10 +44,10 @@ class Passed(NamedTuple):
 
     below: int
     """It misses and offers nothing below this number."""
-    begun: int
-    """For how many seconds it has known the stream, or `UNKNOWN`."""
+    begun: float
+    """When the stream's first event was published; infinitely long ago if it does not know."""
     kept: float
-    """For how many seconds it keeps all bodies."""
+    """Since when it keeps all bodies."""
 
 
 @define(eq=False)
@@ -84,7 +84,9 @@ class Lack:
         if not holder.below:
             _, offered, begun, bounds = holder.held
             below = min(bounds[0], offered) if offered else bounds[0]
-            self.passed[peer] = Passed(below, begun, holder.kept)
+            # As times, for ages would be too small when they are looked at.
+            begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
+            self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
 
     def note_lowest(self, known: KnownRanges | None, now: float) -> None:

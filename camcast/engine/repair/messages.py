@@ -15,9 +15,9 @@ UNKNOWN: Final = -1
 
 Held = tuple[bytes, int, int, tuple[int, ...]]
 """What a process knows of a stream: its id; the first number of which it offers bodies, 0 if it
-offers none; the seconds since it first heard of the stream, `UNKNOWN` if it lacks the first event,
-which alone tells when the stream began; and the ranges that it knows, as
-`low, start, stop, start, stop, ...`: all below `low`, and from each start to before its stop."""
+offers none; how many tenths of a second ago the stream's first event was published, `UNKNOWN` if
+that never came; and the ranges that it knows, as `low, start, stop, start, stop, ...`: all below
+`low`, and from each start to before its stop."""
 
 Wanted = tuple[bytes, tuple[int, ...]]
 """A stream, and what is wanted of it: `start, stop, start, stop, ...`."""

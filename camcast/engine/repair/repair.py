@@ -209,6 +209,8 @@ class Repair(Repairs):
         """Take note of a batch that is new to the community; `source` sent it."""
         self._store.put(batch, self._retention, now)
         stream = batch.stream
+        if batch.first == 1:
+            known.begun = published_at(batch)
         self._note(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
             self._changes.brought[stream] = None
@@ -380,7 +382,7 @@ class Repair(Repairs):
             if upward and (lowest is None or lowest.flags & NOT_UPWARD):
                 continue
             offered = 0 if lowest is None else lowest.first
-            begun = max(0, int(now) - known.begun) if known.low > 1 else UNKNOWN
+            begun = UNKNOWN if known.begun == -inf else ceil(10 * (now - known.begun))
             yield stream, offered, begun, known.told()
 
     def _send_have(
@@ -528,11 +530,11 @@ class Repair(Repairs):
         self, stream: StreamId, lack: Lack, known: KnownRanges | None, neighbours: int, now: float
     ) -> None:
         """Tell of what cannot be had any more, and do not ask for it again."""
-        member = self._seconds_a_member(now)
+        member = self._member_since
         wants_history = now < self._history_until
         if known is not None and known.low == 1 and known.bounds and not wants_history:
             # Who keeps all from before this process's time would have offered what is not older.
-            before = max((p.below for p in lack.passed.values() if p.kept >= member), default=0)
+            before = max((p.below for p in lack.passed.values() if p.kept <= member), default=0)
             known.floor = max(known.floor, min(before, known.bounds[0]))
         out_of_reach = 0
         if now - lack.since > self._retention:
@@ -542,8 +544,8 @@ class Repair(Repairs):
         if out_of_reach <= (1 if known is None else known.floor):
             return
         # Who keeps everything since before this process was a member would have offered it.
-        lived_longer = all(one.kept < member for one in lack.passed.values())
-        in_my_time = lived_longer and any(0 <= p.begun < member for p in lack.passed.values())
+        lived_longer = all(one.kept > member for one in lack.passed.values())
+        in_my_time = lived_longer and any(p.begun > member for p in lack.passed.values())
         if known is None:
             if not in_my_time:
                 return

@@ -207,6 +207,30 @@ def test_a_newcomer_is_told_of_nothing_from_before_its_time(world: RepairWorld) 
     assert not world.told
 
 
+def test_who_joins_soon_after_a_stream_began_is_told_of_nothing_from_before(
+    world: RepairWorld,
+) -> None:
+    """Its neighbour is hardly older than it is; what that told of its age was taken for new."""
+    one = world.join(A)
+    world.publish(one, A, b"old", seconds=0.3)
+    newcomer = world.join(A)
+    world.publish(one, A, b"new", seconds=60.0)
+    assert world.payloads(newcomer) == [b"new"]
+    assert not world.told
+
+
+def test_a_stream_is_as_old_as_its_first_event_however_late_that_came(world: RepairWorld) -> None:
+    one, other = members(world, A, A)
+    world.sever((one, other))
+    stream = world.publish(one, A, seconds=10.0).stream
+    world.heal()
+    world.run(10.0)
+    (answer,) = world.ask(other, want(b"", stream, 1, 2))
+    assert isinstance(answer, Have)
+    ((_, _, begun, _),) = answer.streams
+    assert begun == pytest.approx(200, abs=2)  # tenths of a second
+
+
 def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     """One of five is cut off for longer than the retention, while the others hear 1 to 3."""
     one, *others = members(world, A, A, A, A, A)
