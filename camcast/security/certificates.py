@@ -1,0 +1,118 @@
+"""Certificates: one key grants another some rights below a topic, for some time.
+
+The formats of this room are frozen; docs/security-formats.md has them in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntFlag
+from typing import Annotated, Final
+
+import msgspec
+
+from camcast.security.keys import Domain
+from camcast.security.sealed import KeyBytes, Seal, SealedValue, Seconds
+from camcast.vocabulary.topics import Topic
+
+CHAIN_MAX: Final = 4  # [TRUST, profiles] certificates from a trusted root to the one that is used
+SERIAL_BYTES: Final = 8  # [TRUST, profiles]
+CERTIFICATE_BYTES_MAX: Final = 413  # with a topic of 255 bytes [TRUST], as MessagePack writes it
+SLACK_SECONDS: Final = 300  # [TRUST, profiles] the clocks of two processes differ by so much
+
+Serial = Annotated[bytes, msgspec.Meta(min_length=SERIAL_BYTES, max_length=SERIAL_BYTES)]
+
+
+class Rights(IntFlag):
+    """What a certificate allows in its topic and in those below it."""
+
+    JOIN = 1
+    """To be a member: to receive, to be in tables, to forward."""
+    PUBLISH = 2
+    SERVE = 4
+    """To be a gateway: to be asked for first contacts."""
+    ISSUE = 8
+    """To hand its own rights on by certificates."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The rights as they are written in a command line."""
+        return tuple(_name(right) for right in Rights if right in self)
+
+    @classmethod
+    def parse(cls, names: Iterable[str]) -> Rights:
+        """Return the rights of these names; raises `ValueError`, which lists them."""
+        by_name = {_name(right): right for right in cls}
+        rights = cls(0)
+        for name in names:
+            if name not in by_name:
+                raise ValueError(f"no right is called {name!r}; there are {', '.join(by_name)}")
+            rights |= by_name[name]
+        return rights
+
+
+def _name(right: Rights) -> str:
+    return str(right.name).lower()
+
+
+class Certificate(SealedValue, frozen=True, tag=1):
+    """`issuer` grants `subject` the rights in the topic `prefix` and in those below it.
+
+    It is valid from `not_before` to `not_after`. At most `depth` certificates may follow it in a
+    chain; that is none if it does not grant `Rights.ISSUE`. `serial` names it in the issuer's list
+    of revoked ones.
+    """
+
+    issuer: KeyBytes
+    subject: KeyBytes
+    prefix: str
+    rights_bits: Annotated[int, msgspec.Meta(gt=0, le=sum(Rights))]
+    not_before: Seconds
+    not_after: Seconds
+    serial: Serial
+    depth: Annotated[int, msgspec.Meta(ge=0, lt=CHAIN_MAX)]
+
+    def __post_init__(self) -> None:
+        Topic.parse(self.prefix)
+        if self.not_before >= self.not_after:
+            raise ValueError("a certificate ends after it begins")
+        if (Rights.ISSUE in self.rights) != (self.depth > 0):
+            raise ValueError("a certificate has a depth if it grants the right to issue, else 0")
+
+    @property
+    def topic(self) -> Topic:
+        """The topic at the top of those that it is for."""
+        return Topic.parse(self.prefix)
+
+    @property
+    def rights(self) -> Rights:
+        """What it allows there."""
+        return Rights(self.rights_bits)
+
+    def grants(self, right: Rights, topic: Topic) -> bool:
+        """Return whether it allows this in this topic, whatever the time is."""
+        return right in self.rights and self.topic.includes(topic)
+
+    def grants_link(self, topic: Topic) -> bool:
+        """Return whether its owner may link to `topic`: to where he is, and upward [TRUST].
+
+        Who may join or publish in a topic may send to the processes of its ancestors, ask for
+        them and tell them what he has; he never receives there.
+        """
+        here = self.topic
+        at_work = Rights.JOIN | Rights.PUBLISH
+        return bool(self.rights & at_work) and (here.includes(topic) or topic.includes(here))
+
+    def narrows(self, above: Certificate) -> bool:
+        """Return whether it grants nothing that the certificate `above` it does not."""
+        return (
+            Rights.ISSUE in above.rights
+            and self.depth < above.depth
+            and self.rights in above.rights
+            and above.topic.includes(self.topic)
+            and above.not_before <= self.not_before
+            and self.not_after <= above.not_after
+        )
+
+
+CERTIFICATE: Final = Seal(Certificate, Domain.CERTIFICATE, CERTIFICATE_BYTES_MAX)

@@ -1,0 +1,102 @@
+"""Chains of certificates: from a trusted root's key to the one that acts, each link narrower.
+
+Theory of operation
+-------------------
+A root is a key that a user trusts by naming it; it may grant anything. The first certificate of a
+chain was issued by a root, each further one by the subject of the one before it, and none grants
+more than that one: topics by level, rights, time and depth. Hence the last certificate says what
+the chain allows, and its time is within that of all.
+
+What does not change is checked once (`verify_chain`: form, signatures, narrowing), and what changes
+with time each time it is used (`Chain.check`: validity, revocation, the right that is needed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+
+from attrs import field, frozen
+
+from camcast.security.certificates import (
+    CERTIFICATE,
+    CHAIN_MAX,
+    SLACK_SECONDS,
+    Certificate,
+    Rights,
+)
+from camcast.security.keys import PublicKey
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.sealed import SealHash, seal_hash
+from camcast.vocabulary.topics import Topic
+
+Revoked = Callable[[bytes, bytes], bool]
+"""Whether the issuer with this key revoked the certificate of this serial."""
+
+
+@frozen
+class Chain:
+    """A verified chain; `verify_chain` makes it."""
+
+    data: tuple[bytes, ...] = field(repr=False)
+    """The certificates as they came, the root's first."""
+    certificates: tuple[Certificate, ...]
+
+    @property
+    def last(self) -> Certificate:
+        """The certificate that the chain is for."""
+        return self.certificates[-1]
+
+    @property
+    def subject(self) -> PublicKey:
+        """The key that the chain grants rights to."""
+        return PublicKey(self.last.subject)
+
+    @property
+    def hash(self) -> SealHash:
+        """The hash of the last certificate, by which a batch and a record name the chain."""
+        return seal_hash(self.data[-1])
+
+    def check_valid(self, now: float, revoked: Revoked) -> None:
+        """Raise `RefusedError` if the chain is not valid at `now`, in seconds since 1970."""
+        if now < self.last.not_before - SLACK_SECONDS:
+            raise RefusedError(Reason.EARLY, "the certificate is not valid yet")
+        if now > self.last.not_after + SLACK_SECONDS:
+            raise RefusedError(Reason.EXPIRED, "the certificate has expired")
+        for certificate in self.certificates:
+            if revoked(certificate.issuer, certificate.serial):
+                raise RefusedError(
+                    Reason.REVOKED, f"the certificate {certificate.serial.hex()} is revoked"
+                )
+
+    def check(self, right: Rights, topic: Topic, now: float, revoked: Revoked) -> None:
+        """Raise `RefusedError` unless the chain is valid at `now` and grants this right there."""
+        self.check_valid(now, revoked)
+        if not self.last.grants(right, topic):
+            may = ", ".join(self.last.rights.names)
+            raise RefusedError(
+                Reason.NO_RIGHT,
+                f"the certificate is for {may} in {self.last.prefix},"
+                f" not for {', '.join(right.names)} in {topic}",
+            )
+
+
+def verify_chain(data: Sequence[bytes], roots: Collection[PublicKey]) -> Chain:
+    """Return the chain of these certificates, the root's first; raises `RefusedError`."""
+    if not 0 < len(data) <= CHAIN_MAX:
+        raise RefusedError(
+            Reason.MALFORMED, f"a chain has 1 to {CHAIN_MAX} certificates, this one {len(data)}"
+        )
+    certificates = tuple(map(CERTIFICATE.read, data))
+    if PublicKey(certificates[0].issuer) not in roots:
+        raise RefusedError(Reason.UNTRUSTED, "a chain begins at no trusted root")
+    for above, below in pairwise(certificates):
+        if below.issuer != above.subject:
+            raise RefusedError(
+                Reason.UNTRUSTED, "a certificate was issued by another key than the one above it"
+            )
+        if not below.narrows(above):
+            raise RefusedError(Reason.WIDER, "a certificate grants more than the one above it")
+    for signed, certificate in zip(data, certificates, strict=True):
+        CERTIFICATE.check(signed, certificate.issuer)
+    return Chain(tuple(data), certificates)

@@ -1,0 +1,82 @@
+"""Peer records: who a process is and where it is reached, in its own words and signed by it.
+
+A record travels where a bare contact travels in `open`: nobody is dialled or put into a table
+without one, and an address changes only by a record with a higher incarnation (TRUST, profiles).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from camcast.security.certificates import SLACK_SECONDS
+from camcast.security.keys import Domain, PublicKey
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.sealed import SEAL_HASH_BYTES, KeyBytes, Number, Seal, SealedValue, Seconds
+from camcast.vocabulary.addresses import check_address, is_numeric
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import GROUP_ID_BYTES
+
+RECORD_BYTES_MAX: Final = 400  # [TRUST, profiles] fits a datagram
+LIFETIME_SECONDS: Final = 3600  # [TRUST, profiles] the latest expiry, seen from now
+# chosen: IPv4 and IPv6, each behind the loopback or a translation of addresses
+ADDRESSES_MAX: Final = 4
+
+_Group = Annotated[bytes, msgspec.Meta(min_length=GROUP_ID_BYTES, max_length=GROUP_ID_BYTES)]
+_Hash = Annotated[bytes, msgspec.Meta(min_length=SEAL_HASH_BYTES, max_length=SEAL_HASH_BYTES)]
+
+
+class PeerRecord(SealedValue, frozen=True, tag=1):
+    """The process with `key` is reached at `addresses`, the first of which is best, until `expiry`.
+
+    `incarnation` counts its addresses, over restarts too. It is in the communities `groups` by the
+    certificates with these hashes; a process of many communities names the ones that fit.
+    """
+
+    key: KeyBytes
+    addresses: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=ADDRESSES_MAX)]
+    incarnation: Number
+    expiry: Seconds
+    groups: tuple[_Group, ...]
+    certificates: tuple[_Hash, ...]
+
+    def __post_init__(self) -> None:
+        for address in self.addresses:
+            if check_address(address) != address or not is_numeric(address):
+                raise ValueError(f"a record's address is numeric and canonical, not {address}")
+
+    @property
+    def peer_id(self) -> PeerId:
+        """Who the record is of."""
+        return PublicKey(self.key).peer_id
+
+    def replaces(self, known: PeerRecord) -> bool:
+        """Return whether this record of the same process takes the place of the `known` one.
+
+        A higher incarnation does; the same one only prolongs what is known, at the same addresses.
+        """
+        if self.key != known.key or self.incarnation < known.incarnation:
+            return False
+        return self.incarnation > known.incarnation or (
+            self.addresses == known.addresses and self.expiry > known.expiry
+        )
+
+
+_RECORD: Final = Seal(PeerRecord, Domain.PEER_RECORD, RECORD_BYTES_MAX)
+sign_record: Final = _RECORD.sign
+"""Returns the bytes of a record and the signature of them."""
+
+
+def verify_record(data: bytes, now: float) -> PeerRecord:
+    """Return the record that its owner signed and that is valid at `now`, in seconds since 1970.
+
+    Raises `RefusedError`.
+    """
+    record = _RECORD.read(data)
+    if now > record.expiry + SLACK_SECONDS:
+        raise RefusedError(Reason.EXPIRED, "a peer record has expired")
+    if record.expiry > now + LIFETIME_SECONDS + SLACK_SECONDS:
+        raise RefusedError(Reason.EARLY, "a peer record is valid for more than an hour")
+    _RECORD.check(data, record.key)
+    return record

@@ -1,0 +1,34 @@
+"""Why something signed is not believed."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """Why it is not believed; the values name counters."""
+
+    MALFORMED = "malformed"
+    """The bytes do not follow the format, or are longer than it allows."""
+    FORGED = "forged"
+    """A signature does not verify with the key that is named."""
+    UNTRUSTED = "untrusted"
+    """A chain of certificates begins at no trusted root, or a link was issued by another key."""
+    WIDER = "wider"
+    """A certificate grants more than its issuer's own, or its issuer may not issue it."""
+    REVOKED = "revoked"
+    """A certificate is in its issuer's list of revoked ones."""
+    EARLY = "early"
+    """It is not valid yet."""
+    EXPIRED = "expired"
+    """It is not valid any more."""
+    NO_RIGHT = "no_right"
+    """The certificate is valid, and does not grant this right in this topic."""
+
+
+class RefusedError(ValueError):
+    """Something signed is not believed; the message says what was wrong."""
+
+    def __init__(self, reason: Reason, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason

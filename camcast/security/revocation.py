@@ -1,0 +1,148 @@
+"""Revocation: each issuer's signed, numbered list of its certificates that count no more.
+
+The list with the highest number wins, so an old one that somebody plays back changes nothing. A
+list says when the next one is due; a process that does not get it is `overdue`, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Annotated, Final
+
+import msgspec
+from attrs import frozen
+
+from camcast.security.certificates import SLACK_SECONDS, Serial
+from camcast.security.keys import Domain
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.sealed import (
+    KeyBytes,
+    Number,
+    Seal,
+    SealedValue,
+    SealHash,
+    Seconds,
+    seal_hash,
+)
+
+# chosen: 1,500 entries of 16 bytes leave room in a frame of 32 KiB; what expired falls out
+REVOKED_MAX: Final = 1500
+REVOCATIONS_BYTES_MAX: Final = 16 * REVOKED_MAX + 256  # chosen: entries, and what is around them
+NEXT_UPDATE_SECONDS: Final = 24 * 3600  # [TRUST, profiles]
+# chosen: the roots and all who issue for them; a bound, because peers feed this table
+ISSUERS_MAX: Final = 256
+
+
+class RevokedSerial(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A certificate that counts no more; after `not_after` it has expired anyway."""
+
+    serial: Serial
+    not_after: Seconds
+
+
+class RevocationList(SealedValue, frozen=True, tag=1):
+    """The certificates that `issuer` issued and revoked, by ascending serial."""
+
+    issuer: KeyBytes
+    number: Number
+    issued: Seconds
+    next_update: Seconds
+    revoked: Annotated[tuple[RevokedSerial, ...], msgspec.Meta(max_length=REVOKED_MAX)]
+
+    def __post_init__(self) -> None:
+        if self.next_update <= self.issued:
+            raise ValueError("the next list is due after this one was issued")
+        if any(a.serial >= b.serial for a, b in pairwise(self.revoked)):
+            raise ValueError("the serials are not in ascending order")
+
+
+REVOCATIONS: Final = Seal(RevocationList, Domain.REVOCATIONS, REVOCATIONS_BYTES_MAX)
+
+
+def next_list(
+    before: RevocationList | None,
+    issuer: bytes,
+    revoked: Iterable[RevokedSerial],
+    now: int,
+    next_update_seconds: int = NEXT_UPDATE_SECONDS,
+) -> RevocationList:
+    """Return the issuer's list that follows `before`, with these certificates revoked as well.
+
+    The ones that have expired fall out. Its number is the time, so that the list goes on where an
+    older one got lost, or the number after that of `before`. Raises `ValueError` if too many are
+    left.
+    """
+    entries = {entry.serial: entry for entry in before.revoked} if before else {}
+    entries.update((entry.serial, entry) for entry in revoked)
+    left = [entries[serial] for serial in sorted(entries)]
+    left = [entry for entry in left if entry.not_after + SLACK_SECONDS >= now]
+    if len(left) > REVOKED_MAX:
+        raise ValueError(
+            f"a list has room for {REVOKED_MAX} revoked certificates, and {len(left)} have not"
+            " expired; issue certificates for a shorter time, or take a new key"
+        )
+    number = max(now, before.number + 1 if before else 1)
+    return RevocationList(issuer, number, now, now + next_update_seconds, tuple(left))
+
+
+@frozen
+class _Known:
+    """An issuer's latest list."""
+
+    number: int
+    data: bytes
+    next_update: int
+    serials: Mapping[bytes, object]
+
+
+class Revocations:
+    """What a process knows of the lists of all issuers."""
+
+    def __init__(self) -> None:
+        self._lists: dict[bytes, _Known] = {}
+
+    def take(self, data: bytes, now: float, *, may_issue: bool) -> bool:
+        """Take a signed list; return whether it is news.
+
+        `may_issue` says that its issuer is a trusted root or has a verified chain with the right
+        to issue. Raises `RefusedError` for what is no list, is signed by another, is dated in the
+        future, or comes from who may not issue.
+        """
+        news = REVOCATIONS.read(data)
+        if not may_issue:
+            raise RefusedError(Reason.UNTRUSTED, "its issuer may not issue certificates")
+        known = self._lists.get(news.issuer)
+        # Of two lists with one number, which an issuer signs by mistake, all keep the same one.
+        if known is not None and (known.number, known.data) >= (news.number, data):
+            return False
+        if news.issued > now + SLACK_SECONDS:
+            raise RefusedError(Reason.EARLY, "a list of revocations is dated in the future")
+        if known is None and len(self._lists) >= ISSUERS_MAX:
+            raise RefusedError(Reason.UNTRUSTED, f"lists of {ISSUERS_MAX} issuers are known")
+        REVOCATIONS.check(data, news.issuer)
+        serials = {entry.serial: entry for entry in news.revoked}
+        self._lists[news.issuer] = _Known(news.number, data, news.next_update, serials)
+        return True
+
+    def revoked(self, issuer: bytes, serial: bytes) -> bool:
+        """Return whether the issuer's latest list names the certificate of this serial."""
+        known = self._lists.get(issuer)
+        return known is not None and serial in known.serials
+
+    def latest(self, issuer: bytes) -> bytes | None:
+        """Return the latest signed list of an issuer, as it came."""
+        known = self._lists.get(issuer)
+        return None if known is None else known.data
+
+    def overdue(self, now: float) -> list[bytes]:
+        """Return the issuers whose next list is due and did not come."""
+        return [
+            issuer
+            for issuer, known in self._lists.items()
+            if now > known.next_update + SLACK_SECONDS
+        ]
+
+    def hash(self) -> SealHash:
+        """Return a hash of all that is known here; equal where the same lists are known."""
+        return seal_hash(b"".join(self._lists[issuer].data for issuer in sorted(self._lists)))

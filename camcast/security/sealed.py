@@ -1,0 +1,80 @@
+"""Signed values: MessagePack, and 64 bytes of signature behind it.
+
+The signature is over the raw bytes as they came, for one `Domain`. Each value has one encoding all
+the same: bytes that decode to it and are not this encoding are refused.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Annotated, Final, Generic, NewType, TypeVar
+
+import msgspec
+
+from camcast.security.keys import KEY_BYTES, SIGNATURE_BYTES, Domain, PublicKey, SecretKey
+from camcast.security.refusals import Reason, RefusedError
+
+ValueT = TypeVar("ValueT", bound="SealedValue")
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+SealHash = NewType("SealHash", bytes)
+"""Eight bytes that stand for a signed value: BLAKE2b over all of its bytes."""
+
+SEAL_HASH_BYTES: Final = 8  # [DESIGN 4] the certificate's hash in the body of a batch
+
+KeyBytes = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+# chosen: 32 bits, until 2106; negative times and ones that overflow a float are out of the way
+Seconds = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+"""A time in whole seconds since 1970."""
+
+# chosen: leaves room to add to it; msgspec takes no bound that needs more than 64 bits with a sign
+Number = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+"""What only its owner raises: the number of a list, an incarnation."""
+
+
+class SealedValue(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Base of everything signed; a subclass gives its version as its `tag`."""
+
+
+class Seal(Generic[ValueT]):
+    """How one type of values is signed and read: its domain and its longest encoding.
+
+    `bytes_max` counts the signature.
+    """
+
+    def __init__(self, of: type[ValueT], domain: Domain, bytes_max: int) -> None:
+        self._decoder = msgspec.msgpack.Decoder(of)
+        self._domain = domain
+        self._bytes_max = bytes_max
+
+    def sign(self, value: ValueT, secret: SecretKey) -> bytes:
+        """Return the value's bytes and the signature of them."""
+        body = _ENCODER.encode(value)
+        return body + secret.sign(self._domain, body)
+
+    def read(self, data: bytes) -> ValueT:
+        """Return the value, whose signature is not looked at; raises `RefusedError`."""
+        if len(data) > self._bytes_max:
+            raise RefusedError(
+                Reason.MALFORMED, f"it has {len(data)} bytes, and {self._bytes_max} at most"
+            )
+        body = data[:-SIGNATURE_BYTES]
+        try:
+            value = self._decoder.decode(body)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise RefusedError(Reason.MALFORMED, f"it does not decode: {error}") from error
+        if _ENCODER.encode(value) != body:
+            raise RefusedError(Reason.MALFORMED, "it is not written in its one form")
+        return value
+
+    def check(self, data: bytes, key: bytes) -> None:
+        """Raise `RefusedError` unless the owner of `key` signed what `read` accepted."""
+        body, signature = data[:-SIGNATURE_BYTES], data[-SIGNATURE_BYTES:]
+        if not PublicKey(key).verify(self._domain, body, signature):
+            raise RefusedError(Reason.FORGED, "its signature does not verify")
+
+
+def seal_hash(data: bytes) -> SealHash:
+    """Return the hash of a signed value's bytes."""
+    return SealHash(blake2b(data, digest_size=SEAL_HASH_BYTES).digest())

@@ -1,0 +1,32 @@
+"""A small authority for tests: keys, and certificates that one of them issued for another."""
+
+from __future__ import annotations
+
+from camcast.security.certificates import CERTIFICATE, Certificate, Rights
+from camcast.security.keys import SecretKey
+
+NOW = 1_800_000_000
+DAY = 24 * 3600
+ROOT, CLUB, ADA, EVE = (SecretKey(name * 32) for name in (b"r", b"c", b"a", b"e"))
+ALL = Rights.JOIN | Rights.PUBLISH | Rights.SERVE | Rights.ISSUE
+MEMBER = Rights.JOIN | Rights.PUBLISH
+
+
+def grant(
+    issuer: SecretKey,
+    subject: SecretKey,
+    topic: str = ".soccer",
+    rights: Rights = MEMBER,
+    since: int = NOW,
+    until: int = NOW + 7 * DAY,
+    serial: int = 1,
+    depth: int | None = None,
+) -> bytes:
+    deep = (1 if Rights.ISSUE in rights else 0) if depth is None else depth
+    return CERTIFICATE.sign(
+        Certificate(
+            *(issuer.public.raw, subject.public.raw, topic, int(rights), since, until),
+            *(serial.to_bytes(8), deep),
+        ),
+        issuer,
+    )

@@ -1,0 +1,93 @@
+"""The vectors of docs/security-formats.md: what they say is what is signed and read."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from camcast.security.certificates import CERTIFICATE, Certificate
+from camcast.security.chains import verify_chain
+from camcast.security.keys import Domain, SecretKey
+from camcast.security.passphrase import group_key
+from camcast.security.records import PeerRecord, sign_record, verify_record
+from camcast.security.revocation import REVOCATIONS, RevocationList, Revocations, RevokedSerial
+from camcast.vocabulary.topics import Topic
+from tests import ed25519
+from tests.authority import ADA, ALL, CLUB, DAY, MEMBER, NOW, ROOT, grant
+
+PAGE = (Path(__file__).parents[2] / "docs" / "security-formats.md").read_text()
+VECTORS = {
+    name: bytes.fromhex("".join(line.partition("#")[0] for line in block.splitlines()))
+    for name, block in re.findall(r"```vector (.+)\n([^`]+)```", PAGE)
+}
+ITALY = Topic.parse(".soccer.italy")
+ABOVE = grant(ROOT, CLUB, ".soccer", ALL, until=NOW + 365 * DAY, serial=1, depth=1)
+BELOW = grant(CLUB, ADA, ".soccer.italy", MEMBER, until=NOW + 7 * DAY, serial=258)
+HASH = blake2b(BELOW, digest_size=8).digest()
+LIST = RevocationList(
+    *(CLUB.public.raw, NOW, NOW, NOW + DAY),
+    (RevokedSerial((258).to_bytes(8), NOW + 7 * DAY),),
+)
+RECORD = PeerRecord(
+    *(ADA.public.raw, ("tcp://127.0.0.1:7000",), 1, NOW + 3600, (ITALY.group,), (HASH,))
+)
+SIGNED = {
+    "a certificate of a root": (ROOT, Domain.CERTIFICATE, ABOVE),
+    "a certificate below it": (CLUB, Domain.CERTIFICATE, BELOW),
+    "a list of revocations": (CLUB, Domain.REVOCATIONS, REVOCATIONS.sign(LIST, CLUB)),
+    "a peer record": (ADA, Domain.PEER_RECORD, sign_record(RECORD, ADA)),
+}
+
+
+def test_every_vector_is_tested() -> None:
+    assert list(VECTORS) == list(SIGNED)
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_it_is_signed_as_the_page_says(name: str) -> None:
+    owner, domain, data = SIGNED[name]
+    assert data.hex(" ") == VECTORS[name].hex(" ")
+    body = VECTORS[name][:-64]
+    assert msgspec.msgpack.encode(msgspec.msgpack.decode(body)) == body
+    said = bytes([len(domain.value)]) + domain.value + body
+    assert VECTORS[name][-64:] == ed25519.sign(owner.seed, said)
+    assert domain.value.decode() in PAGE
+
+
+def test_they_are_read_as_the_page_says() -> None:
+    above, below, revocations, record = VECTORS.values()
+    chain = verify_chain([above, below], [ROOT.public])
+    assert chain.last == CERTIFICATE.read(BELOW)
+    assert chain.certificates[0] == Certificate(
+        *(ROOT.public.raw, CLUB.public.raw, ".soccer", 15, NOW, NOW + 365 * DAY, b"\0" * 7 + b"\1"),
+        1,
+    )
+    known = Revocations()
+    assert known.take(revocations, NOW, may_issue=True)
+    assert known.revoked(CLUB.public.raw, chain.last.serial)
+    assert verify_record(record, NOW) == RECORD
+    assert RECORD.certificates == (chain.hash,)
+
+
+@pytest.mark.parametrize(("name", "key"), [("the root", ROOT), ("the club", CLUB), ("Ada", ADA)])
+def test_the_keys_are_as_the_page_says(name: str, key: SecretKey) -> None:
+    (row,) = re.findall(
+        rf"^\| {name} \| 32 times `(..)` .* \| `(\w+)…(\w+)` \| `(\w+)` \|$", PAGE, re.M
+    )
+    raw = key.public.raw.hex()
+    assert row == (key.seed[:1].hex(), raw[:8], raw[-4:], key.public.text)
+    assert key.seed == key.seed[:1] * 32
+
+
+def test_ada_and_the_group_are_as_the_page_says() -> None:
+    for text in (
+        ADA.public.peer_id.hex(),
+        ADA.public.curve_public.hex(),
+        ADA.text,
+        group_key("correct horse battery staple").seed.hex(),
+    ):
+        assert f"`{text}`" in PAGE
