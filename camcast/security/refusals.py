@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from camcast.vocabulary.errors import CamcastError
+
 
 class Reason(Enum):
     """Why it is not believed; the values name counters."""
@@ -26,7 +28,7 @@ class Reason(Enum):
     """The certificate is valid, and does not grant this right in this topic."""
 
 
-class RefusedError(ValueError):
+class RefusedError(CamcastError, ValueError):
     """Something signed is not believed; the message says what was wrong."""
 
     def __init__(self, reason: Reason, text: str) -> None:
