@@ -1,5 +1,7 @@
 """CAMCAST: publish/subscribe without a broker, over hierarchical topics, on gossip."""
 
+__version__ = "0.1.0"  # before the imports, since some of what they import says it
+
 from camcast.community import (
     Community,
     CommunityError,
@@ -65,6 +67,7 @@ __all__ = [
     "TraceRecord",
     "TypedEventError",
     "UnknownPlugError",
+    "__version__",
     "open_pipes",
     "topic",
     "topic_of",

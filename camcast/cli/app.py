@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from camcast import __version__
 from camcast.cli.compare import compare
 from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.demo import demo
@@ -24,7 +24,7 @@ from camcast.cli.watch import watch
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     # A traceback of ours is for a bug report, and shows no values of a user's.
     pretty_exceptions_enable=False,
@@ -34,7 +34,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"camcast {version('camcast')}")
+        typer.echo(f"camcast {__version__}")
         raise typer.Exit
 
 

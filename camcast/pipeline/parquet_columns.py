@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
 
+from camcast import __version__
 from camcast.measures import measure_of
 
 
@@ -32,7 +32,7 @@ def metadata_of(kind: str, schema_version: int, metrics: Iterable[str]) -> dict[
         }
     return {
         f"camcast.{kind}": str(schema_version),
-        "camcast": version("camcast"),
+        "camcast": __version__,
         "camcast.measures": json.dumps(told),
     }
 

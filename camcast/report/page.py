@@ -15,6 +15,7 @@ from html import escape
 from importlib.metadata import version
 from typing import Final
 
+from camcast import __version__
 from camcast.population.outcome import Interval
 from camcast.report.drawing import Drawing, library_versions, script
 from camcast.report.evidence import Evidence
@@ -181,7 +182,7 @@ def how_made(command: str, given: str, packages: Iterable[str], settings: Iterab
 def versions(packages: Iterable[str]) -> str:
     """Return what a page was made with: camcast, Python, these packages, and the libraries."""
     made_with = {
-        "camcast": version("camcast"),
+        "camcast": __version__,
         "Python": platform.python_version(),
         **{name: version(name) for name in packages},
         **library_versions(),

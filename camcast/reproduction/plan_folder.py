@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Generic
 
 import attrs
 import msgspec
 
+from camcast import __version__
 from camcast.report.folder import ResultsFolder, as_bytes
 from camcast.reproduction.chart import draw
 from camcast.reproduction.page import html
@@ -53,7 +53,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         self.paper = paper
         self.plan = plan
         kept_apart = attrs.asdict(plan, filter=lambda field, _: field.name != _PROTOCOLS)
-        given = {"paper": paper.name, **kept_apart, "camcast": version("camcast")}
+        given = {"paper": paper.name, **kept_apart, "camcast": __version__}
         asked = msgspec.json.decode(msgspec.json.encode(given))
         path.mkdir(parents=True, exist_ok=True)
         file = path / PLAN_FILE

@@ -13,12 +13,12 @@ import os
 import platform
 import time
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
+from camcast import __version__
 from camcast.live.zmq_pipes import library_versions
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.workload import digest
@@ -79,7 +79,7 @@ class OutputFolder:
                     "sha256": digest(publications),
                 },
                 "versions": {
-                    "camcast": version("camcast"),
+                    "camcast": __version__,
                     "python": platform.python_version(),
                     **library_versions(),
                     "trace": SCHEMA_VERSION,

@@ -19,12 +19,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
 from typing import Final, NamedTuple, TypeAlias, cast
 
+from camcast import __version__
 from camcast.sweeps.sigterm import sigterm_stops
 from camcast.vocabulary.errors import CamcastError
 
@@ -83,7 +83,7 @@ def sweep(
         workers = _cores()
     elif workers < 1:
         raise ValueError(f"workers is {workers}; give 1 or more")
-    label = f"{_name(task)}\n{version('camcast')}"
+    label = f"{_name(task)}\n{__version__}"
     jobs = [_job(label, index, cell) for index, cell in enumerate(cells)]
     different = {job.key: job for job in reversed(jobs)}  # of equal ones the first, by its number
     with _ResultsFile(results, label) as file, sigterm_stops():
@@ -111,7 +111,7 @@ def sweep(
 
 def finished(task: Task, cells: Iterable[Cell], results: Path) -> list[tuple[Cell, JSON]]:
     """Return the cells that a results file has, each with its result; raises as `sweep`."""
-    label = f"{_name(task)}\n{version('camcast')}"
+    label = f"{_name(task)}\n{__version__}"
     with _ResultsFile(results, label) as file:
         known = file.known
     of = [(cell, known.get(_job(label, index, cell).key)) for index, cell in enumerate(cells)]
