@@ -8,14 +8,17 @@ from typing import Annotated
 import typer
 
 from camcast import __version__
+from camcast.cli.certify import certify
 from camcast.cli.compare import compare
 from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
+from camcast.cli.keys import keys
 from camcast.cli.model import model
 from camcast.cli.plan import plan
 from camcast.cli.publish import publish
 from camcast.cli.reproduce import reproduce
+from camcast.cli.revoke import revoke
 from camcast.cli.run import run
 from camcast.cli.simulate import simulate
 from camcast.cli.subscribe import subscribe
@@ -76,6 +79,12 @@ app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp
     publish
 )
 app.command(epilog="Example: camcast gateway --bind tcp://127.0.0.1:7000")(gateway)
+app.add_typer(keys, name="keys")
+app.command(
+    epilog="Example: camcast certify --with root.key --for ada.pub --topic .soccer"
+    " --may join,publish --days 7 > ada.cert"
+)(certify)
+app.command(epilog="Example: camcast revoke --with root.key 2f0c8f5e19a3b6d7 > root.list")(revoke)
 
 
 def main() -> None:

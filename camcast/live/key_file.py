@@ -30,9 +30,13 @@ class KeyFileError(CamcastError, ValueError):
     """A key file is wrong, or cannot be read or written; the message names it and the fault."""
 
 
-def public_path(secret: Path) -> Path:
-    """Return where the public key of the secret key in this file belongs: ``ada.pub``."""
-    return secret.with_suffix(".pub") if secret.suffix == ".key" else Path(f"{secret}.pub")
+class _OtherKindError(KeyFileError):
+    """It is the file of the other half of a key."""
+
+
+def beside(secret: Path, suffix: str) -> Path:
+    """Return the file that belongs to a secret key's: of ``ada.key`` and ``.pub`` ``ada.pub``."""
+    return secret.with_suffix(suffix) if secret.suffix == ".key" else Path(f"{secret}{suffix}")
 
 
 def write_key_pair(path: Path, key: SecretKey) -> Path:
@@ -40,7 +44,7 @@ def write_key_pair(path: Path, key: SecretKey) -> Path:
 
     Returns the public key's path. Raises `KeyFileError` if one of the files exists.
     """
-    public = public_path(path)
+    public = beside(path, ".pub")
     if public.exists():
         raise KeyFileError(f"{public} exists; name another file, or move it away")
     note = f"# camcast: whoever has this line is {key.public}; keep it to yourself.\n"
@@ -65,6 +69,14 @@ def read_public_key(path: Path) -> PublicKey:
         raise KeyFileError(f"{path}: {error}") from error
 
 
+def read_any_key(path: Path) -> PublicKey:
+    """Read the public key of a file of either kind; raises as the functions for these do."""
+    try:
+        return read_public_key(path)
+    except _OtherKindError:
+        return read_secret_key(path).public
+
+
 def _read(path: Path, kind: str, forbidden_mode: int) -> str:
     """Return the key's text in a file of this kind, which nobody with `forbidden_mode` may read."""
     try:
@@ -84,9 +96,13 @@ def _read(path: Path, kind: str, forbidden_mode: int) -> str:
         case [[found, text]] if found == kind:
             return text
         case [[found, _]] if found == _SECRET:
-            raise KeyFileError(f"{path}: this is the secret key; name {public_path(path)} instead")
+            raise _OtherKindError(
+                f"{path}: this is the secret key; name {beside(path, '.pub')} instead"
+            )
         case [[found, _]] if found == _PUBLIC:
-            raise KeyFileError(f"{path}: this is the public key; name the file of the secret one")
+            raise _OtherKindError(
+                f"{path}: this is the public key; name the file of the secret one"
+            )
     raise KeyFileError(f"{path}: not a key file: expected one line, {kind} and the key")
 
 

@@ -103,16 +103,17 @@ class Certificate(SealedValue, frozen=True, tag=1):
         at_work = Rights.JOIN | Rights.PUBLISH
         return bool(self.rights & at_work) and (here.includes(topic) or topic.includes(here))
 
-    def narrows(self, above: Certificate) -> bool:
-        """Return whether it grants nothing that the certificate `above` it does not."""
-        return (
-            Rights.ISSUE in above.rights
-            and self.depth < above.depth
-            and self.rights in above.rights
-            and above.topic.includes(self.topic)
-            and above.not_before <= self.not_before
-            and self.not_after <= above.not_after
-        )
+    def wider_than(self, above: Certificate) -> str:
+        """Return what it grants beyond the certificate `above` it; "" if there is nothing."""
+        if Rights.ISSUE not in above.rights:
+            return "the one above it may not issue any"
+        wider = {
+            "topic": not above.topic.includes(self.topic),
+            "rights": self.rights not in above.rights,
+            "time": self.not_before < above.not_before or above.not_after < self.not_after,
+            "depth": self.depth >= above.depth,
+        }
+        return ", ".join(name for name, is_wider in wider.items() if is_wider)
 
 
 CERTIFICATE: Final = Seal(Certificate, Domain.CERTIFICATE, CERTIFICATE_BYTES_MAX)

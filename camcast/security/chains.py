@@ -95,8 +95,10 @@ def verify_chain(data: Sequence[bytes], roots: Collection[PublicKey]) -> Chain:
             raise RefusedError(
                 Reason.UNTRUSTED, "a certificate was issued by another key than the one above it"
             )
-        if not below.narrows(above):
-            raise RefusedError(Reason.WIDER, "a certificate grants more than the one above it")
+        if wider := below.wider_than(above):
+            raise RefusedError(
+                Reason.WIDER, f"a certificate grants more than the one above it: {wider}"
+            )
     for signed, certificate in zip(data, certificates, strict=True):
         CERTIFICATE.check(signed, certificate.issuer)
     return Chain(tuple(data), certificates)

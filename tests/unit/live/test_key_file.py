@@ -7,7 +7,7 @@ import pytest
 
 from camcast.live.key_file import (
     KeyFileError,
-    public_path,
+    beside,
     read_public_key,
     read_secret_key,
     write_key_pair,
@@ -67,7 +67,7 @@ def test_a_link_of_others_is_not_followed(tmp_path: Path) -> None:
 
 def test_the_public_file_s_name() -> None:
     names = {"ada.key": "ada.pub", "ada": "ada.pub", "ada.v1": "ada.v1.pub", "d.key/ada": "ada.pub"}
-    assert {name: public_path(Path(name)).name for name in names} == names
+    assert {name: beside(Path(name), ".pub").name for name in names} == names
 
 
 def test_the_other_file_of_a_pair_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""``camcast certify``: grant a key rights below a topic, for some time."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from camcast.cli import options
+from camcast.cli.failure import clear_failures
+from camcast.cli.output import print_json, print_line
+from camcast.doors.options import OptionError
+from camcast.vocabulary.topics import Topic
+
+DAYS: Final = 7.0  # [TRUST, profiles] an authority that is offline for a day expels nobody
+_DAY_SECONDS: Final = 86_400
+
+
+def certify(
+    key_file: Annotated[
+        Path, typer.Option("--with", metavar="FILE", help="The secret key that signs.")
+    ],
+    subject_file: Annotated[
+        Path, typer.Option("--for", metavar="FILE", help="The public key that gets the rights.")
+    ],
+    topic: Annotated[
+        str, typer.Option("--topic", help="The topic, e.g. .soccer, and those below it.")
+    ],
+    may: Annotated[
+        str,
+        typer.Option(
+            "--may",
+            metavar="RIGHTS",
+            help="Of join, publish, serve (be a gateway) and issue, with commas.",
+        ),
+    ],
+    days: Annotated[float, typer.Option("--days", help="For so long, from now on.")] = DAYS,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth", help="Who may issue: so many certificates may follow; 1 to 3, default: 1."
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="The certificate of the key that signs, unless it is a root's.",
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Print a certificate: the owner of a key may do something in a topic and below it.
+
+    Whoever trusts the signing key, or the root above it, lets the owner do that until the time is
+    over or the certificate is revoked. A note of it is added to the file .issued beside the signing
+    key. What is printed is public, and is useless without the owner's secret key.
+    """
+    from camcast.live.certificate_file import (
+        CertificateFileError,
+        certificate_text,
+        read_chain,
+        record_issued,
+    )
+    from camcast.live.key_file import KeyFileError, read_public_key, read_secret_key
+    from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
+    from camcast.security.chains import verify_chain
+    from camcast.security.keys import PublicKey
+    from camcast.security.refusals import RefusedError
+
+    with clear_failures(CertificateFileError, KeyFileError, OptionError):
+        secret, subject = read_secret_key(key_file), read_public_key(subject_file)
+        try:
+            rights = Rights.parse(name.strip() for name in may.split(","))
+        except ValueError as error:
+            raise OptionError(f"--may: {error}") from None
+        if depth is not None and Rights.ISSUE not in rights:
+            raise OptionError("--depth goes with --may issue")
+        now = time.time()
+        above = read_chain(certificate) if certificate else []
+        try:
+            granted = Certificate(
+                secret.public.raw,
+                subject.raw,
+                Topic.parse(topic).name,
+                int(rights),
+                int(now),
+                int(now + days * _DAY_SECONDS),
+                os.urandom(SERIAL_BYTES),
+                (1 if depth is None else depth) if Rights.ISSUE in rights else 0,
+            )
+            chain = [*above, CERTIFICATE.sign(granted, secret)]
+            root = CERTIFICATE.read(chain[0]).issuer
+            verify_chain(chain, [PublicKey(root)])
+        except (RefusedError, ValueError, OverflowError) as error:
+            raise OptionError(f"this certificate would not be valid: {error}") from None
+        record_issued(key_file, chain[-1])
+        if json:
+            print_json(
+                {
+                    "serial": granted.serial.hex(),
+                    "issuer": secret.public.text,
+                    "subject": subject.text,
+                    "topic": granted.prefix,
+                    "may": list(rights.names),
+                    "not_before": granted.not_before,
+                    "not_after": granted.not_after,
+                    "depth": granted.depth,
+                    "certificates": chain,
+                }
+            )
+        else:
+            print_line(certificate_text(chain).rstrip("\n"))

@@ -1,0 +1,75 @@
+"""``camcast keys``: make key files, and look at them.
+
+PyNaCl is imported where it is used, here as in the other commands that sign.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from camcast.cli import options
+from camcast.cli.failure import clear_failures
+from camcast.cli.output import print_json, print_line
+
+keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@keys.callback(epilog="Example: camcast keys new ada.key")
+def _keys() -> None:
+    """Make key files, and look at them.
+
+    A key says who a process is. Its secret half stays in its file, which only its owner may read;
+    the public half is for everybody.
+    """
+
+
+@keys.command(epilog="Example: camcast keys new root.key")
+def new(
+    file: Annotated[Path, typer.Argument(help="The file of the secret key, e.g. ada.key.")],
+    json: options.Json = False,
+) -> None:
+    """Make a key: the secret one in FILE, the public one beside it (ada.key, ada.pub).
+
+    Prints the public key. Whoever can read FILE is its owner, so it gets mode 0600, and a file is
+    never written over: keep a copy of it, since nobody can make it again.
+    """
+    from camcast.live.key_file import KeyFileError, write_key_pair
+    from camcast.security.keys import KEY_BYTES, SecretKey
+
+    with clear_failures(KeyFileError):
+        key = SecretKey(os.urandom(KEY_BYTES))
+        public = write_key_pair(file, key)
+        if json:
+            print_json(
+                {
+                    "key": key.public.text,
+                    "peer": key.public.peer_id.hex(),
+                    "secret_file": str(file),
+                    "public_file": str(public),
+                }
+            )
+        else:
+            print_line(key.public.text)
+
+
+@keys.command(epilog="Example: camcast keys show ada.pub")
+def show(
+    file: Annotated[Path, typer.Argument(help="The file of a secret or of a public key.")],
+    json: options.Json = False,
+) -> None:
+    """Print the public key of a key file, as it stands after the # of a gateway's address.
+
+    The secret half is never printed. With --json also the id that peers know its process by.
+    """
+    from camcast.live.key_file import KeyFileError, read_any_key
+
+    with clear_failures(KeyFileError):
+        public = read_any_key(file)
+        if json:
+            print_json({"key": public.text, "peer": public.peer_id.hex()})
+        else:
+            print_line(public.text)
