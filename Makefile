@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench against peers chaos scale clean
+.PHONY: help demo test test-slow lint bench against peers chaos docs scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -39,6 +39,9 @@ peers: $(VENV)/core ## Let other systems do the same job, as far as they are ins
 
 chaos: $(VENV)/core ## Break processes and networks on purpose, as root (MEMBERSHIP=scamp,dht CHAOS="--only kill-50")
 	$(BIN)/python -m tests.chaos --membership $(MEMBERSHIP) $(CHAOS)
+
+docs: $(VENV)/dev ## Build the documentation as a site that is read offline: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB of disk)
 	rm -rf build/scale
