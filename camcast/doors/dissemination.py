@@ -83,6 +83,12 @@ class SuperTable(Protocol):
         Without any, the super-topic and nobody.
         """
 
+    def unserved_since(self, now: float) -> float:
+        """Return since when what climbed may have come to nobody that lives; `inf` if it has not.
+
+        All whom `nearest` returns may be newcomers, which those before did not live to see.
+        """
+
 
 @frozen
 class DisseminationContext:

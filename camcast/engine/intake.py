@@ -189,8 +189,10 @@ class Intake:
         repair = participation.repair
         asked_for = (
             repair is not None
-            and batch.head_flags == wire.REPAIRED
+            and batch.head_flags & wire.REPAIRED != 0
             and repair.expects(batch.stream)
+            # What comes from below is as fresh as if it had climbed.
+            and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
         new = self._mark(participation, known, batch, source, now)
         if not new:

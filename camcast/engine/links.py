@@ -32,6 +32,11 @@ the community, so that one survivor heals all. So links come back after a partit
 levels, or a crash of all that a table had, also where no gateway lives. Who says that it left the
 topic is forgotten. A process that was started anew at an address takes the place of the one before.
 
+*Service.* What climbs is told to an entry from when it came in. So it serves what climbed before as
+well if another was there until it came, or when it has been there for long enough to be told all
+that is kept. While no live entry does, the table says since when (`unserved_since`): since the last
+sign of life of those that have failed.
+
 What is learned is pushed once to a few members of the own community, who merge it. MERGE
 keeps the entries, which live as far as is known, prefers nearer ancestors and keeps the size z.
 What others name comes in beside entries as near, never instead of them; now and then, to spread
@@ -69,6 +74,8 @@ FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else pas
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
 # chosen: the share of its pause after which a search asks again: timers need not be exact.
 SEARCH_DUE: Final = 0.9
+# chosen: after so long in the table an entry was told all; the last telling is after 8 s.
+SERVES_SECONDS: Final = 10.0
 ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause between two checks
 
 
@@ -129,6 +136,7 @@ DECODER: Final[Decoder[Message]] = Decoder(
 class _Entry:
     contact: Contact
     topic: Topic
+    entered: float
     asked: float = -inf
     """When it was asked last whether it lives, by whichever table of this process."""
 
@@ -176,12 +184,19 @@ class SuperLinks(Watcher):
         self._search_number = 0
         self._waited = 0.0  # between the last step of the search and the one before
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
+        self._served = -inf  # until when those who have left the table were there for what climbs
 
     # -- what others read ----------------------------------------------------------------
 
     def nearest(self) -> tuple[Topic, Sequence[Contact]]:
         """Return the nearest ancestor with live contacts, and those contacts."""
         return self._nearest
+
+    def unserved_since(self, now: float) -> float:
+        """See `camcast.doors.dissemination.SuperTable`."""
+        topic, _ = self._nearest
+        entries = [entry for entry in self._table.values() if entry.topic == topic]
+        return inf if any(self._serves(entry, now) for entry in entries) else self._served
 
     def known(self, topic: Topic) -> list[Contact]:
         """Return the live contacts of exactly this topic."""
@@ -263,7 +278,7 @@ class SuperLinks(Watcher):
             return
         if not (has_room := self._make_room(cold.topic, now)) and self._exchange:
             self._exchange, has_room = False, True
-            self._shelve(self._rng.choice(list(self._table.values())), now)
+            self._shelve(self._rng.choice(list(self._table.values())), now, now)
         if has_room:
             self._enter(source, cold.topic, now)
             self._renew_nearest()
@@ -393,13 +408,27 @@ class SuperLinks(Watcher):
     def _fail(self, entry: _Entry, now: float) -> None:
         """Move an entry to the cold list; for a while, only its own answer brings it back."""
         peer = entry.contact.peer
-        self._shelve(entry, now)
+        self._shelve(entry, now, self._liveness.heard(peer))
         self._failed.pop(peer, None)
         if len(self._failed) >= FAILED_MAX:
             del self._failed[next(iter(self._failed))]
         self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
 
-    def _shelve(self, entry: _Entry, now: float) -> None:
+    def _serves(self, entry: _Entry, until: float) -> bool:
+        """Say whether nothing that climbed before can be missing above because of this entry.
+
+        It was there before another had left, or has been for long enough to be told all.
+        """
+        return entry.entered <= self._served or until - entry.entered >= SERVES_SECONDS
+
+    def _note_served(self, entry: _Entry, until: float) -> None:
+        """Note that an entry, which lived `until` then, is told no more of what climbs."""
+        if entry.topic == self._nearest[0] and self._serves(entry, until):
+            self._served = max(self._served, until)
+
+    def _shelve(self, entry: _Entry, now: float, lived: float) -> None:
+        """Move an entry to the cold list that `lived` until then as far as is known."""
+        self._note_served(entry, lived)
         del self._table[entry.contact.peer]
         self._liveness.unwatch(entry.contact.peer)
         self._cold.put(entry.contact, entry.topic, now)
@@ -438,7 +467,10 @@ class SuperLinks(Watcher):
 
     def _enter(self, contact: Contact, topic: Topic, now: float) -> None:
         self._cold.pop(contact.address)
-        self._table[contact.peer] = _Entry(contact, topic)
+        if topic.level > self._nearest[0].level:
+            for entry in self._table.values():
+                self._note_served(entry, now)
+        self._table[contact.peer] = _Entry(contact, topic, now)
         self._liveness.listen(contact, now)
 
     def _make_room(self, topic: Topic, now: float) -> bool:
@@ -447,7 +479,7 @@ class SuperLinks(Watcher):
             return True
         farthest = min(self._table.values(), key=lambda entry: entry.topic.level)
         if farthest.topic.level < topic.level:
-            self._shelve(farthest, now)
+            self._shelve(farthest, now, now)
             return True
         return False
 

@@ -35,6 +35,8 @@ class Holder:
     """For how many seconds it keeps all bodies."""
     heard: float
     """When it told so; its nonce is as old."""
+    since: float = inf
+    """From when on it may be asked for everything, whoever was a member then."""
     asked: float = -inf
     """When it was asked last with this nonce, or another that was good."""
 

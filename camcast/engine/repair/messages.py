@@ -29,8 +29,9 @@ class Have(Message, tag=1, frozen=True):
     `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds, and keeps
     the bodies of all that it got in the last `kept` seconds. `below`
     is the topic of its community if the message is for a super-community, else empty. It asks for
-    a full `Have` in return if `reply`, and for what is younger than `history` seconds if that is
-    not 0, whatever it is a member for.
+    a full `Have` in return if `reply`. What is younger than `history` seconds, if that is not 0,
+    matters whoever was a member then: a community is asked for it, and a super-community told that
+    perhaps nobody there has had it.
     """
 
     nonce: bytes

@@ -26,6 +26,12 @@ one has failed, which may have heard nothing. The super-process asks for what it
 of nothing else below it. What it gets is as fresh as if it had climbed: it is pushed, and climbs
 on. Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 
+*Newcomers above.* Nobody asks for what is older than its membership. So what was said below while
+all members of a community ended and others took their place would stay below, though members
+farther up were there for it. A super-topic table knows since when that may be so
+(`SuperTable.unserved_since`); the `Have` says it as `history`, and the super-process asks for as
+much. It keeps and announces such a batch, for older members and those above, and delivers nothing.
+
 *Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
 nothing of (`camcast.engine.repair.lack`) ten seconds after it was noticed, is told to the
 subscribers as `Missed`, and not asked for again. It does not count as known, so that an event which
@@ -50,7 +56,7 @@ from attrs import define
 from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges, KnownStreams
-from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, Changes
+from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, TOLD_AGAIN, Changes
 from camcast.engine.repair.lack import (
     REORDER_SECONDS,
     Holder,
@@ -251,13 +257,22 @@ class Repair(Repairs):
         neighbour.hash = settled or self.hash
 
     def leave(self, now: float) -> None:
-        """Give what this process published of late to others, who cannot ask it any more."""
-        neighbours = self._sample(self._context.membership.neighbours(), HEIRS)
+        """Give what this process published of late to others, who cannot ask it any more.
+
+        Those are some of its community and some above, for the community may leave as one.
+        """
+        context = self._context
+        neighbours = self._sample(context.membership.neighbours(), HEIRS)
+        heirs: list[tuple[Contact, Topic | None]] = [(contact, None) for contact in neighbours]
+        for topic, above in (table.nearest() for table in context.super_tables):
+            if context.groups.membership(topic) is None:
+                heirs += [(contact, topic) for contact in self._sample(above, HEIRS)]
         for stream, known in self._changes.recent.items():
-            if stream[:PEER_ID_BYTES] == self._context.me.peer:
+            if stream[:PEER_ID_BYTES] == context.me.peer:
                 for batch in self._store.batches(stream, 1, known.stop, now - LATE_SECONDS):
-                    for contact in neighbours:
-                        self._send_again(batch, contact, now, None)
+                    for contact, upward in heirs:
+                        if upward is None or not batch.flags & NOT_UPWARD:
+                            self._send_again(batch, contact, now, upward)
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take a `Have` or a `Want`."""
@@ -330,6 +345,8 @@ class Repair(Repairs):
                 told_all.clear()
             if not above or context.groups.membership(topic) is not None:
                 continue
+            unserved = now - table.unserved_since(now) + TOLD_AGAIN * NEWS_SECONDS
+            unserved = min(max(0.0, unserved), self._retention)
             drawn = context.rng.random() < parameters.selection_probability(size)
             at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
             told: dict[int, list[StreamId]] = {}
@@ -345,7 +362,7 @@ class Repair(Repairs):
                 told[place] = list(self._changes.newest_first())
             for place, streams in told.items():
                 held = self._held(streams, now - self._retention, now, upward=True)
-                self._send_have(above[place], held, now, above=topic)
+                self._send_have(above[place], held, now, above=topic, history=unserved)
 
     def _keeps_something(self, now: float) -> bool:
         """Whether a body is still kept here that a super-process could lack."""
@@ -404,7 +421,8 @@ class Repair(Repairs):
         kept = min(member, self._retention, self._store.retention_reached(now))
         below = "" if above is None else self._context.group.name
         group = None if above is None else above.group
-        for page, size in _pages(held, self._have_room(now), ask=reply or history > 0):
+        ask = reply or (history > 0 and above is None)
+        for page, size in _pages(held, self._have_room(now), ask=ask):
             self._have_bytes += size
             self.haves_sent += 1
             message = Have(nonce, member, kept, below, reply, history, page)
@@ -420,10 +438,11 @@ class Repair(Repairs):
         if not have.below:
             # As generously as the neighbour itself counts: it may have joined between two hops.
             neighbour.member_since = now - have.member - REORDER_SECONDS
+        since = now - have.history if have.below and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
-            one = Holder(source, have.nonce, have.below, held, have.kept, now)
+            one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._take_held(one, now)
         if have.below:
             return
@@ -477,6 +496,7 @@ class Repair(Repairs):
         """Ask for what is missing and due, each stream of one process; give up what nobody has."""
         neighbours = self._context.membership.neighbours()
         asked: dict[tuple[Contact, bytes, str], list[Wanted]] = {}
+        since: dict[tuple[Contact, bytes, str], float] = {}
         for stream, lack in list(self._lacks.items()):
             if lack.due > now:
                 continue
@@ -491,6 +511,7 @@ class Repair(Repairs):
             if holder is not None and (missing := missing_of(holder.held, known, awaited)):
                 holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
+                since[key] = min(holder.since, since.get(key, inf))
             elif holder is not None and known is not None and not known.holes():
                 lack.due = now + patience
                 continue
@@ -507,16 +528,22 @@ class Repair(Repairs):
                 continue  # nobody can be asked for now
             asked.setdefault(key, []).append((stream, flat(missing)))
             lack.asked_at(now)
-        for (contact, nonce, below), wanted in asked.items():
-            self._send_want(contact, nonce, below, wanted, now)
+        for key, wanted in asked.items():
+            self._send_want(*key, wanted, since.get(key, inf), now)
         if self._lacks:
             self._ask_after(ASK_SECONDS)
 
     def _send_want(
-        self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], now: float
+        self,
+        contact: Contact,
+        nonce: bytes,
+        below: str,
+        wanted: Sequence[Wanted],
+        since: float,
+        now: float,
     ) -> None:
         self.wants_sent += 1
-        seconds = self._seconds_a_member(now) + REORDER_SECONDS
+        seconds = max(self._seconds_a_member(now) + REORDER_SECONDS, now - since)
         if not below and now < self._history_until:
             seconds += self._history
         into, group = ("", None) if not below else (self._context.group.name, read_topic(below))

@@ -16,6 +16,7 @@ from camcast.engine import links as links_module
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.links import (
     NEW_PROCESSES,
+    SERVES_SECONDS,
     AnsContact,
     Gone,
     NewProcess,
@@ -589,6 +590,51 @@ def test_an_answer_reaches_every_table_that_needs_it() -> None:
 
 
 # -- MERGE ---------------------------------------------------------------------------------
+
+
+def test_a_table_of_newcomers_knows_since_when_nobody_was_there_for_what_climbs() -> None:
+    bench = Bench(z=1)
+    bench.start()
+    bench.know(ABC, 1)
+    assert bench.links.unserved_since(bench.now) == -inf  # nobody was there before
+    bench.now = SERVES_SECONDS
+    bench.tell(Pong(ABC.name), contact(1))
+    assert bench.links.unserved_since(bench.now) == inf
+    bench.now += 7.0
+    bench.tell(Gone(ABC.name), contact(1))
+    left = bench.now
+    bench.now += 3.0
+    bench.know(ABC, 2)
+    assert bench.links.unserved_since(bench.now) == left
+    bench.now += SERVES_SECONDS  # by now that one was told all
+    assert bench.links.unserved_since(bench.now) == inf
+
+
+def test_one_that_died_at_once_has_served_nobody() -> None:
+    bench = Bench(z=2)
+    bench.start()
+    bench.know(ABC, 1, 2)
+    bench.now = SERVES_SECONDS
+    bench.tell(Gone(ABC.name), contact(1))
+    assert bench.links.unserved_since(bench.now) == inf  # 2 is there for what climbed to 1
+    bench.tell(Gone(ABC.name), contact(2))
+    bench.now += 5.0
+    bench.know(ABC, 3)
+    bench.now += 1.0
+    bench.tell(Gone(ABC.name), contact(3))
+    bench.know(ABC, 4)
+    assert bench.links.unserved_since(bench.now) == SERVES_SECONDS
+
+
+def test_who_was_there_before_a_nearer_one_has_served_until_then() -> None:
+    bench = Bench(super_topic=A, z=2)
+    bench.start()
+    bench.fire("search")
+    bench.know(ROOT, 1)
+    bench.now = 30.0
+    bench.know(A, 2)
+    assert bench.links.nearest()[0] == A
+    assert bench.links.unserved_since(bench.now) == inf
 
 
 def test_merge_keeps_the_live_and_the_size_z() -> None:

@@ -25,7 +25,7 @@ from camcast.vocabulary.outbox import Tell
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 
-A = Topic.parse(".a")
+A, AX = Topic.parse(".a"), Topic.parse(".a.x")
 STRANGER = Contact(PeerId(b"stranger-strange"), "tcp://10.9.9.9:7000")
 RETENTION = 120.0
 
@@ -165,6 +165,38 @@ def test_what_climbs_comes_when_every_upward_message_was_lost(world: RepairWorld
     world.heal()
     world.run(20.0)
     assert world.payloads(root) == [b"goal"]
+
+
+@pytest.mark.parametrize(
+    ("empty_seconds", "politely"), [(0.5, False), (4.0, False), (2.0, True)], ids=str
+)
+def test_what_was_said_while_the_level_above_was_replaced_climbs_through_newcomers(
+    world: RepairWorld, empty_seconds: float, politely: bool
+) -> None:
+    """All members of `.a` end, and others start before those of `.a.x` have noticed: the newcomers
+    get nothing from before their time, but carry it to the root, where it is due."""
+    root, old, below, _ = members(world, ROOT, A, AX, AX)
+    (world.leave(old, A) if politely else world.kill(old))
+    unheard = [b"%d" % number for number in range(4)]
+    for payload in unheard:
+        world.publish(below, AX, payload, seconds=empty_seconds / 4)
+    world.run(0.5)  # more than `REORDER_SECONDS`, within which an event is nobody's history
+    newcomers = [world.join(A) for _ in range(2)]
+    world.publish(below, AX, b"after", seconds=20.0)
+    assert sorted(world.payloads(root)) == [*unheard, b"after"]
+    assert [world.payloads(node) for node in newcomers] == [[b"after"]] * 2
+    assert not world.told
+
+
+def test_what_the_only_member_has_said_at_last_climbs_when_it_leaves(world: RepairWorld) -> None:
+    root, one = members(world, ROOT, A)
+    world.sever((one, root))
+    world.publish(one, A, b"last", seconds=0.1)
+    world.do(one, lambda node, now: node.publish(A, b"stays", now, upward_probability=0.0))
+    world.heal()
+    world.leave(one, A)
+    world.run(5.0)
+    assert world.payloads(root) == [b"last"]
 
 
 @pytest.mark.parametrize(
