@@ -30,3 +30,8 @@ def grant(
         ),
         issuer,
     )
+
+
+def anybody(_issuer: bytes) -> bool:
+    """Say that this key may issue certificates."""
+    return True

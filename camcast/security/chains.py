@@ -28,6 +28,7 @@ from camcast.security.certificates import (
 from camcast.security.keys import PublicKey
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import SealHash, seal_hash
+from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
 Revoked = Callable[[bytes, bytes], bool]
@@ -42,20 +43,23 @@ class Chain:
     """The certificates as they came, the root's first."""
     certificates: tuple[Certificate, ...]
 
-    @property
-    def last(self) -> Certificate:
-        """The certificate that the chain is for."""
-        return self.certificates[-1]
+    # Derived, and kept because every batch is checked against them.
+    last: Certificate = field(init=False, eq=False)
+    """The certificate that the chain is for."""
+    subject: PublicKey = field(init=False, eq=False)
+    """The key that the chain grants rights to."""
+    subject_id: PeerId = field(init=False, eq=False)
+    """The process with that key."""
+    hash: SealHash = field(init=False, eq=False)
+    """The hash of the last certificate, by which a batch and a record name the chain."""
 
-    @property
-    def subject(self) -> PublicKey:
-        """The key that the chain grants rights to."""
-        return PublicKey(self.last.subject)
-
-    @property
-    def hash(self) -> SealHash:
-        """The hash of the last certificate, by which a batch and a record name the chain."""
-        return seal_hash(self.data[-1])
+    def __attrs_post_init__(self) -> None:
+        last = self.certificates[-1]
+        subject = PublicKey(last.subject)
+        object.__setattr__(self, "last", last)
+        object.__setattr__(self, "subject", subject)
+        object.__setattr__(self, "subject_id", subject.peer_id)
+        object.__setattr__(self, "hash", seal_hash(self.data[-1]))
 
     def check_valid(self, now: float, revoked: Revoked) -> None:
         """Raise `RefusedError` if the chain is not valid at `now`, in seconds since 1970."""

@@ -24,6 +24,10 @@ class Reason(Enum):
     """It is not valid yet."""
     EXPIRED = "expired"
     """It is not valid any more."""
+    UNSIGNED = "unsigned"
+    """It carries no signature."""
+    UNKNOWN = "unknown"
+    """It names a certificate that is not known here."""
     NO_RIGHT = "no_right"
     """The certificate is valid, and does not grant this right in this topic."""
 

@@ -6,7 +6,7 @@ list says when the next one is due; a process that does not get it is `overdue`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Annotated, Final
 
@@ -102,20 +102,20 @@ class Revocations:
     def __init__(self) -> None:
         self._lists: dict[bytes, _Known] = {}
 
-    def take(self, data: bytes, now: float, *, may_issue: bool) -> bool:
+    def take(self, data: bytes, now: float, may_issue: Callable[[bytes], bool]) -> bool:
         """Take a signed list; return whether it is news.
 
-        `may_issue` says that its issuer is a trusted root or has a verified chain with the right
-        to issue. Raises `RefusedError` for what is no list, is signed by another, is dated in the
-        future, or comes from who may not issue.
+        `may_issue` says of a key whether it is a trusted root's or has a verified chain with the
+        right to issue. Raises `RefusedError` for what is no list, is signed by another, is dated in
+        the future, or comes from who may not issue.
         """
         news = REVOCATIONS.read(data)
-        if not may_issue:
-            raise RefusedError(Reason.UNTRUSTED, "its issuer may not issue certificates")
         known = self._lists.get(news.issuer)
         # Of two lists with one number, which an issuer signs by mistake, all keep the same one.
         if known is not None and (known.number, known.data) >= (news.number, data):
             return False
+        if not may_issue(news.issuer):
+            raise RefusedError(Reason.UNTRUSTED, "its issuer may not issue certificates")
         if news.issued > now + SLACK_SECONDS:
             raise RefusedError(Reason.EARLY, "a list of revocations is dated in the future")
         if known is None and len(self._lists) >= ISSUERS_MAX:

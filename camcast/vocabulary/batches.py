@@ -13,7 +13,7 @@ would keep all of it alive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from struct import Struct
 from struct import pack as _pack
@@ -28,7 +28,8 @@ from camcast.vocabulary.topics import Topic, TopicError
 from camcast.vocabulary.wire import MalformedError
 
 EVENTS_MAX: Final = 256  # [DESIGN 4] events of a batch
-SIGNED_BYTES: Final = 72
+_SIGNATURE_BYTES: Final = 64
+SIGNED_BYTES: Final = 8 + _SIGNATURE_BYTES
 """Certificate hash 8 and signature 64, which follow the payloads of a signed batch."""
 
 BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
@@ -36,6 +37,7 @@ BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
 record, such as a Herald or a heartbeat (some 100 bytes each)."""
 
 _FIXED: Final = Struct(">24sIHBHQB")
+_FLAGS_AT: Final = 30
 _LENGTH: Final = Struct(">I")
 _UPWARD_SCALE: Final = 65535  # two bytes: p_sel to within 1e-5, finer than the paper's 0.01
 
@@ -86,6 +88,33 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     def size(self) -> int:
         """The bytes of all payloads."""
         return len(self.body) - self.payloads_start - (SIGNED_BYTES if self.flags & SIGNED else 0)
+
+    @property
+    def certificate(self) -> bytes:
+        """The hash of the certificate that a signed batch names; b"" of an unsigned one."""
+        body = self.body
+        return body[-SIGNED_BYTES:-_SIGNATURE_BYTES] if self.flags & SIGNED else b""
+
+    @property
+    def signature(self) -> bytes:
+        """The signature of a signed batch; b"" of an unsigned one."""
+        return self.body[-_SIGNATURE_BYTES:] if self.flags & SIGNED else b""
+
+    @property
+    def signed_part(self) -> bytes:
+        """What the signature of a signed batch is over: the group of its topic, and the body."""
+        return self.topic.group + self.body[:-_SIGNATURE_BYTES]
+
+    def signed(self, certificate: bytes, sign: Callable[[bytes], bytes]) -> Batch:
+        """Return this unsigned batch with its publisher's signature.
+
+        `certificate` is the hash of his certificate; `sign` returns the 64 bytes of signature of
+        `signed_part`.
+        """
+        body, flags = self.body, self.flags | SIGNED
+        start = body[:_FLAGS_AT] + bytes((flags,)) + body[_FLAGS_AT + 1 :] + certificate
+        signature = sign(self.topic.group + start)
+        return msgspec.structs.replace(self, flags=flags, body=start + signature)
 
     def lengths(self) -> Sequence[int]:
         """Return the bytes of each payload."""

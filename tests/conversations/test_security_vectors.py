@@ -12,12 +12,17 @@ import pytest
 from camcast.security.certificates import CERTIFICATE, Certificate
 from camcast.security.chains import verify_chain
 from camcast.security.keys import Domain, SecretKey
+from camcast.security.known_chains import KnownChains
 from camcast.security.passphrase import group_key
 from camcast.security.records import PeerRecord, sign_record, verify_record
 from camcast.security.revocation import REVOCATIONS, RevocationList, Revocations, RevokedSerial
+from camcast.security.sealed import SealHash
+from camcast.security.signed_batches import sign_batch, verify_batch
+from camcast.vocabulary.batches import decode_body, make_batch
+from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
 from tests import ed25519
-from tests.authority import ADA, ALL, CLUB, DAY, MEMBER, NOW, ROOT, grant
+from tests.authority import ADA, ALL, CLUB, DAY, MEMBER, NOW, ROOT, anybody, grant
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security-formats.md").read_text()
 VECTORS = {
@@ -35,11 +40,15 @@ LIST = RevocationList(
 RECORD = PeerRecord(
     *(ADA.public.raw, ("tcp://127.0.0.1:7000",), 1, NOW + 3600, (ITALY.group,), (HASH,))
 )
+BATCH = make_batch(
+    *(stream_id(ADA.public.peer_id, 1_700_000_000_000), 1, [b"goal"], ITALY), published=NOW * 1000
+)
 SIGNED = {
     "a certificate of a root": (ROOT, Domain.CERTIFICATE, ABOVE),
     "a certificate below it": (CLUB, Domain.CERTIFICATE, BELOW),
     "a list of revocations": (CLUB, Domain.REVOCATIONS, REVOCATIONS.sign(LIST, CLUB)),
     "a peer record": (ADA, Domain.PEER_RECORD, sign_record(RECORD, ADA)),
+    "a signed batch": (ADA, Domain.BATCH, sign_batch(BATCH, SealHash(HASH), ADA).body),
 }
 
 
@@ -52,14 +61,17 @@ def test_it_is_signed_as_the_page_says(name: str) -> None:
     owner, domain, data = SIGNED[name]
     assert data.hex(" ") == VECTORS[name].hex(" ")
     body = VECTORS[name][:-64]
-    assert msgspec.msgpack.encode(msgspec.msgpack.decode(body)) == body
+    if domain is Domain.BATCH:
+        body = ITALY.group + body
+    else:
+        assert msgspec.msgpack.encode(msgspec.msgpack.decode(body)) == body
     said = bytes([len(domain.value)]) + domain.value + body
     assert VECTORS[name][-64:] == ed25519.sign(owner.seed, said)
     assert domain.value.decode() in PAGE
 
 
 def test_they_are_read_as_the_page_says() -> None:
-    above, below, revocations, record = VECTORS.values()
+    above, below, revocations, record, batch = VECTORS.values()
     chain = verify_chain([above, below], [ROOT.public])
     assert chain.last == CERTIFICATE.read(BELOW)
     assert chain.certificates[0] == Certificate(
@@ -67,10 +79,15 @@ def test_they_are_read_as_the_page_says() -> None:
         1,
     )
     known = Revocations()
-    assert known.take(revocations, NOW, may_issue=True)
+    assert known.take(revocations, NOW, anybody)
     assert known.revoked(CLUB.public.raw, chain.last.serial)
     assert verify_record(record, NOW) == RECORD
     assert RECORD.certificates == (chain.hash,)
+    chains = KnownChains([ROOT.public])
+    chains.learn([above, below], NOW)
+    came = decode_body(batch, 0, len(batch))
+    assert verify_batch(came, chains, NOW, 120.0) == chain
+    assert came.payloads() == [b"goal"]
 
 
 @pytest.mark.parametrize(("name", "key"), [("the root", ROOT), ("the club", CLUB), ("Ada", ADA)])

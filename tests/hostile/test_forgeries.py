@@ -11,6 +11,7 @@ import pytest
 from camcast.security.certificates import Rights
 from camcast.security.chains import verify_chain
 from camcast.security.keys import SecretKey
+from camcast.security.known_chains import KnownChains
 from camcast.security.records import PeerRecord, sign_record, verify_record
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import (
@@ -19,8 +20,13 @@ from camcast.security.revocation import (
     Revocations,
     RevokedSerial,
 )
+from camcast.security.sealed import seal_hash
+from camcast.security.signed_batches import sign_batch, verify_batch
+from camcast.vocabulary.batches import decode_body, make_batch
+from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
-from tests.authority import ADA, ALL, CLUB, DAY, EVE, MEMBER, NOW, ROOT, grant
+from camcast.vocabulary.wire import MalformedError
+from tests.authority import ADA, ALL, CLUB, DAY, EVE, MEMBER, NOW, ROOT, anybody, grant
 
 SOCCER = Topic.parse(".soccer")
 ROOTS = (ROOT.public,)
@@ -48,7 +54,30 @@ def believe_record(data: bytes) -> None:
 
 
 def believe_revocations(data: bytes) -> None:
-    Revocations().take(data, NOW, may_issue=True)
+    Revocations().take(data, NOW, anybody)
+
+
+def event(by: SecretKey, of: SecretKey, topic: str = ".soccer", at: int = NOW) -> bytes:
+    """The body of a batch that `by` signs, as the publisher `of`, by `of`'s certificate."""
+    batch = make_batch(
+        *(stream_id(of.public.peer_id, 7), 1, [b"Roma 3,", b"Lazio 2"], Topic.parse(topic)),
+        published=at * 1000,
+    )
+    return sign_batch(batch, seal_hash(CERTIFICATES[of]), by).body
+
+
+CERTIFICATES = {ADA: grant(ROOT, ADA), CLUB: grant(ROOT, CLUB), EVE: grant(ROOT, EVE, ".chess")}
+CHAINS = KnownChains(ROOTS)
+for _certificate in CERTIFICATES.values():
+    CHAINS.learn([_certificate], NOW)
+
+
+def believe_event(data: bytes) -> None:
+    try:
+        batch = decode_body(data, 0, len(data))
+    except MalformedError as error:
+        raise RefusedError(Reason.MALFORMED, str(error)) from error
+    verify_batch(batch, CHAINS, NOW, 120.0)
 
 
 # How each is believed, two genuine ones, and such as a stranger and a member can make.
@@ -68,6 +97,15 @@ KINDS: dict[str, tuple[Callable[[bytes], None], list[bytes], list[bytes]]] = {
         believe_record,
         [record(ADA, ADA), record(EVE, EVE, "tcp://192.0.2.9:7000")],
         [record(ADA, EVE), record(EVE, ADA), grant(ADA, ADA), revocations(ADA, ADA)],
+    ),
+    "event": (
+        believe_event,
+        [event(ADA, ADA), event(CLUB, CLUB, ".soccer.italy", NOW - 60)],
+        [
+            *(event(EVE, ADA), event(EVE, CLUB), event(ADA, CLUB), event(EVE, EVE)),
+            *(event(ADA, ADA, ".chess"), event(ADA, ADA, "."), event(ADA, ADA, ".soccerclub")),
+            *(event(ADA, ADA, at=NOW + 301), event(ADA, ADA, at=NOW - 421), record(ADA, ADA)),
+        ],
     ),
     "revocations": (
         believe_revocations,

@@ -19,6 +19,7 @@ from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import Revocations
 from camcast.vocabulary.topics import Topic
+from tests.authority import anybody
 from tests.camcast_command import answer, camcast, refusal
 
 Capture = pytest.CaptureFixture[str]
@@ -176,7 +177,7 @@ def test_a_certificate_is_revoked_by_its_serial(capfd: Capture) -> None:
     )
     known = Revocations()
     for path in ("root.list", "root.revoked"):
-        known.take(read_revocations(Path(path))[1], time.time(), may_issue=True)
+        known.take(read_revocations(Path(path))[1], time.time(), anybody)
     other.check(Rights.JOIN, Topic.parse(".chess"), time.time(), known.revoked)
     with pytest.raises(RefusedError) as caught:
         granted.check(Rights.JOIN, ITALY, time.time(), known.revoked)

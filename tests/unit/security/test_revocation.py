@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -18,7 +19,7 @@ from camcast.security.revocation import (
     RevokedSerial,
     next_list,
 )
-from tests.authority import CLUB, DAY, EVE, NOW, ROOT
+from tests.authority import CLUB, DAY, EVE, NOW, ROOT, anybody
 
 
 def serial(number: int) -> bytes:
@@ -29,6 +30,10 @@ def listed(*numbers: int, until: int = NOW + 7 * DAY) -> tuple[RevokedSerial, ..
     return tuple(RevokedSerial(serial(number), until) for number in sorted(numbers))
 
 
+def nobody(_issuer: bytes) -> bool:
+    return False
+
+
 def signed(
     number: int, *numbers: int, by: SecretKey = ROOT, at: int = NOW, of: SecretKey | None = None
 ) -> bytes:
@@ -36,17 +41,19 @@ def signed(
     return REVOCATIONS.sign(RevocationList(issuer, number, at, at + DAY, listed(*numbers)), by)
 
 
-def refused(revocations: Revocations, data: bytes, *, may_issue: bool = True) -> Reason:
+def refused(
+    revocations: Revocations, data: bytes, may_issue: Callable[[bytes], bool] = anybody
+) -> Reason:
     before = revocations.hash()
     with pytest.raises(RefusedError) as caught:
-        revocations.take(data, NOW, may_issue=may_issue)
+        revocations.take(data, NOW, may_issue)
     assert revocations.hash() == before
     return caught.value.reason
 
 
 def test_a_list_says_what_is_revoked() -> None:
     known = Revocations()
-    assert known.take(signed(1, 5, 7), NOW, may_issue=True)
+    assert known.take(signed(1, 5, 7), NOW, anybody)
     assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 6, 7)] == [True, False, True]
     assert not known.revoked(CLUB.public.raw, serial(5))
     assert known.latest(ROOT.public.raw) == signed(1, 5, 7)
@@ -60,7 +67,7 @@ def test_the_highest_number_wins_in_any_order() -> None:
     for seed in range(20):
         known = Revocations()
         for data in Random(seed).sample(lists, len(lists)):
-            known.take(data, NOW, may_issue=True)
+            known.take(data, NOW, anybody)
         assert not known.revoked(ROOT.public.raw, serial(4))
         assert known.revoked(CLUB.public.raw, serial(1))
         hashes.add(known.hash())
@@ -69,19 +76,19 @@ def test_the_highest_number_wins_in_any_order() -> None:
 
 def test_an_old_list_is_no_news() -> None:
     known = Revocations()
-    assert known.take(signed(2, 5), NOW, may_issue=True)
-    assert not known.take(signed(1), NOW, may_issue=True)
-    assert not known.take(signed(2, 5), NOW, may_issue=True)
+    assert known.take(signed(2, 5), NOW, anybody)
+    assert not known.take(signed(1), NOW, anybody)
+    assert not known.take(signed(2, 5), NOW, anybody)
     assert known.revoked(ROOT.public.raw, serial(5))
 
 
 def test_what_is_no_issuer_s_list_is_refused() -> None:
     known = Revocations()
     assert refused(known, signed(1, by=EVE, of=ROOT)) is Reason.FORGED
-    assert refused(known, signed(1), may_issue=False) is Reason.UNTRUSTED
+    assert refused(known, signed(1), nobody) is Reason.UNTRUSTED
     assert refused(known, signed(1, at=NOW + SLACK_SECONDS + 1)) is Reason.EARLY
     assert refused(known, signed(1)[:-1]) is Reason.MALFORMED
-    assert known.take(signed(1, at=NOW + SLACK_SECONDS), NOW, may_issue=True)
+    assert known.take(signed(1, at=NOW + SLACK_SECONDS), NOW, anybody)
 
 
 def test_a_list_is_in_ascending_order_and_bounded() -> None:
@@ -91,7 +98,7 @@ def test_a_list_is_in_ascending_order_and_bounded() -> None:
         RevocationList(ROOT.public.raw, 1, NOW, NOW, ())
     full = signed(1, *range(REVOKED_MAX))
     assert len(full) <= REVOCATIONS_BYTES_MAX
-    assert Revocations().take(full, NOW, may_issue=True)
+    assert Revocations().take(full, NOW, anybody)
     assert refused(Revocations(), signed(1, *range(REVOKED_MAX + 1))) is Reason.MALFORMED
 
 
@@ -99,17 +106,17 @@ def test_lists_of_many_issuers_are_bounded() -> None:
     known = Revocations()
     for number in range(ISSUERS_MAX):
         key = SecretKey(number.to_bytes(32))
-        assert known.take(signed(1, by=key), NOW, may_issue=True)
+        assert known.take(signed(1, by=key), NOW, anybody)
     assert refused(known, signed(1)) is Reason.UNTRUSTED
-    assert known.take(signed(2, by=SecretKey(bytes(32))), NOW, may_issue=True)
+    assert known.take(signed(2, by=SecretKey(bytes(32))), NOW, anybody)
 
 
 def test_a_list_that_is_not_renewed_is_overdue() -> None:
     known = Revocations()
-    known.take(signed(1), NOW, may_issue=True)
+    known.take(signed(1), NOW, anybody)
     assert known.overdue(NOW + DAY + SLACK_SECONDS) == []
     assert known.overdue(NOW + DAY + SLACK_SECONDS + 1) == [ROOT.public.raw]
-    known.take(signed(2, at=NOW + DAY), NOW + DAY, may_issue=True)
+    known.take(signed(2, at=NOW + DAY), NOW + DAY, anybody)
     assert known.overdue(NOW + DAY + SLACK_SECONDS + 1) == []
 
 

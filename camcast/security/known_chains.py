@@ -1,0 +1,80 @@
+"""The chains of certificates that a process knows, by the hash that batches and records name.
+
+Only chains that verified are kept, so strangers put nothing in. The ones that were used least
+lately go first when there are too many: a process that is asked again for a chain sends it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from camcast.security.certificates import Rights
+from camcast.security.chains import Chain, verify_chain
+from camcast.security.keys import PublicKey
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.revocation import Revocations
+from camcast.security.sealed import seal_hash
+
+CHAINS_MAX: Final = 4096  # [studies/security 4] some 8 MB where each has two certificates
+
+
+class KnownChains:
+    """The roots that a process trusts, the chains that begin there, and what is revoked of them."""
+
+    def __init__(self, roots: Sequence[PublicKey]) -> None:
+        self._roots = tuple(roots)
+        self._chains: dict[bytes, Chain] = {}
+        """By hash, that which was used last at the end."""
+        self._issuers: Counter[bytes] = Counter()
+        """The keys that may issue certificates by these chains, and by how many links."""
+        self.revocations = Revocations()
+
+    def learn(self, data: Sequence[bytes], now: float) -> Chain:
+        """Verify and remember a chain; raises `RefusedError`, also if it is not valid at `now`."""
+        known = self._chains.get(seal_hash(data[-1])) if data else None
+        if known is not None and known.data == tuple(data):
+            known.check_valid(now, self.revocations.revoked)
+            return known
+        chain = verify_chain(data, self._roots)
+        chain.check_valid(now, self.revocations.revoked)
+        if chain.hash in self._chains:
+            self._forget(chain.hash)
+        elif len(self._chains) >= CHAINS_MAX:
+            self._forget(next(iter(self._chains)))
+        self._chains[chain.hash] = chain
+        self._issuers.update(_issuers(chain))
+        return chain
+
+    def chain(self, certificate: bytes) -> Chain:
+        """Return the chain whose last certificate has this hash; `RefusedError` if none is known.
+
+        It verified, and may have expired or been revoked since.
+        """
+        chain = self._chains.pop(certificate, None)
+        if chain is None:
+            raise RefusedError(Reason.UNKNOWN, f"the certificate {certificate.hex()} is not known")
+        self._chains[certificate] = chain
+        return chain
+
+    def take_revocations(self, data: bytes, now: float) -> bool:
+        """Take a list of revocations, of a root or of who issues by a chain that is known.
+
+        Returns whether it is news; raises `RefusedError`.
+        """
+        return self.revocations.take(data, now, self._may_issue)
+
+    def _may_issue(self, key: bytes) -> bool:
+        return self._issuers[key] > 0 or PublicKey(key) in self._roots
+
+    def _forget(self, certificate: bytes) -> None:
+        for key in _issuers(self._chains.pop(certificate)):
+            self._issuers[key] -= 1
+            if not self._issuers[key]:
+                del self._issuers[key]
+
+
+def _issuers(chain: Chain) -> list[bytes]:
+    """Return the keys that a chain allows to issue certificates."""
+    return [link.subject for link in chain.certificates if Rights.ISSUE in link.rights]

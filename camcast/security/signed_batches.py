@@ -1,0 +1,50 @@
+"""Batches that their publisher signs, and that every process verifies before it believes them.
+
+The signature is over the group of the batch's topic and over its body, with the hash of the
+publisher's certificate in it, and not over the head, which is written anew at every hop. A batch
+counts if its publisher's key has the id in the stream, if a chain of certificates grants this key
+the right to publish in the topic, at the time of publication that is signed, and if that time is
+not long ago: what is known of streams recognises what is sent again before, and not after.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from camcast.security.certificates import SLACK_SECONDS, Rights
+from camcast.security.chains import Chain
+from camcast.security.keys import Domain, SecretKey
+from camcast.security.known_chains import KnownChains
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.sealed import SealHash
+from camcast.vocabulary.batches import SIGNED, Batch
+from camcast.vocabulary.identity import PEER_ID_BYTES
+
+_MILLISECONDS: Final = 1000.0
+
+
+def sign_batch(batch: Batch, certificate: SealHash, secret: SecretKey) -> Batch:
+    """Return this process's own batch with its signature."""
+    return batch.signed(certificate, lambda part: secret.sign(Domain.BATCH, part))
+
+
+def verify_batch(batch: Batch, chains: KnownChains, now: float, retention_seconds: float) -> Chain:
+    """Return the chain by which the publisher of this batch may publish it.
+
+    `now` is in seconds since 1970; `retention_seconds` is for how long batches are kept for those
+    that missed them. Raises `RefusedError`; the signature, which costs most, is checked last.
+    """
+    if not batch.flags & SIGNED:
+        raise RefusedError(Reason.UNSIGNED, "a batch is not signed")
+    chain = chains.chain(batch.certificate)
+    if batch.stream[:PEER_ID_BYTES] != chain.subject_id:
+        raise RefusedError(Reason.FORGED, "a batch names the certificate of another publisher")
+    published = batch.published / _MILLISECONDS
+    if published < now - retention_seconds - SLACK_SECONDS:
+        raise RefusedError(Reason.EXPIRED, "a batch is older than what is kept")
+    if published > now + SLACK_SECONDS:
+        raise RefusedError(Reason.EARLY, "a batch is from the future")
+    chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
+    if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
+        raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
+    return chain
