@@ -84,12 +84,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     return dict(zip(NAMES, asyncio.run(all_at_once()), strict=True))
 
 
-# A known defect: on a busy machine some of three runs lose events to a newcomer that joins while
-# its neighbours restart, or tell it of what was before its time. CI would meet it at random.
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "restart")) for name in NAMES],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_event_comes_once_to_all_that_are_alive(
     name: str, outcomes: dict[str, Outcome]
 ) -> None:
