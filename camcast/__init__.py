@@ -19,6 +19,7 @@ from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
 from camcast.live.stats import Stats
 from camcast.received import Lagged, Received, ReceivedBatch
+from camcast.security.passphrase import PassphraseError
 from camcast.subscription import Subscription
 from camcast.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.addresses import AddressError
@@ -55,6 +56,7 @@ __all__ = [
     "OptionError",
     "Overflow",
     "Parameters",
+    "PassphraseError",
     "PayloadTooLargeError",
     "Receipt",
     "Received",

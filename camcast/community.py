@@ -20,7 +20,8 @@ from camcast import typed
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
-from camcast.doors.transport import OutputPipes, PipeLimits
+from camcast.doors.profile import Profile
+from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
@@ -32,8 +33,11 @@ from camcast.live.counters import Counters
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
+from camcast.live.self_test import lets_strangers_in
+from camcast.live.shared_key import SharedKey
 from camcast.live.stats import CommunityStats, Stats, take_community_stats, take_stats
 from camcast.received import ReceivedBatch, received_of
+from camcast.security.passphrase import check_passphrase, group_key
 from camcast.subscription import (
     QUEUE_BYTES,
     QUEUE_LENGTH,
@@ -115,7 +119,7 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
 
 
 class InsecureError(CommunityError):
-    """A node would be open to the network without anybody having asked for it."""
+    """A process would be open to strangers without anybody having asked for it."""
 
 
 class CommunityManager:
@@ -135,11 +139,14 @@ class CommunityManager:
     (`camcast.live.gateway_file`); a process without any founds what it joins. `bind` is the address
     to listen at (port 0: any free port; with an overlay, any other port has to be free for UDP,
     too). `advertise` is the address told to other processes, needed when `bind` is a wildcard.
-    Addresses off the loopback need `insecure=True`, since anybody who reaches an open node can read
-    and publish. `remember` is a file that keeps contacts from one run to the next, for when no
-    gateway answers. `trace` takes a record of everything that happens.
+    `passphrase` closes the process to all who do not know it (docs/security.md): links are then
+    encrypted, and a stranger finishes no handshake. Without one, addresses off the loopback need
+    `insecure=True`, since anybody who reaches an open node can read and publish. `remember` is a
+    file that keeps contacts from one run to the next, for when no gateway answers. `trace` takes a
+    record of everything that happens.
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
-    that several managers of one loop share. With `repair`, what was missed is asked for again
+    that several managers of one loop share; they have the transport and the passphrase that
+    `open_pipes` gave them. With `repair`, what was missed is asked for again
     (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
     as in the paper, and some are lost. `rng` is the random stream of the protocols; without it they
     are seeded by the operating system.
@@ -153,6 +160,7 @@ class CommunityManager:
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
         insecure: bool = False,
+        passphrase: str | None = None,
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
         protocol: str = "camcast",
@@ -165,7 +173,8 @@ class CommunityManager:
         repair: bool = True,
         rng: Random | None = None,
     ) -> None:
-        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure)
+        closed = passphrase is not None or (pipes is not None and pipes.profile is not None)
+        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure or closed)
         chosen = find_protocol(protocol, protocol_options)
         backend, backend_options = membership_for(chosen, membership, options)
         self._settings = Settings(
@@ -186,6 +195,9 @@ class CommunityManager:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
+        if passphrase is not None and pipes is not None:
+            raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
+        self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._transport = transports.check(transport or transports.DEFAULT)
         self._trace = trace
         self._given_pipes = pipes
@@ -203,13 +215,21 @@ class CommunityManager:
     # -- life --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names."""
+        """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names.
+
+        With a passphrase the process first knocks at its own door as a stranger: `InsecureError` if
+        that gets in.
+        """
         if self._runner is not None:
             return
         self._process = os.getpid()
         settings = self._settings
         gateways = await resolve_gateways(settings.gateways)
-        pipes = open_pipes(self._transport) if self._given_pipes is None else self._given_pipes
+        pipes = self._given_pipes
+        if pipes is None:
+            if self._passphrase is not None:  # which takes a while, but only once a process
+                await asyncio.to_thread(group_key, self._passphrase)
+            pipes = open_pipes(self._transport, passphrase=self._passphrase)
         try:
             self._runner = Runner(
                 attrs.evolve(
@@ -226,6 +246,7 @@ class CommunityManager:
                 on_missed=self._tell_missed,
                 on_change=self._changed,
             )
+            await _check_closed(self._runner.input, pipes.profile)
             self._runner.open()
         except BaseException:
             if self._runner is not None:
@@ -822,14 +843,39 @@ def _store_of_loop() -> Store:
     return _stores.setdefault(asyncio.get_running_loop(), Store())
 
 
-def open_pipes(transport: str = transports.DEFAULT) -> OutputPipes:
+def open_pipes(
+    transport: str = transports.DEFAULT, *, passphrase: str | None = None
+) -> OutputPipes:
     """Open output pipes that several managers of this loop can share.
 
-    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. Raises
-    `UnknownPlugError` for any other name.
+    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. With a
+    `passphrase` all links are encrypted, and only those who know it get in. Raises
+    `UnknownPlugError` for any other transport, and `PassphraseError`.
     """
     make = transports.find_transport(transport)
-    return make(PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER)
+    return make(
+        PipeLimits(record_bytes_max=RECORD_BYTES_MAX),
+        frame_header=FRAME_HEADER,
+        profile=None if passphrase is None else SharedKey(group_key(passphrase)),
+    )
+
+
+async def _check_closed(tested: InputPipe, profile: Profile | None) -> None:
+    """Raise `InsecureError` if strangers get in although a profile keeps them out."""
+    if profile is None:
+        return
+    try:
+        open_to_all = await lets_strangers_in(tested, profile)
+    except TimeoutError:
+        raise InsecureError(
+            f"{tested.address} gave no answer to a stranger, so it is not known to be closed; start"
+            " again when the machine is less busy"
+        ) from None
+    if open_to_all:
+        raise InsecureError(
+            f"a stranger got in at {tested.address} although there is a passphrase; the encryption"
+            " of this installation does not work (pyzmq, libzmq or PyNaCl), so nothing was started"
+        )
 
 
 def check_not_forked(process: int) -> None:
@@ -863,7 +909,8 @@ def _check_open(bind: str, advertise: str | None, *, insecure: bool) -> tuple[st
     if not insecure and not all(is_loopback(a) for a in (bind, advertise) if a is not None):
         raise InsecureError(
             f"{bind} can be reached from other machines, and an open node lets anybody read and"
-            " publish; say insecure=True (--insecure) if that is what you want"
+            " publish; give a passphrase (--passphrase-file), or say insecure=True (--insecure) if"
+            " that is what you want"
         )
     if advertise is None and is_wildcard(bind):
         raise InsecureError(

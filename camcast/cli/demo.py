@@ -22,6 +22,8 @@ def demo(
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
+    profile: options.Profile = None,
+    passphrase_file: options.PassphraseFile = None,
     repair: options.Repair = True,
     spread: options.Spread = None,
     processes: Annotated[
@@ -43,6 +45,7 @@ def demo(
     Example: camcast demo --membership scamp --json
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
+        passphrase = options.passphrase(profile, passphrase_file)
         flights = departures(seed=seed, processes=processes)
         scenario = attrs.evolve(
             flights,
@@ -54,4 +57,4 @@ def demo(
         )
     with clear_failures(*FAILURES):
         folder = output or Path(mkdtemp(prefix="camcast-demo-"))
-        carry_out(scenario, folder, json=json, reception_min=RECEPTION_MIN)
+        carry_out(scenario, folder, json=json, reception_min=RECEPTION_MIN, passphrase=passphrase)

@@ -30,15 +30,23 @@ def table_width(summary: Summary) -> int:
     return _FIGURES_WIDTH + max(_TOPIC_WIDTH_MIN, *topics)
 
 
-def carry_out(scenario: Scenario, path: Path, *, json: bool, reception_min: float = 0.0) -> Outcome:
+def carry_out(
+    scenario: Scenario,
+    path: Path,
+    *,
+    json: bool,
+    reception_min: float = 0.0,
+    passphrase: str | None = None,
+) -> Outcome:
     """Run an experiment into a folder and print its summary, as a table or as JSON.
 
+    With a passphrase all links are encrypted.
     Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
     that was not interrupted, a reception below `reception_min`.
     """
     folder = OutputFolder(path)
     with progress_line() as show:
-        outcome = asyncio.run(run_experiment(scenario, folder, show))
+        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase))
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:

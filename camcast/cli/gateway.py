@@ -29,6 +29,8 @@ def gateway(
     bind: options.Bind = GATEWAY_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    profile: options.Profile = None,
+    passphrase_file: options.PassphraseFile = None,
     transport: options.Transport = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
@@ -46,6 +48,7 @@ def gateway(
             bind=bind,
             advertise=advertise,
             insecure=insecure,
+            passphrase=options.passphrase(profile, passphrase_file),
             transport=transport,
         )
         run_until_signalled(_serve(manager, json=json))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -14,9 +15,12 @@ from camcast.cli.failure import CommandError
 from camcast.community import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
+from camcast.doors.profile import OPEN, SHARED_KEY
 from camcast.doors.transport import BindError
 from camcast.live.gateway_file import GatewayError, read_gateways
+from camcast.live.key_file import KeyFileError, read_passphrase
 from camcast.scenarios.base import BaseScenario, ScenarioError
+from camcast.security.passphrase import PassphraseError, check_passphrase
 from camcast.systems import CAMCAST, SYSTEMS, find_system
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.parameters import PRESETS, Parameters
@@ -34,11 +38,15 @@ COMMUNITY_ERRORS: Final = (
     BindError,
     CommunityError,
     GatewayError,
+    KeyFileError,
     OptionError,
+    PassphraseError,
     TopicError,
     UnknownPlugError,
 )
 """What can be wrong when a manager is made and a community joined, in words for a person."""
+
+PASSPHRASE_VARIABLE: Final = "CAMCAST_PASSPHRASE"
 
 Membership = Annotated[
     str,
@@ -102,6 +110,32 @@ Insecure = Annotated[
         "--insecure", help="Allow addresses off the loopback although nothing is secured."
     ),
 ]
+
+
+class ProfileName(StrEnum):
+    """Who may talk to a process (docs/security.md)."""
+
+    OPEN = OPEN
+    SHARED_KEY = SHARED_KEY
+
+
+Profile = Annotated[
+    ProfileName | None,
+    typer.Option(
+        "--profile",
+        help="open: whoever reaches the process may read and publish; shared-key: who knows the"
+        " passphrase. Default: shared-key with a passphrase, else open.",
+    ),
+]
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help="Talk only to those who have the same passphrase, encrypted; one line, mode 0600."
+        f" Without it, the environment's {PASSPHRASE_VARIABLE} counts.",
+    ),
+]
 Transport = Annotated[
     str | None,
     typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
@@ -157,6 +191,28 @@ Spread = Annotated[
         " a busy publisher take a copy a process.",
     ),
 ]
+
+
+def passphrase(profile: ProfileName | None, file: Path | None) -> str | None:
+    """Return the passphrase of the group, None in the profile `open`.
+
+    Raises `KeyFileError` for the file, `PassphraseError` for what is in it, and `OptionError` where
+    profile and passphrase contradict each other.
+    """
+    if profile == ProfileName.OPEN:
+        if file is not None:
+            raise OptionError("--profile open takes no passphrase; leave out --passphrase-file")
+        return None
+    if file is not None:
+        return check_passphrase(read_passphrase(file))
+    given = os.environ.get(PASSPHRASE_VARIABLE)
+    if given is None and profile == ProfileName.SHARED_KEY:
+        raise OptionError(
+            "--profile shared-key needs a passphrase: give --passphrase-file FILE, or set"
+            f" {PASSPHRASE_VARIABLE}"
+        )
+    return None if given is None else check_passphrase(given)
+
 
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 

@@ -74,6 +74,8 @@ def run(
     ] = None,
     settings: options.MembershipOptions = None,
     transport: options.Transport = None,
+    profile: options.Profile = None,
+    passphrase_file: options.PassphraseFile = None,
     repair: options.RepairGiven = None,
     spread: options.Spread = None,
     c: options.C = None,
@@ -107,6 +109,7 @@ def run(
     Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
+        passphrase = options.passphrase(profile, passphrase_file)
         workload_given = options.given(
             topic=None if topic is None else Topic.parse(topic),
             events=events,
@@ -128,7 +131,8 @@ def run(
         chosen = options.with_preset(chosen, preset)
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):
-        carry_out(chosen, output or dated_folder(chosen.name), json=json)
+        folder = output or dated_folder(chosen.name)
+        carry_out(chosen, folder, json=json, passphrase=passphrase)
 
 
 def _base(

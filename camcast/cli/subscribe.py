@@ -46,6 +46,8 @@ def subscribe(
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    profile: options.Profile = None,
+    passphrase_file: options.PassphraseFile = None,
     since: Annotated[
         float | None,
         typer.Option(
@@ -78,6 +80,7 @@ def subscribe(
                 bind=bind,
                 advertise=advertise,
                 insecure=insecure,
+                passphrase=options.passphrase(profile, passphrase_file),
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,

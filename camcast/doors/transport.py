@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import Attribute, define, field, frozen, validators
 
+from camcast.doors.profile import Profile
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
@@ -120,6 +121,7 @@ class PipeCounters:
     controls_sent: int = 0  # copies of control records that `send` got: queued or dropped
     controls_unsent: int = 0  # answers beyond `camcast.live.runner.CONTROL_COPIES_A_TURN_MAX`
     versions_refused: int = 0  # connections whose peer speaks another version of the wire format
+    strangers_refused: int = 0  # connections whose peer has not the keys that are asked for
 
 
 class InputPipe(ABC):
@@ -134,6 +136,9 @@ class InputPipe(ABC):
     address: str
     peer: PeerId
     counters: PipeCounters
+    strangers_expected: int = 0
+    """So many strangers are refused without a word and not counted: the process sends them itself,
+    to see whether they get in."""
 
     @abstractmethod
     def close(self) -> None:
@@ -147,6 +152,8 @@ class OutputPipes(ABC):
     """
 
     limits: PipeLimits
+    profile: Profile | None
+    """Who may talk to these processes, and how links are encrypted; None: everybody, not at all."""
     counters: PipeCounters
     pipes_max: int
     """How many output pipes there may be."""

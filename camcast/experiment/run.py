@@ -75,10 +75,14 @@ class Outcome:
 
 
 async def run_experiment(
-    scenario: Scenario, folder: OutputFolder, show: Callable[[Progress], None]
+    scenario: Scenario,
+    folder: OutputFolder,
+    show: Callable[[Progress], None],
+    passphrase: str | None = None,
 ) -> Outcome:
     """Carry a scenario out; traces, scenario and summary go to the folder.
 
+    With a passphrase all links are encrypted (the profile `shared-key`).
     `show` is called with the progress several times a second. Raises `ExperimentError` when a
     worker fails or nodes cannot join, and what loading the scenario's workload raises. No worker
     outlives the call.
@@ -86,7 +90,7 @@ async def run_experiment(
     plan = Plan.of(scenario)
     events = due(plan)
     folder.write_scenario(scenario, "live")
-    run = _Run(plan, events, folder, show)
+    run = _Run(plan, events, folder, show, passphrase)
     with calling_at_signals(run.workers.interrupt):
         return await run.carry_out()
 
@@ -97,6 +101,7 @@ class _Run:
     events: Sequence[Due]
     folder: OutputFolder
     show: Callable[[Progress], None]
+    passphrase: str | None
     workers: Workers = field(factory=Workers)
     phase: str = ""
     timings: dict[str, float] = field(factory=dict)
@@ -119,6 +124,7 @@ class _Run:
                     protocol=scenario.protocol,
                     protocol_options=scenario.protocol_options,
                     parameters=scenario.parameters,
+                    passphrase=self.passphrase,
                     rng=stream(scenario.seed, "protocol", "gateway"),
                 ) as gateway:
                     try:
@@ -151,6 +157,7 @@ class _Run:
                         scenario=scenario.as_json(),
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
+                        passphrase=self.passphrase,
                     )
                 )
             if not await self.workers.until(self._all_ready, START_SECONDS):

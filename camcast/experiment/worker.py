@@ -51,7 +51,7 @@ class Worker:
         self._setup = setup
         self._report = report
         self._scenario = TomlFile.given(setup.scenario, Path()).read(Scenario)
-        self._pipes = open_pipes(self._scenario.transport)
+        self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
         self._system = find_system(self._protocol.name)  # reads the installed plugs: once is enough

@@ -25,6 +25,8 @@ class SetUp(Command, frozen=True, tag="set-up"):
     """As `Scenario.as_json` returns it."""
     gateway: str
     trace: str
+    passphrase: str | None = None
+    """Of the profile `shared-key`; it travels here since others may read a command line."""
 
 
 class Join(Command, frozen=True, tag="join"):

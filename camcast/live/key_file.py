@@ -1,4 +1,4 @@
-"""Files of keys: a secret one for its owner alone, a public one for everybody.
+"""Files of keys: a secret one, or a passphrase, for its owner alone, a public one for everybody.
 
 A key file has one line, which says what it is, and comments::
 
@@ -77,20 +77,33 @@ def read_any_key(path: Path) -> PublicKey:
         return read_secret_key(path).public
 
 
-def _read(path: Path, kind: str, forbidden_mode: int) -> str:
-    """Return the key's text in a file of this kind, which nobody with `forbidden_mode` may read."""
+def read_passphrase(path: Path) -> str:
+    """Read the passphrase of a group, one line; raises as `read_secret_key`."""
+    lines = _lines(path, _OTHERS)
+    if len(lines) != 1:
+        raise KeyFileError(f"{path}: not a passphrase: expected one line of text")
+    return lines[0]
+
+
+def _lines(path: Path, forbidden_mode: int) -> list[str]:
+    """Return the lines of a small file, which nobody with `forbidden_mode` may read."""
     try:
         with path.open("rb") as source:
             mode = os.fstat(source.fileno()).st_mode
             if mode & forbidden_mode:
                 raise KeyFileError(
-                    f"{path}: others may read this secret key (mode {stat.S_IMODE(mode):04o});"
-                    f" run: chmod 600 {path}. If they have, make a new key"
+                    f"{path}: others may read this secret (mode {stat.S_IMODE(mode):04o});"
+                    f" run: chmod 600 {path}. If they have, make a new one"
                 )
             data = source.read(_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror}") from error
-    lines = data.decode("utf-8", "replace").splitlines() if len(data) <= _FILE_BYTES_MAX else []
+    return data.decode("utf-8", "replace").splitlines() if len(data) <= _FILE_BYTES_MAX else []
+
+
+def _read(path: Path, kind: str, forbidden_mode: int) -> str:
+    """Return the key's text in a file of this kind, which nobody with `forbidden_mode` may read."""
+    lines = _lines(path, forbidden_mode)
     words = [line.split() for line in lines if line and not line.startswith("#")]
     match words:
         case [[found, text]] if found == kind:

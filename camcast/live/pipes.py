@@ -35,6 +35,7 @@ from itertools import accumulate
 from typing import Any, Final, Generic, TypeVar
 from weakref import finalize
 
+from camcast.doors.profile import Profile
 from camcast.doors.transport import (
     AddressInUse,
     BindError,
@@ -135,6 +136,19 @@ class CountingInput(InputPipe):
                 self.counters.frames_failed,
             )
 
+    def _refused_stranger(self, where: str, why: str) -> None:
+        """Count a process that has not the keys that are asked for, and say so."""
+        if self.strangers_expected:
+            self.strangers_expected -= 1
+            return
+        self.counters.strangers_refused += 1
+        self._say("refused", where, why)
+
+    def _say(self, what: str, where: str, why: str) -> None:
+        """Say what became of a process that is no peer: ``refused`` or ``lost``."""
+        if self._log.due((what, where, why), self._loop.time()):
+            _log.warning("%s a process at %s: %s (said once a minute)", what, where, why)
+
     def _refused(self) -> None:
         """Count a connection that was cut off because there are too many."""
         if not self.counters.connections_refused:
@@ -154,8 +168,15 @@ class QueuedPipes(OutputPipes, Generic[P]):
     frame.
     """
 
-    def __init__(self, limits: PipeLimits | None = None, *, frame_header: bytes = b"") -> None:
+    def __init__(
+        self,
+        limits: PipeLimits | None = None,
+        *,
+        frame_header: bytes = b"",
+        profile: Profile | None = None,
+    ) -> None:
         self.limits = limits = limits or PipeLimits()
+        self.profile = profile
         self.counters = PipeCounters()
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))
         self.connections_max = limits.connections_max or _connections_allowed(self.pipes_max)

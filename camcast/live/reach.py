@@ -18,8 +18,8 @@ class Reach(Enum):
     ABSENT = "cannot be connected to"
     FULL = "takes no more connections"
     SILENT = (
-        "takes connections, but no answer arrived at {me}: is it a gateway, and can it reach"
-        " that address (advertise)?"
+        "takes connections, but no answer arrived at {me}: is it a gateway, can it reach that"
+        " address (advertise), and have both the same passphrase, or neither?"
     )
 
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from camcast.doors.datagrams import Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPipes
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
+from camcast.live.sealed_port import SealedPort
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
@@ -92,7 +93,11 @@ class Runner:
             started=self.started,
         )
         self._flush_handle: asyncio.Handle | None = None
-        self._datagrams = UdpPort(self._receive_datagram)
+        self._datagrams: DatagramPort = (
+            UdpPort(self._receive_datagram)
+            if pipes.profile is None
+            else SealedPort(self._receive_datagram, pipes.profile.datagram_key)
+        )
 
     def join(
         self,

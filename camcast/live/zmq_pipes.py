@@ -25,6 +25,11 @@ counted, and their peers try again later. For a moment more may be open. Who con
 nothing is cut off after five seconds. What is left: a stranger who speaks ZMTP on that many
 connections keeps *new* peers out for as long as he likes; those who are connected notice nothing.
 
+*Keys.* With a profile both kinds of sockets speak CURVE, which libzmq has built in. It asks a ZAP
+handler about each client's key (`camcast.live.zap`). A frame is then longer by the 33 bytes of
+CURVE, which MAXMSGSIZE counts. An output that is not let in hears nothing of it from libzmq; the
+input says whom it refused.
+
 *A known hole, in libzmq*: who fills an input, adds a ZMTP PING and resets the connection makes
 libzmq abort this process (`_set_common_options` says why). No option closes it but an unbounded
 input, so ports must be reachable by those only who may be trusted not to attack.
@@ -41,10 +46,13 @@ from typing import Final
 import zmq
 from attrs import define, field
 
+from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
+from camcast.live import zap
 from camcast.live.connections import Connections
 from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import CountingInput, QueuedPipes, bind_error
+from camcast.live.strangers import ASKS_FOR_ENCRYPTION, NOT_ADMITTED, OTHER_KEY, SPEAKS_PLAIN
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 
@@ -56,6 +64,10 @@ _POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
 _ACCEPTED: Final = int(zmq.EVENT_ACCEPTED)
 _DISCONNECTED: Final = int(zmq.EVENT_DISCONNECTED)
+_MALFORMED: Final = int(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL)
+_NOT_ADMITTED: Final = int(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
+_MECHANISM: Final = int(zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+_CRYPTOGRAPHIC: Final = int(zmq.PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
 
 _MONITOR_EVENT: Final = Struct("=Hi")  # [zmq_socket_monitor(3)] what happened, to which descriptor
 
@@ -87,9 +99,10 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         limits: PipeLimits | None = None,
         *,
         frame_header: bytes = b"",
+        profile: Profile | None = None,
         context: zmq.SyncContext | None = None,
     ) -> None:
-        super().__init__(limits, frame_header=frame_header)
+        super().__init__(limits, frame_header=frame_header, profile=profile)
         self._connections = Connections(self.connections_max)
         self._owns_context = context is None
         self._context = context or zmq.Context()
@@ -97,6 +110,11 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             # Twice, for sockets that linger still count; chosen: 1,024 inputs (its default), which
             # have three each.
             self._context.set(zmq.MAX_SOCKETS, 2 * self.pipes_max + 3 * 1024)
+        self._zap = None
+        if profile is not None:
+            # Before any socket is bound: without a handler libzmq lets everybody in.
+            self._zap = zap.Handler(self._context, self._loop, profile.admits)
+            self._sockets.add(self._zap.socket)
 
     @property
     def connections(self) -> Connections:
@@ -119,7 +137,9 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             ) from error
         monitor = None
         try:
-            _set_common_options(socket, self._frame_limit)
+            self._set_common_options(socket)
+            if self.profile is not None:
+                zap.require_keys(socket, self.profile.link_secret)
             # chosen: 2 frames a sender, TCP then slows it; with 8, bursts of 50 nodes left twice
             # the memory behind, and were no faster.
             socket.setsockopt(zmq.RCVHWM, 2)
@@ -186,7 +206,11 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         socket = None
         try:
             socket = self._context.socket(zmq.PUSH)
-            _set_common_options(socket, self._frame_limit)
+            self._set_common_options(socket)
+            if self.profile is not None:
+                socket.setsockopt(zmq.CURVE_SERVERKEY, self.profile.key_at(address))
+                socket.setsockopt(zmq.CURVE_PUBLICKEY, self.profile.link_public)
+                socket.setsockopt(zmq.CURVE_SECRETKEY, self.profile.link_secret)
             socket.setsockopt(zmq.SNDHWM, 1 if self._drains else _SEND_HIGH_WATER)
             # A finite linger from the start: no way of closing may hang the process's end.
             socket.setsockopt(zmq.LINGER, self.limits.linger_milliseconds)
@@ -212,7 +236,13 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         self._sockets.discard(pipe.socket)
         pipe.socket.close(linger=linger_milliseconds)
 
+    def _set_common_options(self, socket: zmq.SyncSocket) -> None:
+        overhead = 0 if self.profile is None else zap.CURVE_OVERHEAD
+        _set_common_options(socket, self._frame_limit + overhead)
+
     def _close_transport(self, linger_milliseconds: int) -> None:
+        if self._zap is not None:
+            self._zap.close()
         if self._owns_context:
             self._context.term()
 
@@ -239,6 +269,7 @@ class ZmqInput(CountingInput):
         self._socket = socket
         self._monitor = monitor
         self._connections = pipes.connections
+        self._reasons = _ENCRYPTED if pipes.profile is not None else _PLAIN
         self._on_close = pipes._input_closed
         self._closed = False
         self._in_multipart = False
@@ -296,14 +327,27 @@ class ZmqInput(CountingInput):
         self._again = self._loop.call_soon(self._read)
 
     def _count_connections(self) -> None:
-        """Take all that the monitor has to tell: a few bytes for each that came or went."""
+        """Take all that the monitor has to tell: a few bytes for each that came or went.
+
+        Of a stranger it tells no address.
+        """
         while not self._closed and int(self._monitor.getsockopt(_EVENTS)) & _POLLIN:
             what, _where = self._monitor.recv_multipart(_NOBLOCK)
             event, descriptor = _MONITOR_EVENT.unpack(what)
             if event == _DISCONNECTED:
                 self._connections.gone(descriptor)
-            elif event == _ACCEPTED and not self._connections.accepted(descriptor, self.address):
-                self._refused()
+            elif event == _ACCEPTED:
+                if not self._connections.accepted(descriptor, self.address):
+                    self._refused()
+            elif event == _NOT_ADMITTED:
+                self._refused_stranger(self.address, NOT_ADMITTED)
+            elif event == _MALFORMED and (why := self._reasons.get(descriptor)):
+                self._refused_stranger(self.address, why)
+
+
+# What an error of a handshake says of who connected, where links are plain and where they are not.
+_PLAIN: Final = {_MECHANISM: ASKS_FOR_ENCRYPTION}
+_ENCRYPTED: Final = {_MECHANISM: SPEAKS_PLAIN, _CRYPTOGRAPHIC: OTHER_KEY}
 
 
 def _is_writable(socket: zmq.SyncSocket) -> bool:
@@ -314,7 +358,8 @@ def _monitor(context: zmq.SyncContext, socket: zmq.SyncSocket) -> zmq.SyncSocket
     """Return a socket that hears of the connections accepted by another, and of their ends."""
     address = f"inproc://connections-{int(socket.getsockopt(zmq.FD))}"
     # Not of accepts that failed: without a descriptor left there is no end of these.
-    socket.monitor(address, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+    events = _ACCEPTED | _DISCONNECTED | _MALFORMED | _NOT_ADMITTED
+    socket.monitor(address, events)
     monitor = context.socket(zmq.PAIR)
     try:
         # Without a bound, for at it the I/O thread would wait until somebody reads.

@@ -31,12 +31,10 @@ class PassphraseError(CamcastError, ValueError):
     """A passphrase is too short; the message does not show it."""
 
 
-@lru_cache(maxsize=16)  # chosen: a process is in one group, a test of several in a few
-def group_key(passphrase: str) -> SecretKey:
-    """Return the key of all who know the passphrase, the same on every machine.
+def check_passphrase(passphrase: str) -> str:
+    """Return the passphrase as it is derived from; `PassphraseError` if it is too short.
 
-    A letter with an accent counts the same however it was typed (Unicode NFC). Takes about 0.1 s
-    and 64 MiB of memory; raises `PassphraseError` for fewer than 15 characters.
+    A letter with an accent counts the same however it was typed (Unicode NFC).
     """
     normal = unicodedata.normalize("NFC", passphrase)
     if len(normal) < CHARACTERS_MIN:
@@ -44,9 +42,18 @@ def group_key(passphrase: str) -> SecretKey:
             f"a passphrase has at least {CHARACTERS_MIN} characters, this one has {len(normal)};"
             " take four or five words, since whoever guesses it is a member"
         )
+    return normal
+
+
+@lru_cache(maxsize=16)  # chosen: a process is in one group, a test of several in a few
+def group_key(passphrase: str) -> SecretKey:
+    """Return the key of all who know the passphrase, the same on every machine.
+
+    Takes about 0.1 s and 64 MiB of memory; raises as `check_passphrase`.
+    """
     seed = bindings.crypto_pwhash_alg(
         KEY_BYTES,
-        normal.encode("utf-8", "surrogatepass"),
+        check_passphrase(passphrase).encode("utf-8", "surrogatepass"),
         _SALT,
         _PASSES,
         _MEMORY_BYTES,

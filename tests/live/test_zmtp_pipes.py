@@ -18,6 +18,7 @@ from camcast.live.zmtp.pipes import ZmtpPipes
 from camcast.vocabulary.identity import UNKNOWN_PEER
 from tests.live.communities import free_address
 from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
+from tests.mutations import mutated
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 PUSH = GREETING + ready({"Socket-Type": b"PUSH"})
@@ -253,25 +254,6 @@ def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
         pipes.close()
 
     live(test)()
-
-
-def mutated(rng: random.Random, said: bytes) -> bytes:
-    data = bytearray(said)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data))
-        match rng.randrange(4):
-            case 0:
-                data[at] = rng.randrange(256)
-            case 1:
-                del data[at:]
-                data += rng.randbytes(rng.randrange(8))
-            case 2:
-                data[at:at] = rng.randbytes(rng.randrange(1, 9))
-            case _:
-                data[at : at + rng.randrange(9)] = b""
-        if not data:
-            data = bytearray(said)
-    return bytes(data)
 
 
 @pytest.mark.parametrize("mutations", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

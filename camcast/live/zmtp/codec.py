@@ -3,10 +3,12 @@
 Theory of operation
 -------------------
 A connection begins with a greeting of 64 bytes from either side: a signature, the version 3.1,
-the mechanism ``NULL``. A READY command from either side follows. From then on a PUSH sends
-messages, and both may send PING, which is answered by PONG.
+the *mechanism*, which is ``NULL``, or ``CURVE`` where links are encrypted
+(`camcast.live.zmtp.curve`). The handshake of the mechanism follows, in which either side tells its
+metadata; that of NULL is one command READY from either side. From then on a PUSH sends messages,
+and both may send PING, which is answered by PONG.
 
-The metadata of our READY are::
+The metadata are::
 
     Socket-Type      PUSH or PULL [RFC 37]
     X-Camcast-Wire   the version of the frames that are sent or taken, in decimal digits
@@ -19,25 +21,25 @@ format is refused (`WireVersionError`), since not one of its frames could be rea
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
 named here, or anything before the handshake is done, is a `ProtocolError`; the connection must be
-closed then. What the decoder keeps is the bytes of one frame that has not come whole, never more
-than it was sent, and each byte is looked at once, however small the pieces in which they come.
+closed then. A peer whose mechanism is another one, or whose keys are, is a `StrangerError`. What
+the decoder keeps is the bytes of one frame that has not come whole, never more than it was sent,
+and each byte is looked at once, however small the pieces in which they come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from struct import Struct
-from typing import Final
+from typing import Final, Protocol
 
+from camcast.live.strangers import ASKS_FOR_ENCRYPTION, BROKEN_OFF, SPEAKS_PLAIN
 from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, PeerId
 from camcast.vocabulary.wire import VERSION
 
 GREETING_BYTES: Final = 64  # [RFC 37, 2.1]
 _SIGNATURE: Final = b"\xff" + bytes(8) + b"\x7f"
-_MECHANISM: Final = b"NULL".ljust(20, b"\0")
-GREETING: Final = _SIGNATURE + b"\x03\x01" + _MECHANISM + bytes(32)
-"""Sent at once and whole: libzmq sends the second half of its own only when it has seen enough of
-the peer's."""
+_MECHANISM_BYTES: Final = 20
+CURVE_NAME: Final = b"CURVE"  # [RFC 26, 3.1]
 
 _MORE: Final = 1  # [RFC 37, 2.3] the flags of a frame
 _LONG: Final = 2
@@ -48,6 +50,7 @@ _NUMBER: Final = Struct(">I")
 SHORT_MAX: Final = 255  # [RFC 37, 2.3] what fits the one byte of a short frame's length
 
 # chosen: READY of libzmq has some 30 bytes, with CURVE some 100; ERROR a reason of 255.
+# INITIATE of CURVE 257 bytes and the metadata.
 COMMAND_BYTES_MAX: Final = 512
 CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 
@@ -66,6 +69,24 @@ class WireVersionError(ProtocolError):
     """The peer's frames are of another version of the wire format than ours."""
 
 
+class StrangerError(ProtocolError):
+    """The peer has not the keys that are asked for here, or asks for keys that nobody gave us."""
+
+
+def greeting(mechanism: bytes, *, as_server: bool = False) -> bytes:
+    """Return a greeting, which is sent at once and whole.
+
+    libzmq sends the second half of its own only when it has seen enough of the peer's.
+    """
+    return (
+        _SIGNATURE
+        + b"\x03\x01"
+        + mechanism.ljust(_MECHANISM_BYTES, b"\0")
+        + bytes((as_server,))
+        + bytes(31)
+    )
+
+
 def frame_head(size: int) -> bytes:
     """Return what stands before a message of `size` bytes."""
     if size <= SHORT_MAX:
@@ -74,30 +95,90 @@ def frame_head(size: int) -> bytes:
 
 
 def command(name: bytes, body: bytes) -> bytes:
-    """Return a command as a frame; its name and body together have at most 254 bytes."""
-    return bytes((_COMMAND, 1 + len(name) + len(body), len(name))) + name + body
+    """Return a command as a frame."""
+    whole = bytes((len(name),)) + name + body
+    if len(whole) <= SHORT_MAX:
+        return bytes((_COMMAND, len(whole))) + whole
+    return bytes((_COMMAND | _LONG,)) + _LENGTH.pack(len(whole)) + whole
+
+
+def write_metadata(metadata: Mapping[str, bytes]) -> bytes:
+    """Return properties as they stand in READY."""
+    return b"".join(
+        bytes((len(name),)) + name.encode() + _NUMBER.pack(len(value)) + value
+        for name, value in metadata.items()
+    )
 
 
 def ready(metadata: Mapping[str, bytes]) -> bytes:
     """Return the command READY with these properties."""
-    return command(
-        b"READY",
-        b"".join(
-            bytes((len(name),)) + name.encode() + _NUMBER.pack(len(value)) + value
-            for name, value in metadata.items()
-        ),
-    )
+    return command(b"READY", write_metadata(metadata))
 
 
-def pong(context: bytes) -> bytes:
-    """Return the answer to a PING."""
-    return command(b"PONG", context)
+class Mechanism(Protocol):
+    """One side of the security of one connection."""
+
+    name: bytes
+    """As it stands in the greeting."""
+    overhead: int
+    """By how many bytes a frame is longer than the message in it."""
+
+    def begin(self, metadata: bytes) -> bytes:
+        """Return what is sent first, greeting included; `metadata` is what the peer is told."""
+
+    def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
+        """Take a command of the handshake; return what to answer, and the peer's metadata.
+
+        The metadata come with the last command that is expected of the peer, until then they are
+        None. Raises `ProtocolError`.
+        """
+
+    def message(self, data: bytes) -> bytes:
+        """Return a message as it is sent, after the handshake."""
+
+    def command(self, name: bytes, body: bytes) -> bytes:
+        """Return a command as it is sent, after the handshake."""
+
+    def open(self, frame: bytes) -> tuple[bool, bytes]:
+        """Return whether what a frame carries is a command, and it; raises `ProtocolError`."""
+
+    @property
+    def suspicion(self) -> str:
+        """What a handshake that the peer ends without a word at this point suggests, or nothing."""
 
 
-def error(reason: str) -> bytes:
-    """Return the command ERROR, which says why the handshake ends here."""
-    said = reason.encode()[:200]
-    return command(b"ERROR", bytes((len(said),)) + said)
+class Null:
+    """The mechanism of links that are neither encrypted nor authenticated [RFC 37, 2.4]."""
+
+    name = b"NULL"
+    overhead = 0
+    suspicion = ""
+
+    def begin(self, metadata: bytes) -> bytes:
+        """See `Mechanism`."""
+        return greeting(self.name) + command(b"READY", metadata)
+
+    def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
+        """See `Mechanism`."""
+        if name != b"READY":
+            raise ProtocolError("its first command is not READY")
+        return b"", body
+
+    def message(self, data: bytes) -> bytes:
+        """See `Mechanism`."""
+        return frame_head(len(data)) + data
+
+    def command(self, name: bytes, body: bytes) -> bytes:
+        """See `Mechanism`."""
+        return command(name, body)
+
+    def open(self, frame: bytes) -> tuple[bool, bytes]:
+        """See `Mechanism`."""
+        return False, frame
+
+
+NULL: Final[Mechanism] = Null()
+GREETING: Final = greeting(NULL.name)
 
 
 def read_metadata(body: bytes) -> dict[str, bytes]:
@@ -118,12 +199,12 @@ def read_metadata(body: bytes) -> dict[str, bytes]:
     return properties
 
 
-def handshake(socket_type: bytes, peer: PeerId) -> bytes:
-    """Return greeting and READY of a process; `UNKNOWN_PEER` for no process in particular."""
+def handshake(socket_type: bytes, peer: PeerId, mechanism: Mechanism = NULL) -> bytes:
+    """Return what a process sends first; `UNKNOWN_PEER` for no process in particular."""
     metadata = {"Socket-Type": socket_type, _WIRE: _WIRE_VERSION}
     if peer != UNKNOWN_PEER:
         metadata[_PEER] = peer
-    return GREETING + ready(metadata)
+    return mechanism.begin(write_metadata(metadata))
 
 
 def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
@@ -138,11 +219,28 @@ class Decoder:
     kept for a frame that is not whole yet.
     """
 
-    __slots__ = ("_greeted", "_limit", "_need", "_peer_type", "_rest", "metadata")
+    __slots__ = (
+        "_greeted",
+        "_limit",
+        "_message_limit",
+        "_need",
+        "_peer_type",
+        "_plain",
+        "_rest",
+        "mechanism",
+        "metadata",
+    )
 
-    def __init__(self, peer_type: bytes, frame_bytes_max: int) -> None:
+    def __init__(
+        self, peer_type: bytes, message_bytes_max: int, mechanism: Mechanism = NULL
+    ) -> None:
+        self.mechanism = mechanism
+        self._plain = mechanism is NULL  # whose `open` is not called, for messages are many
         self._peer_type = peer_type
-        self._limit = frame_bytes_max
+        self._message_limit = message_bytes_max
+        # Commands that are encrypted look like messages, and are short.
+        at_least = 0 if self._plain else SHORT_MAX
+        self._limit = max(message_bytes_max, at_least) + mechanism.overhead
         self._greeted = False
         self._rest = bytearray()
         self._need = GREETING_BYTES  # how many bytes there must be before they are looked at again
@@ -153,11 +251,19 @@ class Decoder:
         """The bytes that wait for the rest of their frame."""
         return len(self._rest)
 
+    @property
+    def suspicion(self) -> str:
+        """What it suggests that the peer ends the connection now without a word, or nothing."""
+        if not self._greeted:
+            # libzmq sends no more of its greeting to a peer whose mechanism is another one.
+            return BROKEN_OFF if len(self._rest) >= len(_SIGNATURE) else ""
+        return self.mechanism.suspicion if self.metadata is None else ""
+
     def feed(self, received: memoryview) -> Iterator[tuple[bytes, bytes]]:
         """Yield (name of the command, body) for what is whole now; a message has the name ``b""``.
 
-        Raises `ProtocolError`, after what came before the error. The iterator must be used up
-        before the next call.
+        Of a command of the handshake the body is what to answer. Raises `ProtocolError`, after what
+        came before the error. The iterator must be used up before the next call.
         """
         rest = self._rest
         if rest:
@@ -208,8 +314,10 @@ class Decoder:
                 raise ProtocolError("it sent a message before READY")
             elif not size:
                 raise ProtocolError("it sent an empty frame")
-            else:
+            elif self._plain:
                 yield b"", data[body:stop]
+            else:
+                yield self._open(data[body:stop])
             at = stop
         if at < end:
             rest += memoryview(data)[at:]
@@ -220,39 +328,64 @@ class Decoder:
             raise ProtocolError("it does not speak ZMTP")
         if len(greeting) > 10 and greeting[10] < 3:
             raise ProtocolError(f"it speaks version {greeting[10]} of ZMTP; 3 is asked for")
-        mechanism = greeting[12:32]
-        if mechanism != _MECHANISM[: len(mechanism)]:
-            shown = mechanism.rstrip(b"\0").decode("ascii", "replace")
-            raise ProtocolError(f"it asks for the mechanism {shown!r}; NULL is spoken here")
+        mechanism, ours = greeting[12:32].rstrip(b"\0"), self.mechanism.name
+        if len(greeting) < GREETING_BYTES or mechanism == ours:
+            return
+        shown = mechanism.decode("ascii", "replace")
+        if mechanism == NULL.name:
+            raise StrangerError(SPEAKS_PLAIN)
+        if ours == NULL.name and mechanism == CURVE_NAME:
+            raise StrangerError(ASKS_FOR_ENCRYPTION)
+        raise ProtocolError(f"it asks for the mechanism {shown!r}; {ours.decode()} is spoken here")
 
     def _command(self, frame: bytes) -> tuple[bytes, bytes]:
         if not frame:
             raise ProtocolError("it sent an empty command")
         name, body = frame[1 : 1 + frame[0]], frame[1 + frame[0] :]
-        if self.metadata is None:
-            if name == b"ERROR":
-                said = body[1:].decode("utf-8", "replace")
-                raise ProtocolError(f"it ended the handshake: {said!r}")
-            if name != b"READY":
-                raise ProtocolError("its first command is not READY")
-            metadata = read_metadata(body)
-            if metadata.get("socket-type") != self._peer_type:
-                shown = metadata.get("socket-type", b"").decode("ascii", "replace")
-                raise ProtocolError(
-                    f"it is a {shown!r} socket; only a {self._peer_type.decode()} is taken here"
-                )
-            if len(peer_in(metadata)) not in (0, PEER_ID_BYTES):
-                raise ProtocolError("its READY names a peer id of a wrong length")
-            version = metadata.get(_WIRE.lower(), _WIRE_VERSION)
-            if version != _WIRE_VERSION:
-                shown = version[:_WIRE_DIGITS_MAX].decode("ascii", "replace")
-                shown = shown if shown.isdigit() else repr(shown)
-                raise WireVersionError(f"it speaks version {shown}, not {VERSION}")
-            self.metadata = metadata
-        elif name == b"PING":
+        if self.metadata is not None:
+            if not self._plain:
+                raise ProtocolError("it sent a command that is not encrypted")
+            return self._later_command(name, body)
+        if name == b"ERROR":
+            said = body[1:].decode("utf-8", "replace")
+            raise ProtocolError(f"it ended the handshake: {said!r}")
+        answer, metadata = self.mechanism.take(name, body)
+        if metadata is not None:
+            self.metadata = self._check_metadata(metadata)
+        return name, answer
+
+    def _check_metadata(self, body: bytes) -> dict[str, bytes]:
+        metadata = read_metadata(body)
+        if metadata.get("socket-type") != self._peer_type:
+            shown = metadata.get("socket-type", b"").decode("ascii", "replace")
+            raise ProtocolError(
+                f"it is a {shown!r} socket; only a {self._peer_type.decode()} is taken here"
+            )
+        if len(peer_in(metadata)) not in (0, PEER_ID_BYTES):
+            raise ProtocolError("its READY names a peer id of a wrong length")
+        version = metadata.get(_WIRE.lower(), _WIRE_VERSION)
+        if version != _WIRE_VERSION:
+            shown = version[:_WIRE_DIGITS_MAX].decode("ascii", "replace")
+            shown = shown if shown.isdigit() else repr(shown)
+            raise WireVersionError(f"it speaks version {shown}, not {VERSION}")
+        return metadata
+
+    def _later_command(self, name: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Return a command that came after the handshake."""
+        if name == b"PING":
             if not 2 <= len(body) <= 2 + CONTEXT_BYTES_MAX:
                 raise ProtocolError("its PING has a wrong size")
             body = body[2:]  # the first two bytes say how long to wait for the next
         elif name not in (b"PONG", b"ERROR"):
             raise ProtocolError("it sent a command that is none of PING, PONG and ERROR")
         return name, body
+
+    def _open(self, frame: bytes) -> tuple[bytes, bytes]:
+        is_command, data = self.mechanism.open(frame)
+        if not data:
+            raise ProtocolError("it sent an empty frame")
+        if is_command:
+            return self._later_command(data[1 : 1 + data[0]], data[1 + data[0] :])
+        if len(data) > self._message_limit:
+            raise ProtocolError(f"it sent a frame of {len(data)} bytes")
+        return b"", data

@@ -9,7 +9,7 @@ turn, and nothing more is read before. What is kept of a frame that has not come
 really sent of it, and all that is kept together is bounded (`held_bytes_max`): beyond it, whoever
 has been sending its frame for longest is cut off. So is who has not ended a frame after
 `FRAME_SECONDS_MAX` or the handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec
-does not allow.
+does not allow, or has not the keys that are asked for.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import define, field
 
 from camcast.live.pipes import CountingInput, QueuedPipes
-from camcast.live.zmtp.codec import Decoder, ProtocolError, WireVersionError, handshake, pong
+from camcast.live.zmtp.codec import (
+    Decoder,
+    Mechanism,
+    ProtocolError,
+    StrangerError,
+    WireVersionError,
+    handshake,
+)
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import PeerId
 
@@ -52,6 +60,8 @@ class Connection:
     """A connection that another process made to one of our inputs."""
 
     socket: socket.socket
+    host: str
+    """Where the other process is."""
     owner: ZmtpInput = field(repr=False)
     since: float
     """When it was accepted, or when the frame that has not come whole began (the loop's clock)."""
@@ -115,9 +125,10 @@ class ZmtpInput(CountingInput):
         pipes: QueuedPipes[Any],
         accepted: Accepted,
         buffer: memoryview,
+        mechanism: Callable[[], Mechanism],
     ) -> None:
         super().__init__(on_frame, peer, pipes)
-        self._begins = handshake(b"PULL", peer)
+        self._mechanism = mechanism
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         self.address = check_address(f"tcp://{shown}:{port}")
@@ -152,7 +163,7 @@ class ZmtpInput(CountingInput):
     def _accept(self) -> None:
         for _ in range(_ACCEPTS_A_TURN):
             try:
-                made, _peer = self._socket.accept()
+                made, (host, *_) = self._socket.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError:
@@ -166,16 +177,19 @@ class ZmtpInput(CountingInput):
                 made.close()
                 self._refused()
             else:
-                self._let_in(made)
+                self._let_in(made, host)
 
-    def _let_in(self, made: socket.socket) -> None:
-        connection = Connection(made, self, self._loop.time(), Decoder(b"PUSH", self._frame_limit))
+    def _let_in(self, made: socket.socket, host: str) -> None:
+        mechanism = self._mechanism()
+        decoder = Decoder(b"PUSH", self._frame_limit, mechanism)
+        connection = Connection(made, host, self, self._loop.time(), decoder)
         self._accepted.add(connection)
         self._sockets.add(made)
         try:
             prepare(made)
             self._loop.add_reader(made, self._read, connection)
-            made.send(self._begins)  # an empty kernel buffer takes a hundred bytes
+            # An empty kernel buffer takes some hundred bytes.
+            made.send(handshake(b"PULL", self.peer, mechanism))
         except OSError:
             self._lose(connection)
         else:
@@ -196,6 +210,8 @@ class ZmtpInput(CountingInput):
         except OSError:
             size = 0
         if not size:
+            if suspicion := connection.decoder.suspicion:
+                self._say("lost", connection.host, suspicion)
             self._lose(connection)
             return
         self._take(connection, connection.decoder.feed(self._buffer[:size]), size)
@@ -221,7 +237,9 @@ class ZmtpInput(CountingInput):
                     if self._closed:
                         return
                 elif name == b"PING":
-                    answer_ping(connection.socket, body)
+                    self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
+                elif body and name in (b"HELLO", b"INITIATE"):
+                    self._answer(connection, body)
                 if count == self._limits.turn_frames_max:
                     connection.rest = frames
                     self._loop.remove_reader(connection.socket)
@@ -229,7 +247,11 @@ class ZmtpInput(CountingInput):
                     break
         except WireVersionError as error:
             self.counters.versions_refused += 1
-            self._say_version(connection, str(error))
+            self._say("refused", connection.host, str(error))
+            self._lose(connection)
+            return
+        except StrangerError as error:
+            self._refused_stranger(connection.host, str(error))
             self._lose(connection)
             return
         except ProtocolError as error:
@@ -245,13 +267,10 @@ class ZmtpInput(CountingInput):
             if accepted.unfinished:
                 self._watch_time()
 
-    def _say_version(self, connection: Connection, said: str) -> None:
-        try:
-            host = connection.socket.getpeername()[0]
-        except OSError:  # gone already
-            return
-        if self._log.due(("version", host), self._loop.time()):
-            _log.warning("refused a process at %s: %s (said once a minute)", host, said)
+    def _answer(self, connection: Connection, said: bytes) -> None:
+        """Send a command, unless the peer does not read: nothing is kept for who only writes."""
+        with suppress(OSError):
+            connection.socket.send(said)
 
     def _make_room(self) -> None:
         for connection in list(self._accepted.unfinished):
@@ -294,11 +313,3 @@ def prepare(made: socket.socket) -> None:
     made.setblocking(False)
     for level, option, value in _OPTIONS:
         made.setsockopt(level, option, value)
-
-
-def answer_ping(made: socket.socket, context: bytes) -> None:
-    """Answer a PING, unless the peer does not read: nothing is kept for who only writes."""
-    try:
-        made.send(pong(context))
-    except OSError:
-        return

@@ -7,14 +7,16 @@ Theory of operation
 *Outputs.* The first frame connects. Greeting and READY leave in one piece as soon as the kernel
 says "connected", and the first frame when the peer's READY has been read. READY names the process:
 what is meant for another process, whose port this one took over, is dropped and counted. So is
-all while the process at the address speaks another version of the wire format. A peer that does
-not say who it is, as libzmq, gets what is meant for its address.
+all while the process at the address speaks another version of the wire format, or has not the keys
+that it should have. A peer that does not say who it is, as libzmq, gets what is meant for its
+address. With a profile all this is CURVE's handshake (`camcast.live.zmtp.curve`): the process at
+the address has proved its key before the first frame is sealed for it.
 
 A frame that the kernel took in part is kept whole until its last byte is gone, for on a new
-connection it begins anew. A connection that broke is made again when there is something to send,
-after a pause that doubles up to `RETRY_SECONDS_MAX`: the kernel's own retries of a SYN would
-outlive a healed partition, so an attempt is given up after `CONNECT_SECONDS_MAX`. Who is connected
-to may send nothing but PING, PONG and ERROR.
+connection it begins anew, sealed with the new connection's key. A connection that broke is made
+again when there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`: the
+kernel's own retries of a SYN would outlive a healed partition, so an attempt is given up after
+`CONNECT_SECONDS_MAX`. Who is connected to may send nothing but PING, PONG and ERROR.
 
 *PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
 it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
@@ -25,6 +27,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import select
 import socket
 import time
@@ -33,18 +36,22 @@ from typing import Final
 
 from attrs import define, field
 
+from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, PipeLimits
 from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import QueuedPipes, bind_error
 from camcast.live.zmtp.codec import (
+    NULL,
     Decoder,
+    Mechanism,
     ProtocolError,
+    StrangerError,
     WireVersionError,
-    frame_head,
     handshake,
     peer_in,
 )
-from camcast.live.zmtp.input import Accepted, ZmtpInput, answer_ping, prepare
+from camcast.live.zmtp.curve import CurveClient, CurveKeys, CurveServer
+from camcast.live.zmtp.input import Accepted, ZmtpInput, prepare
 from camcast.vocabulary.addresses import check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 
@@ -66,8 +73,10 @@ class _ZmtpOutput(OutputPipe):
     meant_before: PeerId = UNKNOWN_PEER
     """For whom the frame under way and the records from before are: whoever had said to listen
     there on the connection that broke."""
+    message: bytes | None = None
+    """The frame under way, as it would begin anew on another connection; None for a command."""
     frame: memoryview | None = None
-    """The frame under way, whole, with its head."""
+    """What is under way, whole, as it goes over the wire."""
     sent: int = 0
     """How many bytes of it the kernel took."""
     retry_seconds: float = RETRY_SECONDS
@@ -79,8 +88,15 @@ class _ZmtpOutput(OutputPipe):
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     """Output pipes that are TCP connections of our own."""
 
-    def __init__(self, limits: PipeLimits | None = None, *, frame_header: bytes = b"") -> None:
-        super().__init__(limits, frame_header=frame_header)
+    def __init__(
+        self,
+        limits: PipeLimits | None = None,
+        *,
+        frame_header: bytes = b"",
+        profile: Profile | None = None,
+    ) -> None:
+        super().__init__(limits, frame_header=frame_header, profile=profile)
+        self._keys = None if profile is None else CurveKeys(profile.link_secret)
         self._accepted = Accepted(self.connections_max)
         self._leaving: dict[
             _ZmtpOutput, None
@@ -105,9 +121,21 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             listening = _listen(address)
         except OSError as error:
             raise bind_error(address, error.errno or 0, error.strerror or str(error)) from error
-        pipe = ZmtpInput(listening, on_frame, peer, self, self._accepted, self._buffer)
+        pipe = ZmtpInput(
+            listening, on_frame, peer, self, self._accepted, self._buffer, self._as_server
+        )
         self._inputs.add(pipe)
         return pipe
+
+    def _as_server(self) -> Mechanism:
+        if self.profile is None or self._keys is None:
+            return NULL
+        return CurveServer(self._keys, self.profile.admits, os.urandom)
+
+    def _as_client(self, address: str) -> Mechanism:
+        if self.profile is None or self._keys is None:
+            return NULL
+        return CurveClient(self._keys, self.profile.key_at(address), os.urandom)
 
     # -- outputs ---------------------------------------------------------------------------
 
@@ -145,12 +173,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             self._broken(pipe)
             return
-        pipe.decoder = Decoder(b"PULL", 0)
+        mechanism = self._as_client(pipe.address)
+        pipe.decoder = Decoder(b"PULL", 0, mechanism)
         self._loop.add_reader(made, self._hear, pipe)
         try:
-            made.send(
-                handshake(b"PUSH", self._own_peer())
-            )  # an empty kernel buffer takes a hundred bytes
+            # An empty kernel buffer takes some hundred bytes.
+            made.send(handshake(b"PUSH", self._own_peer(), mechanism))
         except OSError:
             self._broken(pipe)
 
@@ -177,27 +205,44 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except OSError:
             size = 0
         if not size:
+            if (suspicion := decoder.suspicion) and self._log_due(pipe, "suspicion"):
+                _log.warning("lost %s: %s (said once a minute)", pipe.address, suspicion)
             self._broken(pipe)
             return
         try:
             for name, body in decoder.feed(self._buffer[:size]):
                 if name == b"READY":
                     self._ready(pipe, peer_in(decoder.metadata or {}))
-                elif name == b"PING":
-                    answer_ping(made, body)
+                elif name == b"WELCOME":
+                    made.send(body)
+                elif name == b"PING" and pipe.frame is None:
+                    self._begin(pipe, None, decoder.mechanism.command(b"PONG", body))
+                    self._push(pipe)
                 if pipe.socket is not made:
                     return
-        except WireVersionError as error:
-            self.counters.versions_refused += 1
-            if self._log.due(("version", pipe.address), self._loop.time()):
-                _log.warning("cut off %s: %s (said once a minute)", pipe.address, error)
-            self._drop_all(pipe)
+        except OSError:
             self._broken(pipe)
-            self._push(pipe)  # which has nothing left to be watched for
-            self._tell_settled()
+        except (WireVersionError, StrangerError) as error:
+            self._refuse(pipe, error)
         except ProtocolError as error:
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
             self._broken(pipe)
+
+    def _refuse(self, pipe: _ZmtpOutput, why: ProtocolError) -> None:
+        """Part from a process that could not read what waits for it, and say why."""
+        if isinstance(why, WireVersionError):
+            self.counters.versions_refused += 1
+        else:
+            self.counters.strangers_refused += 1
+        if self._log_due(pipe, type(why)):
+            _log.warning("cut off %s: %s (said once a minute)", pipe.address, why)
+        self._drop_all(pipe)
+        self._broken(pipe)
+        self._push(pipe)  # which has nothing left to be watched for
+        self._tell_settled()
+
+    def _log_due(self, pipe: _ZmtpOutput, kind: object) -> bool:
+        return self._log.due((kind, pipe.address), self._loop.time())
 
     def _ready(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
         """Begin to send, but only what is for the process that said READY."""
@@ -207,6 +252,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe.named = peer
         self._drop_misdirected(pipe, peer)
         pipe.retry_seconds = RETRY_SECONDS
+        if pipe.message is not None:
+            assert pipe.decoder is not None
+            pipe.frame = memoryview(pipe.decoder.mechanism.message(pipe.message))
         self._writable(pipe)
         if pipe.watched:  # since before there was a connection to watch
             self._watch(pipe)
@@ -241,7 +289,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         """Take note that the frame under way is gone, by the wire or for good."""
         if pipe.frame is not None:
             self._waiting -= len(pipe.frame)
-            pipe.frame, pipe.sent = None, 0
+            pipe.message, pipe.frame, pipe.sent = None, None, 0
 
     def _broken(self, pipe: _ZmtpOutput) -> None:
         """Give the connection up; make another one if there is something to send."""
@@ -269,6 +317,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.named is not None:
             pipe.meant_before, pipe.named = pipe.named, None
         pipe.decoder, pipe.sent = None, 0
+        if pipe.message is None:  # a command is of its connection alone
+            self._end_frame(pipe)
 
     def _offer(self, pipe: _ZmtpOutput, frame: bytes) -> bool:
         if pipe.frame is not None:
@@ -277,22 +327,26 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             if pipe.socket is None and pipe.timer is None:  # broken, with nothing to send till now
                 self._dial_later(pipe)
             return False
+        assert pipe.decoder is not None
+        self._begin(pipe, frame, pipe.decoder.mechanism.message(frame))
+        return True
+
+    def _begin(self, pipe: _ZmtpOutput, message: bytes | None, whole: bytes) -> None:
+        """Give the kernel what it takes of a frame, and keep the rest."""
         assert pipe.socket is not None
-        whole = frame_head(len(frame)) + frame
         try:
             sent = pipe.socket.send(whole)
             if sent == len(whole):  # nearly always
-                return True
+                return
             broken = False
         except BlockingIOError:
             sent, broken = 0, False
         except OSError:
             sent, broken = 0, True
-        pipe.frame, pipe.sent = memoryview(whole), sent
+        pipe.message, pipe.frame, pipe.sent = message, memoryview(whole), sent
         self._waiting += len(whole)
         if broken:
             self._broken(pipe)
-        return True
 
     def _write(self, pipe: _ZmtpOutput) -> None:
         """Give the kernel what it takes of the frame under way."""

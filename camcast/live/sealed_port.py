@@ -1,0 +1,57 @@
+"""The datagram port of a process whose group has a key: what leaves is sealed, what comes opened.
+
+CURVE covers connections only. What an overlay sends by UDP is sealed here, at the edge, so that
+overlays know nothing of it (`camcast.security.datagram_seal` says what that is worth).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.live.udp import UdpPort
+from camcast.security.datagram_seal import NONCE_BYTES, DatagramError, DatagramSeal
+from camcast.vocabulary.minute_log import MinuteLog
+
+_log = logging.getLogger(__name__)
+
+
+class SealedPort(DatagramPort):
+    """UDP among those who have the key; `receive(port, source, data)` takes what they send.
+
+    `refused` counts the datagrams of all others.
+    """
+
+    def __init__(self, receive: Callable[[int, Endpoint, bytes], None], key: bytes) -> None:
+        self.refused = 0
+        self._receive = receive
+        self._seal = DatagramSeal(key)
+        self._port = UdpPort(self._unsealed)
+        self._loop = asyncio.get_running_loop()
+        self._log = MinuteLog()
+
+    def open(self, host: str, port: int) -> Endpoint:
+        """See `DatagramPort`."""
+        return self._port.open(host, port)
+
+    def send(self, port: int, target: Endpoint, data: bytes) -> None:
+        """See `DatagramPort`."""
+        self._port.send(port, target, self._seal.seal(data, os.urandom(NONCE_BYTES), time.time()))
+
+    def close(self, port: int) -> None:
+        """See `DatagramPort`."""
+        self._port.close(port)
+
+    def _unsealed(self, port: int, source: Endpoint, data: bytes) -> None:
+        try:
+            opened = self._seal.open(data, time.time())
+        except DatagramError as error:
+            self.refused += 1
+            if self._log.due(source[0], self._loop.time()):
+                _log.warning("refused a datagram of %s: %s (said once a minute)", source[0], error)
+            return
+        self._receive(port, source, opened)

@@ -1,0 +1,49 @@
+"""A process knocks at its own input as strangers would, before it serves anybody.
+
+What an option of libzmq means has changed before, and a wrong one lets everybody in without a word
+(TRUST, traps of CURVE). So what is tested is the input itself, over its socket, whatever transport
+it has: one stranger speaks without encryption, one has a key of its own that nobody knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final
+
+from camcast.doors.profile import Profile
+from camcast.doors.transport import InputPipe
+from camcast.live.zmtp.codec import NULL, Decoder, Mechanism, ProtocolError, handshake
+from camcast.live.zmtp.curve import CurveClient, CurveKeys
+from camcast.vocabulary.identity import UNKNOWN_PEER
+
+# chosen: inputs cut off who does not end a handshake after 5 s; a machine may be busy
+_ANSWER_SECONDS: Final = 20.0
+
+
+async def lets_strangers_in(tested: InputPipe, profile: Profile) -> bool:
+    """Say whether a stranger gets in; raises `TimeoutError` if that cannot be found out."""
+    stranger_key = CurveKeys(os.urandom(32))
+    strangers = (NULL, CurveClient(stranger_key, profile.link_public, os.urandom))
+    tested.strangers_expected += len(strangers)
+    return any([await _gets_in(tested.address, stranger) for stranger in strangers])
+
+
+async def _gets_in(address: str, mechanism: Mechanism) -> bool:
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+            try:
+                writer.write(handshake(b"PUSH", UNKNOWN_PEER, mechanism))
+                decoder = Decoder(b"PULL", 0, mechanism)
+                while decoder.metadata is None and (said := await reader.read(1024)):
+                    for _name, answer in decoder.feed(memoryview(said)):
+                        writer.write(answer)
+                return decoder.metadata is not None
+            finally:
+                writer.close()
+    except (ProtocolError, OSError) as error:
+        if isinstance(error, TimeoutError):
+            raise
+        return False

@@ -1,0 +1,51 @@
+"""The profile `shared-key`: who knows the passphrase is in, and nobody else (TRUST, profiles).
+
+All members have the one key pair that `group_key` derives, as clients and as servers: whoever dials
+a member knows its key, so contacts and gateways need none, and a stranger can finish no handshake.
+Members cannot be told apart: any of them can speak in another's name.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import ClassVar, Final
+
+from camcast.doors.profile import SHARED_KEY, Profile
+from camcast.security.keys import KEY_BYTES, SecretKey
+
+_DATAGRAM: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation
+
+
+class SharedKey(Profile):
+    """The links of a group with this key, see `camcast.security.passphrase.group_key`."""
+
+    name: ClassVar[str] = SHARED_KEY
+
+    def __init__(self, key: SecretKey) -> None:
+        self._secret = key.curve_secret
+        self._public = key.public.curve_public
+        self._datagram_key = blake2b(key.seed, digest_size=KEY_BYTES, person=_DATAGRAM).digest()
+
+    @property
+    def link_secret(self) -> bytes:
+        """See `Profile`."""
+        return self._secret
+
+    @property
+    def link_public(self) -> bytes:
+        """See `Profile`."""
+        return self._public
+
+    def key_at(self, address: str) -> bytes:
+        """See `Profile`."""
+        return self._public
+
+    def admits(self, key: bytes) -> bool:
+        """See `Profile`."""
+        return compare_digest(key, self._public)
+
+    @property
+    def datagram_key(self) -> bytes:
+        """See `Profile`."""
+        return self._datagram_key

@@ -1,0 +1,17 @@
+"""What is said of processes that have not the keys that are asked for, whatever the transport."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SPEAKS_PLAIN: Final = (
+    "it speaks without encryption, and here only those are heard who have the passphrase or a key"
+)
+ASKS_FOR_ENCRYPTION: Final = (
+    "it asks for encryption (CURVE), and this process was given no passphrase and no key"
+)
+OTHER_KEY: Final = "it has another passphrase, or was told another key of this process"
+NOT_ADMITTED: Final = "its key is not known here"
+BROKEN_OFF: Final = "it broke the greeting off; have both the same passphrase, or neither?"
+SILENT_AT_HELLO: Final = "it broke the handshake off; is its passphrase or key another one?"
+SILENT_AT_INITIATE: Final = "it broke the handshake off; does it not know the key of this process?"

@@ -1,0 +1,316 @@
+"""CURVE: links that are encrypted, and whose two ends know each other's keys [ZeroMQ RFC 26].
+
+Theory of operation
+-------------------
+Either end has a long-term X25519 key pair. The client, who connects, knows the server's public key
+S from elsewhere; the server is told the client's, C, and asks `admits` about it. For each
+connection both make a short-term pair, C' and S', by which all that follows is encrypted: whoever
+learns the long-term keys later can read nothing of what was recorded.
+
+::
+
+    client                                             server
+    HELLO     C', nonce, Box[64 zeros](C' to S)     →          only who knows S can say this
+              ←  WELCOME   nonce, Box[S', cookie](S to C')     only who has s can answer it
+    INITIATE  cookie, nonce, Box[C, vouch, metadata](C' to S') →
+                          the vouch, Box[C', S](C to S'), can be made only by who has c
+              ←  READY     nonce, Box[metadata](S' to C')
+    MESSAGE   nonce, Box[flags, data](C' to S')    ⇄  (S' to C')
+
+Until the vouch is verified the server keeps 32 bytes, the key of the cookie. The cookie, which only
+that key opens, brings the rest of what the server needs back: C' and s'. The key is of this
+connection alone. With one for all connections, as [RFC 26, 3.3] proposes for datagrams, an INITIATE
+that somebody has recorded would open a second connection, and its messages would be heard twice.
+
+Each command has a number, which is part of its nonce and only ever grows: what is repeated, or
+taken out of order, is refused. A MESSAGE carries its ZMTP flags (MORE, COMMAND) inside the box;
+outside it has none, not even COMMAND, as libzmq has it.
+
+These are state machines without I/O. `random_bytes` is the operating system's in all but tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from attrs import field, frozen
+from nacl import bindings
+from nacl.exceptions import CryptoError
+
+from camcast.live.strangers import (
+    NOT_ADMITTED,
+    OTHER_KEY,
+    SILENT_AT_HELLO,
+    SILENT_AT_INITIATE,
+)
+from camcast.live.zmtp.codec import (
+    CURVE_NAME,
+    ProtocolError,
+    StrangerError,
+    command,
+    frame_head,
+    greeting,
+)
+
+KEY_BYTES: Final = 32  # [RFC 26, 3.1] of X25519
+_MAC_BYTES: Final = 16
+_NUMBER: Final = Struct(">Q")
+
+# [RFC 26, 3] the sizes of bodies, without the name of the command
+_HELLO_BYTES: Final = 194
+_WELCOME_BYTES: Final = 160
+_INITIATE_BYTES_MIN: Final = 248
+_READY_BYTES_MIN: Final = 24
+_COOKIE_BYTES: Final = 96
+_VERSION: Final = b"\x01\x00"
+_PADDING: Final = bytes(72)
+_MESSAGE: Final = b"\x07MESSAGE"
+_MESSAGE_HEAD_BYTES: Final = len(_MESSAGE) + _NUMBER.size
+OVERHEAD: Final = _MESSAGE_HEAD_BYTES + _MAC_BYTES + 1
+"""33: by so many bytes a MESSAGE is longer than what it carries."""
+_COMMAND: Final = 2  # [RFC 37, 2.3; libzmq] the flags of a message, in the box
+_TO_SERVER: Final = b"CurveZMQMESSAGEC"
+_TO_CLIENT: Final = b"CurveZMQMESSAGES"
+
+Random = Callable[[int], bytes]
+
+
+@frozen
+class CurveKeys:
+    """A long-term key pair; `secret` is any 32 bytes."""
+
+    secret: bytes = field(repr=False)
+    public: bytes = field(init=False)
+
+    @public.default
+    def _public(self) -> bytes:
+        return bindings.crypto_scalarmult_base(self.secret)
+
+
+def shared_key(public: bytes, secret: bytes) -> bytes:
+    """Return the key of boxes between two parties; `ProtocolError` for a key that nobody has."""
+    try:
+        return bindings.crypto_box_beforenm(public, secret)
+    except CryptoError as error:  # a point of low order: everybody would know the key
+        raise ProtocolError("it sent a public key that is none") from error
+
+
+def _open_box(key: bytes, nonce: bytes, box: bytes, failure: ProtocolError) -> bytes:
+    try:
+        return bindings.crypto_box_open_easy_afternm(box, nonce, key)
+    except CryptoError:
+        raise failure from None
+
+
+class _Curve:
+    """What both ends have: numbers that grow, and messages after the handshake."""
+
+    name = CURVE_NAME
+    overhead = OVERHEAD
+
+    def __init__(self, sends: bytes, receives: bytes, random_bytes: Random) -> None:
+        self._random = random_bytes
+        self._sends, self._receives = sends, receives
+        self._number = 0
+        self._heard = 0
+        self._key = b""
+        self._metadata = b""
+
+    def _next_number(self) -> bytes:
+        self._number += 1
+        return _NUMBER.pack(self._number)
+
+    def _hear(self, number: bytes) -> None:
+        """Take note of the number of a command; raises `ProtocolError` unless it has grown."""
+        (heard,) = _NUMBER.unpack(number)
+        if heard <= self._heard:
+            raise ProtocolError("it sent a nonce that is not above the last")
+        self._heard = heard
+
+    def _sealed(self, flags: int, data: bytes) -> bytes:
+        number = self._next_number()
+        box = bindings.crypto_box_easy_afternm(
+            bytes((flags,)) + data, self._sends + number, self._key
+        )
+        return b"".join((frame_head(_MESSAGE_HEAD_BYTES + len(box)), _MESSAGE, number, box))
+
+    def message(self, data: bytes) -> bytes:
+        """See `Mechanism`."""
+        return self._sealed(0, data)
+
+    def command(self, name: bytes, body: bytes) -> bytes:
+        """See `Mechanism`."""
+        return self._sealed(_COMMAND, bytes((len(name),)) + name + body)
+
+    def open(self, frame: bytes) -> tuple[bool, bytes]:
+        """See `Mechanism`."""
+        if len(frame) < OVERHEAD or not frame.startswith(_MESSAGE):
+            raise ProtocolError("it sent something else than a MESSAGE of CURVE")
+        number = frame[len(_MESSAGE) : _MESSAGE_HEAD_BYTES]
+        self._hear(number)
+        data = _open_box(
+            self._key,
+            self._receives + number,
+            frame[_MESSAGE_HEAD_BYTES:],
+            ProtocolError("it sent a MESSAGE that its key does not open"),
+        )
+        if data[0] not in (0, _COMMAND):
+            raise ProtocolError(
+                "it sent a message of several frames" if data[0] & 1 else "its flags are odd"
+            )
+        return data[0] == _COMMAND, data[1:]
+
+
+class CurveClient(_Curve):
+    """The end that connects, to the process whose public key is `server_key`."""
+
+    def __init__(self, keys: CurveKeys, server_key: bytes, random_bytes: Random) -> None:
+        super().__init__(_TO_SERVER, _TO_CLIENT, random_bytes)
+        self._keys = keys
+        self._server_key = server_key
+        self._short = CurveKeys(random_bytes(KEY_BYTES))
+        self._expects = b"WELCOME"
+
+    @property
+    def suspicion(self) -> str:
+        """See `Mechanism`."""
+        return SILENT_AT_HELLO if self._expects == b"WELCOME" else SILENT_AT_INITIATE
+
+    def begin(self, metadata: bytes) -> bytes:
+        """See `Mechanism`."""
+        self._metadata = metadata
+        number = self._next_number()
+        key = shared_key(self._server_key, self._short.secret)
+        box = bindings.crypto_box_easy_afternm(bytes(64), b"CurveZMQHELLO---" + number, key)
+        hello = _VERSION + _PADDING + self._short.public + number + box
+        return greeting(CURVE_NAME) + command(b"HELLO", hello)
+
+    def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
+        """See `Mechanism`."""
+        if name != self._expects:
+            raise ProtocolError(f"it sent another command than {self._expects.decode()}")
+        if name == b"WELCOME":
+            self._expects = b"READY"
+            return command(b"INITIATE", self._initiate(body)), None
+        if len(body) < _READY_BYTES_MIN:
+            raise ProtocolError("its READY is too short")
+        self._expects = b""
+        number, box = body[:8], body[8:]
+        self._hear(number)
+        refusal = ProtocolError("it sent a READY that its key does not open")
+        return b"", _open_box(self._key, b"CurveZMQREADY---" + number, box, refusal)
+
+    def _initiate(self, welcome: bytes) -> bytes:
+        if len(welcome) != _WELCOME_BYTES:
+            raise ProtocolError("its WELCOME has a wrong size")
+        opened = _open_box(
+            shared_key(self._server_key, self._short.secret),
+            b"WELCOME-" + welcome[:16],
+            welcome[16:],
+            StrangerError("it has not the key that was expected at this address"),
+        )
+        short_server, cookie = opened[:KEY_BYTES], opened[KEY_BYTES:]
+        self._key = shared_key(short_server, self._short.secret)
+        vouch_nonce = self._random(16)
+        vouch = bindings.crypto_box_easy_afternm(
+            self._short.public + self._server_key,
+            b"VOUCH---" + vouch_nonce,
+            shared_key(short_server, self._keys.secret),
+        )
+        number = self._next_number()
+        box = bindings.crypto_box_easy_afternm(
+            self._keys.public + vouch_nonce + vouch + self._metadata,
+            b"CurveZMQINITIATE" + number,
+            self._key,
+        )
+        return cookie + number + box
+
+
+class CurveServer(_Curve):
+    """The end that is connected to; `admits` says of a public key whether its owner may talk.
+
+    `client_key` is the public key of who connected, once that is proved, and None before.
+    """
+
+    suspicion = ""
+
+    def __init__(
+        self, keys: CurveKeys, admits: Callable[[bytes], bool], random_bytes: Random
+    ) -> None:
+        super().__init__(_TO_CLIENT, _TO_SERVER, random_bytes)
+        self._keys = keys
+        self._admits = admits
+        self._cookie_key = b""
+        self.client_key: bytes | None = None
+
+    def begin(self, metadata: bytes) -> bytes:
+        """See `Mechanism`."""
+        self._metadata = metadata
+        return greeting(CURVE_NAME, as_server=True)
+
+    def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
+        """See `Mechanism`."""
+        expected = b"INITIATE" if self._cookie_key else b"HELLO"
+        if name != expected:
+            raise ProtocolError(f"it sent another command than {expected.decode()}")
+        if name == b"HELLO":
+            return command(b"WELCOME", self._welcome(body)), None
+        metadata = self._verified(body)
+        number = self._next_number()
+        box = bindings.crypto_box_easy_afternm(
+            self._metadata, b"CurveZMQREADY---" + number, self._key
+        )
+        return command(b"READY", number + box), metadata
+
+    def _welcome(self, hello: bytes) -> bytes:
+        if len(hello) != _HELLO_BYTES or hello[:2] != _VERSION:
+            raise ProtocolError("its HELLO has a wrong size or version")
+        short_client, number, box = hello[74:106], hello[106:114], hello[114:]
+        self._hear(number)
+        key = shared_key(short_client, self._keys.secret)
+        refusal = StrangerError(OTHER_KEY)
+        _open_box(key, b"CurveZMQHELLO---" + number, box, refusal)
+        short = CurveKeys(self._random(KEY_BYTES))
+        self._cookie_key = self._random(KEY_BYTES)
+        cookie_nonce = self._random(16)
+        cookie = bindings.crypto_secretbox_easy(
+            short_client + short.secret, b"COOKIE--" + cookie_nonce, self._cookie_key
+        )
+        nonce = self._random(16)
+        return nonce + bindings.crypto_box_easy_afternm(
+            short.public + cookie_nonce + cookie, b"WELCOME-" + nonce, key
+        )
+
+    def _verified(self, initiate: bytes) -> bytes:
+        """Return the metadata of an INITIATE, once the client is known to be who it says."""
+        if len(initiate) < _INITIATE_BYTES_MIN:
+            raise ProtocolError("its INITIATE is too short")
+        cookie, number, box = initiate[:96], initiate[96:104], initiate[104:]
+        try:
+            opened = bindings.crypto_secretbox_open_easy(
+                cookie[16:], b"COOKIE--" + cookie[:16], self._cookie_key
+            )
+        except CryptoError:
+            raise ProtocolError("its cookie is not the one that it was given") from None
+        short_client, short_secret = opened[:KEY_BYTES], opened[KEY_BYTES:]
+        self._hear(number)
+        refusal = ProtocolError("it sent an INITIATE that its key does not open")
+        self._key = shared_key(short_client, short_secret)
+        content = _open_box(self._key, b"CurveZMQINITIATE" + number, box, refusal)
+        client_key, vouch_nonce, vouch = content[:32], content[32:48], content[48:128]
+        vouched = _open_box(
+            shared_key(client_key, short_secret),
+            b"VOUCH---" + vouch_nonce,
+            vouch,
+            StrangerError("it has not the key that it says it has"),
+        )
+        # The second half keeps a server that was connected to from being a client elsewhere with
+        # what it was told.
+        if vouched != short_client + self._keys.public:
+            raise StrangerError("it has not the key that it says it has")
+        if not self._admits(client_key):
+            raise StrangerError(NOT_ADMITTED)
+        self.client_key = client_key
+        return content[128:]
