@@ -11,7 +11,7 @@ from typing import Any
 
 from members import Members, Share
 
-from camcast import Community, CommunityManager, Parameters, Received, ReceivedBatch, open_pipes
+from camcast import Community, CommunityManager, Parameters, Received, open_pipes
 
 TOPIC = "."
 SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
@@ -75,6 +75,8 @@ class CommunityMembers(Members):
         self.on_event(event.payload)
 
     async def _read_batches(self, community: Community) -> None:
+        from camcast import ReceivedBatch  # earlier commits have no batches
+
         async for batch in community.subscribe().batches():
             if isinstance(batch, ReceivedBatch):
                 for payload in batch.payloads:
