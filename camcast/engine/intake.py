@@ -78,8 +78,12 @@ class Intake:
 
     def receive(self, frame: bytes, now: float) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates."""
-        groups, counters, watched = self._current, self._counters, self._watched
+        groups, watched = self._current, self._watched
         sender_heard = False  # of the first event alone: the rest mostly have the same sender
+        here = b""  # the group of the record before: mostly of this one as well
+        participation: Participation | None = None
+        known_streams: dict[bytes, KnownRanges] = {}
+        duplicates = 0
         try:
             if not frame.startswith(FRAME_HEADER):
                 self._refuse_frame(frame, now)
@@ -90,6 +94,7 @@ class Intake:
                     end = wire.control_end(frame, start)
                     if self._together_in is not None:
                         self._spread_together(now)
+                    here = b""  # this process may leave groups by it
                     self._take_control(*wire.decode_control(frame, start, end), now)
                     start = end
                     continue
@@ -110,25 +115,28 @@ class Intake:
                         peer.heard = now
                         if peer.silent:
                             self._liveness.heard(peer.contact.peer, now)
-                participation = groups.get(group)
+                if group != here:
+                    here, participation = group, groups.get(group)
+                    known_streams = {} if participation is None else participation.streams.known
                 if participation is None:
                     self._refuse(frame, start, end, group, now)
                 else:
-                    known = participation.streams.known.get(stream)
+                    known = known_streams.get(stream)
                     if known is not None and (
                         first + count <= known.low or known.knows(first, count)
                     ):
-                        counters.duplicates += count
+                        duplicates += count
                         if participation.reports_duplicates:
                             event_id = EventId(StreamId(stream), first)
                             self._report_duplicate(participation, event_id, frame, start, end, now)
                     else:
                         batch = _decode(frame, start, end, now)
-                        self._take_new(participation, known, batch, PeerId(sender), now)
+                        self._take_new(participation, known, batch, sender, now)
                 start = end
         except MalformedError:
-            counters.malformed += 1
+            self._counters.malformed += 1
         finally:
+            self._counters.duplicates += duplicates
             if self._together_in is not None:
                 self._spread_together(now)
 
@@ -138,11 +146,14 @@ class Intake:
         This process publishes it, or another of its groups has it.
         """
         known = participation.streams.known.get(batch.stream)
-        new = self._mark(participation, known, batch, PeerId(b""), now)
+        if known is None:
+            known = self._introduce(participation, batch, PeerId(b""), now)
+            if known is None:
+                return Sent()
+        new = self._mark(known, batch, now)
         if not new:
             return Sent()
         if participation.repair is not None:
-            known = participation.streams.known[batch.stream]
             participation.repair.took(batch, known, PeerId(b""), now)
         receivers = participation.receivers(batch)
         sent = participation.dissemination.disseminate(batch, now)
@@ -194,11 +205,15 @@ class Intake:
             # What comes from below is as fresh as if it had climbed.
             and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
-        new = self._mark(participation, known, batch, source, now)
+        if known is None:
+            known = self._introduce(participation, batch, source, now)
+            if known is None:
+                return
+        new = self._mark(known, batch, now)
         if not new:
             return
         if repair is not None:
-            repair.took(batch, participation.streams.known[batch.stream], source, now)
+            repair.took(batch, known, source, now)
             if asked_for:
                 repair.took_repaired(batch, now)
                 counters.repaired += batch.count
@@ -238,38 +253,38 @@ class Intake:
         sources, self._sources = self._sources, []
         participation.dissemination.disseminate_together(batches, now, sources)
 
-    def _mark(
-        self,
-        participation: Participation,
-        known: KnownRanges | None,
-        batch: Batch,
-        source: PeerId,
-        now: float,
-    ) -> Sequence[Batch]:
-        """Note that the events of a batch are known; return those that were not."""
-        counters = self._counters
+    def _introduce(
+        self, participation: Participation, batch: Batch, source: PeerId, now: float
+    ) -> KnownRanges | None:
+        """Begin to keep what is known of a batch's stream; None, and counted, without room."""
+        known = participation.streams.introduce(batch.stream, source, now)
         if known is None:
-            known = participation.streams.introduce(batch.stream, source, now)
-            if known is None:
-                counters.unplaced += batch.count
-                return ()
-        if batch.first == known.low and not known.bounds:  # in order: spares two calls
-            known.low += batch.count
+            self._counters.unplaced += batch.count
+        return known
+
+    def _mark(self, known: KnownRanges, batch: Batch, now: float) -> Sequence[Batch]:
+        """Note that the events of a batch are known; return those that were not."""
+        first, count = batch.first, batch.count
+        if first == known.low and not known.bounds:  # in order: spares the calls below
+            known.low += count
             known.heard = now
             return (batch,)
-        missing = known.missing(batch.first, batch.count)
+        if count > 1:
+            missing = known.missing(first, count)
+        else:  # without parts
+            missing = [] if known.knows(first, 1) else [(first, first + 1)]
         if not missing:
             return ()
-        given_up = known.add(batch.first, batch.count)
+        given_up = known.add(first, count)
         if given_up is None:
-            counters.unplaced += batch.count
+            self._counters.unplaced += count
             return ()
-        counters.given_up += given_up
+        self._counters.given_up += given_up
         known.heard = now
-        if missing == [(batch.first, batch.first + batch.count)]:
+        if missing == [(first, first + count)]:
             return (batch,)
         new = [batch.part(start, stop) for start, stop in missing]
-        counters.duplicates += batch.count - sum(part.count for part in new)
+        self._counters.duplicates += count - sum(part.count for part in new)
         return new
 
     def _deliver(

@@ -112,7 +112,10 @@ class KnownRanges:
             if bounds:
                 self._settle()
             return 0
-        if bounds and bounds[-1] == first:  # likewise, of a stream that was joined late
+        if not bounds:  # it has overtaken others; for the first range there is always room
+            bounds += first, stop
+            return 0
+        if bounds[-1] == first:  # in order, of a stream that was joined late
             bounds[-1] = stop
             return 0
         left, right = bisect_right(bounds, first - 1), bisect_right(bounds, stop)

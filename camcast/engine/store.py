@@ -55,6 +55,8 @@ class Store:
         if kept is None:
             kept = self._streams[batch.stream] = []
         elif kept[-1].first >= batch.first:
+            if kept[-1].first == batch.first:  # another node of the loop has put it here
+                return
             place = bisect_left(kept, batch.first, key=_first)
             if kept[place].first == batch.first:
                 return

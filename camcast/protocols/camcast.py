@@ -48,8 +48,9 @@ class Camcast(Dissemination):
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
         """See `Dissemination`; each batch climbs by a draw of its own."""
-        for batch in batches:
-            self._upward.climb(batch, now)
+        if self._upward.leads_somewhere:
+            for batch in batches:
+                self._upward.climb(batch, now)
         self._spread.disseminate_together(batches, now, sources)
 
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:

@@ -31,6 +31,11 @@ class Upward:
         self._size = 0.0  # the estimate of N_t that p_sel was computed for
         self._p_sel = 0.0
 
+    @property
+    def leads_somewhere(self) -> bool:
+        """Whether the community is linked to another, so that `climb` may do something."""
+        return bool(self._ways)
+
     def climb(self, batch: Batch, now: float) -> int:
         """Send a batch to super-processes; return to how many."""
         context, rng = self._context, self._context.rng

@@ -39,6 +39,8 @@ record, such as a Herald or a heartbeat (some 100 bytes each)."""
 _FIXED: Final = Struct(">24sIHBHQB")
 _FLAGS_AT: Final = 30
 _LENGTH: Final = Struct(">I")
+_read_fixed: Final = _FIXED.unpack_from
+_read_length: Final = _LENGTH.unpack_from
 _UPWARD_SCALE: Final = 65535  # two bytes: p_sel to within 1e-5, finer than the paper's 0.01
 
 TYPED: Final = 1
@@ -214,7 +216,7 @@ def decode_body(
     """Decode the body between `start` and `end`, all of it; raises `MalformedError`."""
     if end - start < wire.BODY_FIXED_BYTES:
         raise MalformedError("an event record is shorter than its fixed part")
-    stream, first, count, flags, upward, published, topic_length = _FIXED.unpack_from(frame, start)
+    stream, first, count, flags, upward, published, topic_length = _read_fixed(frame, start)
     if flags & ~_KNOWN_FLAGS:
         raise MalformedError(f"an event record has the reserved flags {flags:#x}")
     if not count or count > EVENTS_MAX or not first or first + count - 1 > SEQUENCE_MAX:
@@ -225,10 +227,16 @@ def decode_body(
     rest = end - payloads_start - (SIGNED_BYTES if flags & SIGNED else 0)
     if rest < 0:
         raise MalformedError("an event record is shorter than its topic and lengths")
-    lengths = _lengths(frame, payloads_start, count)
-    if (lengths[0] if count == 1 else sum(lengths)) != rest:
+    if count == 1:  # in half the time of the general case
+        (longest,) = _read_length(frame, payloads_start - 4)
+        total = longest
+    else:
+        lengths = _lengths(frame, payloads_start, count)
+        total = sum(lengths)
+        longest = max(lengths) if total > wire.PAYLOAD_BYTES_MAX else 0
+    if total != rest:
         raise MalformedError("the lengths of an event record's payloads do not fit it")
-    if rest > wire.PAYLOAD_BYTES_MAX and max(lengths) > wire.PAYLOAD_BYTES_MAX:
+    if longest > wire.PAYLOAD_BYTES_MAX:
         raise MalformedError("an event's payload is over the limit")
     try:
         topic = Topic.decode(frame[topic_start:topic_end])
@@ -253,9 +261,6 @@ def decode_body(
 
 def _lengths(frame: bytes, payloads_start: int, count: int) -> Sequence[int]:
     """Read the lengths that stand before the payloads."""
-    if count == 1:  # nearly half the time of the general case
-        length: tuple[int] = _LENGTH.unpack_from(frame, payloads_start - 4)
-        return length
     return _unpack_from(f">{count}I", frame, payloads_start - 4 * count)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from camcast.vocabulary import messages
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed
@@ -46,7 +48,7 @@ class Wake(NamedTuple):
     token: Token
 
 
-class Deliver(NamedTuple):
+class Deliver(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for each batch
     """Hand the events of a batch to the application's subscribers of this community."""
 
     group: GroupId

@@ -60,6 +60,7 @@ PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 _EVENT_HEAD: Final = Struct(">IBBHHB8s16s")
 _CONTROL_HEAD: Final = Struct(">BBBx8s16s")
 _LENGTH: Final = Struct(">I")
+_read_changing: Final = Struct(">5xBHH").unpack_from  # of an event's head: flags, hops, age
 EVENT_START: Final = Struct(">I6xB8s16s24sIH")
 """What identifies an event record without an address: length, address length, group, sender,
 stream, first, count. Read for every copy, so the node unpacks it without a call in between."""
@@ -159,7 +160,7 @@ def event_head(
 
 def read_event_head(frame: bytes, start: int) -> tuple[int, int, float]:
     """Return the flags, hops, and age in seconds; raises `MalformedError` for reserved flags."""
-    _, _, flags, hops, age, _, _, _ = _EVENT_HEAD.unpack_from(frame, start)
+    flags, hops, age = _read_changing(frame, start)
     if flags & ~_KNOWN_FLAGS:
         raise MalformedError(f"the head of an event record has the reserved flags {flags:#x}")
     return flags, hops, age / _AGES_A_SECOND

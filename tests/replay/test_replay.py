@@ -161,7 +161,8 @@ def mishear(network: VirtualNetwork) -> None:
     assert take is not None
 
     def other(process: Process, delivery: Deliver) -> None:
-        take(process, delivery._replace(batch=msgspec.structs.replace(delivery.batch, hops=9)))
+        batch = msgspec.structs.replace(delivery.batch, hops=9)
+        take(process, msgspec.structs.replace(delivery, batch=batch))
 
     network.on_delivery = other
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from math import ceil, log
 
+import msgspec
 import pytest
 
 from camcast.doors.plugs import find_backend
@@ -142,7 +143,7 @@ def test_in_another_community_or_life_or_at_another_process_it_is_not_the_same(
 ) -> None:
     nothing_yet(watched)
     process, delivery = watched.delivered[-1]
-    watched.invariants.on_delivery(process, delivery._replace(group=OTHER.group))
+    watched.invariants.on_delivery(process, msgspec.structs.replace(delivery, group=OTHER.group))
     watched.network.crash(process)
     again = watched.network.start(watched.settings, number=process.number, peer=process.me.peer)
     watched.invariants.on_delivery(again, delivery)
