@@ -473,7 +473,7 @@ class Community:
         self._callbacks: set[asyncio.Future[None]] = set()
         self._publishing = False
         self._burst = 0
-        self._missed_before = 0  # by subscriptions that have ended
+        self._missed_before = self._errors_before = 0  # of subscriptions that have ended
         self._published = self._delivered = 0  # events
         self._decoder: typed.EventDecoder | None = None
         self._left = False
@@ -756,6 +756,7 @@ class Community:
             published=self._published,
             delivered=self._delivered,
             missed=self._missed,
+            callback_errors=self._errors_before + sum(one.errors for one in self._subscriptions),
         )
 
     @property
@@ -765,6 +766,7 @@ class Community:
 
     def _ended(self, subscription: Subscription) -> None:
         self._missed_before += subscription.missed
+        self._errors_before += subscription.errors
         if subscription in self._subscriptions:
             self._flush()
             self._subscriptions.remove(subscription)

@@ -34,6 +34,7 @@ def demo(
         Path | None,
         typer.Option("--output", metavar="DIR", help="Where traces go; default: a new one."),
     ] = None,
+    metrics: options.Metrics = None,
     json: options.Json = False,
 ) -> None:
     """Replay 842 departures of New York through 118 live nodes, and show who received them.
@@ -57,4 +58,11 @@ def demo(
         )
     with clear_failures(*FAILURES):
         folder = output or Path(mkdtemp(prefix="camcast-demo-"))
-        carry_out(scenario, folder, json=json, reception_min=RECEPTION_MIN, passphrase=passphrase)
+        carry_out(
+            scenario,
+            folder,
+            json=json,
+            reception_min=RECEPTION_MIN,
+            passphrase=passphrase,
+            metrics=metrics,
+        )

@@ -8,9 +8,11 @@ from typing import Final
 
 import typer
 
-from camcast.cli.failure import EXIT_FAILED
+from camcast.cli.failure import EXIT_FAILED, complain
 from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.served_metrics import metrics_address
+from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import progress_line
 from camcast.experiment.run import Outcome, run_experiment
@@ -19,7 +21,7 @@ from camcast.runs.folder import OutputError, OutputFolder
 from camcast.runs.summary import Summary
 from camcast.scenarios.live import Scenario
 
-FAILURES: Final = (ExperimentError, OutputError)
+FAILURES: Final = (ExperimentError, OptionError, OutputError)
 _TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column
 _FIGURES_WIDTH: Final = 125  # chosen: the columns beside the topics; a pipe has no width itself
 
@@ -37,16 +39,19 @@ def carry_out(
     json: bool,
     reception_min: float = 0.0,
     passphrase: str | None = None,
+    metrics: str | None = None,
 ) -> Outcome:
     """Run an experiment into a folder and print its summary, as a table or as JSON.
 
     With a passphrase all links are encrypted.
     Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
-    that was not interrupted, a reception below `reception_min`.
+    that was not interrupted, a reception below `reception_min`. `metrics` is --metrics; each
+    process has a port of its own.
     """
+    served = None if metrics is None else _say_where(*metrics_address(metrics), scenario.processes)
     folder = OutputFolder(path)
     with progress_line() as show:
-        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase))
+        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase, served))
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:
@@ -58,3 +63,14 @@ def carry_out(
     if parasites or missed:
         raise typer.Exit(EXIT_FAILED)
     return outcome
+
+
+def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:
+    """Say at which ports the processes serve metrics; return the first as a host and a port."""
+    last = port + processes - 1
+    if not 0 < port <= last < 2**16:
+        raise OptionError(f"--metrics takes a port for each of {processes} processes, from PORT on")
+    shown = f"[{host}]" if ":" in host else host
+    urls = (f"http://{shown}:{one}/metrics" for one in dict.fromkeys((port, last)))
+    complain(f"metrics at {' to '.join(urls)}, a process each")
+    return host, port

@@ -9,7 +9,10 @@ from typing import Final
 from camcast.cli.failure import CommandError
 
 _SPARK: Final = ("pyarrow", "pyspark", "py4j")
-_PACKAGES: Final = ("numpy", "numba", "llvmlite", "altair", "vl_convert", *_SPARK)
+_PACKAGES: Final = (
+    *("numpy", "numba", "llvmlite", "altair", "vl_convert", "prometheus_client"),
+    *_SPARK,
+)
 
 
 @contextmanager

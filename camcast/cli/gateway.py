@@ -10,6 +10,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
+from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import CommunityManager
 
@@ -32,6 +33,7 @@ def gateway(
     profile: options.Profile = None,
     passphrase_file: options.PassphraseFile = None,
     transport: options.Transport = None,
+    metrics: options.Metrics = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
@@ -51,11 +53,11 @@ def gateway(
             passphrase=options.passphrase(profile, passphrase_file),
             transport=transport,
         )
-        run_until_signalled(_serve(manager, json=json))
+        run_until_signalled(_serve(manager, metrics, json=json))
 
 
-async def _serve(manager: CommunityManager, *, json: bool) -> None:
-    async with manager:
+async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) -> None:
+    async with manager, served_metrics(manager, metrics):
         try:
             if json:
                 print_json({"address": manager.address})

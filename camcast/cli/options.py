@@ -140,6 +140,14 @@ Transport = Annotated[
     str | None,
     typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="[HOST:]PORT",
+        help="Serve metrics for Prometheus there; without a host, on the loopback.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

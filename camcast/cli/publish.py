@@ -14,6 +14,7 @@ from camcast.cli import options
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
 from camcast.cli.output import print_json
+from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community, CommunityError, CommunityManager
 from camcast.doors.transport import OutputPipes
@@ -59,6 +60,7 @@ def publish(
             help="Each event is a JSON object: the fields of the class that has this topic.",
         ),
     ] = False,
+    metrics: options.Metrics = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -96,6 +98,7 @@ def publish(
             typed=typed,
             retry=retry,
             json=json,
+            metrics=metrics,
         )
         if run_until_signalled(work) is False:
             raise typer.Exit(EXIT_FAILED)
@@ -114,10 +117,11 @@ async def _publish(
     typed: bool,
     retry: bool,
     json: bool,
+    metrics: str | None,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
-    async with manager:
+    async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
         await _not_alone(community, wait_seconds, retry=retry)
         number = 0

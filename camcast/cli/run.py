@@ -97,6 +97,7 @@ def run(
         Path | None,
         typer.Option("--output", metavar="DIR", help="Default: runs/<scenario>-<time>."),
     ] = None,
+    metrics: options.Metrics = None,
     json: options.Json = False,
 ) -> None:
     """Run an experiment: live nodes in several processes, a workload, a table of what happened.
@@ -132,7 +133,7 @@ def run(
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):
         folder = output or dated_folder(chosen.name)
-        carry_out(chosen, folder, json=json, passphrase=passphrase)
+        carry_out(chosen, folder, json=json, passphrase=passphrase, metrics=metrics)
 
 
 def _base(

@@ -12,6 +12,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json
+from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
@@ -60,6 +61,7 @@ def subscribe(
     repair: options.Repair = True,
     retention: options.Retention = None,
     spread: options.Spread = None,
+    metrics: options.Metrics = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -93,6 +95,7 @@ def subscribe(
             retry=retry,
             json=json,
             since=since,
+            metrics=metrics,
         )
         run_until_signalled(work)
 
@@ -106,6 +109,7 @@ async def _subscribe(
     retry: bool,
     json: bool,
     since: float | None,
+    metrics: str | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
@@ -144,7 +148,7 @@ async def _subscribe(
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
 
-    async with manager:
+    async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
         await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
         if json:

@@ -79,18 +79,20 @@ async def run_experiment(
     folder: OutputFolder,
     show: Callable[[Progress], None],
     passphrase: str | None = None,
+    metrics: tuple[str, int] | None = None,
 ) -> Outcome:
     """Carry a scenario out; traces, scenario and summary go to the folder.
 
     With a passphrase all links are encrypted (the profile `shared-key`).
-    `show` is called with the progress several times a second. Raises `ExperimentError` when a
-    worker fails or nodes cannot join, and what loading the scenario's workload raises. No worker
-    outlives the call.
+    `show` is called with the progress several times a second. `metrics` are a host and a port: the
+    first worker serves the metrics of its nodes there, each other worker at the next port. Raises
+    `ExperimentError` when a worker fails or nodes cannot join, and what loading the scenario's
+    workload raises. No worker outlives the call.
     """
     plan = Plan.of(scenario)
     events = due(plan)
     folder.write_scenario(scenario, "live")
-    run = _Run(plan, events, folder, show, passphrase)
+    run = _Run(plan, events, folder, show, passphrase, metrics)
     with calling_at_signals(run.workers.interrupt):
         return await run.carry_out()
 
@@ -102,6 +104,7 @@ class _Run:
     folder: OutputFolder
     show: Callable[[Progress], None]
     passphrase: str | None
+    metrics: tuple[str, int] | None = None
     workers: Workers = field(factory=Workers)
     phase: str = ""
     timings: dict[str, float] = field(factory=dict)
@@ -151,6 +154,7 @@ class _Run:
         with self._phase("starting processes"):
             for number in range(scenario.processes):
                 worker = await self.workers.start(number, self.folder.log(number))
+                host, port = self.metrics or ("", 0)
                 worker.send(
                     messages.SetUp(
                         worker=number,
@@ -158,6 +162,7 @@ class _Run:
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
                         passphrase=self.passphrase,
+                        metrics=(host, port + number) if self.metrics else None,
                     )
                 )
             if not await self.workers.until(self._all_ready, START_SECONDS):

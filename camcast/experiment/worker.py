@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +57,8 @@ class Worker:
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
         self._system = find_system(self._protocol.name)  # reads the installed plugs: once is enough
         self._managers: dict[int, CommunityManager] = {}
+        self._named: dict[str, CommunityManager] = {}
+        self._metrics = ExitStack()
         self._communities: dict[int, Community] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._publishing: asyncio.Task[None] | None = None
@@ -68,6 +71,10 @@ class Worker:
         """Start all nodes, so that every address is known before the first node joins."""
         for number, topic in Plan.of(self._scenario).nodes_of(self._setup.worker).items():
             await self._start(number, topic)
+        if self._setup.metrics is not None:
+            from camcast.metrics import serve
+
+            self._metrics.enter_context(serve(self._named, *self._setup.metrics))
         peers = {n: manager.contact.peer.hex() for n, manager in self._managers.items()}
         self._report(messages.Ready(peers))
         self._spawn(self._report_status())
@@ -89,6 +96,7 @@ class Worker:
         """Leave politely, and close the trace."""
         for task in list(self._tasks):
             task.cancel()
+        self._metrics.close()
         counters = Counter[str]()
         for manager in self._managers.values():
             counted = manager.counters
@@ -126,7 +134,7 @@ class Worker:
             rng=stream(scenario.seed, "protocol", number),
         )
         await manager.start()
-        self._managers[number] = manager
+        self._managers[number] = self._named[str(number)] = manager
         self._communities[number] = manager.community(topic)
 
     async def _join(self, nodes: dict[int, str]) -> None:

@@ -27,6 +27,8 @@ class SetUp(Command, frozen=True, tag="set-up"):
     trace: str
     passphrase: str | None = None
     """Of the profile `shared-key`; it travels here since others may read a command line."""
+    metrics: tuple[str, int] | None = None
+    """The host and the port to serve metrics at."""
 
 
 class Join(Command, frozen=True, tag="join"):

@@ -140,6 +140,8 @@ class CommunityStats:
     """Events handed to the subscriptions, this process's own and those from below included."""
     missed: int
     """Events that subscriptions dropped because their queues were full, ended ones included."""
+    callback_errors: int
+    """How often the subscriptions' callbacks have raised, likewise."""
     known_streams: int
     """Streams of which this process knows what it has had."""
     links: tuple[LinkStats, ...]
@@ -231,6 +233,7 @@ def take_community_stats(
     published: int,
     delivered: int,
     missed: int,
+    callback_errors: int,
 ) -> CommunityStats:
     """Take a snapshot of one community; what the application's side counts is given."""
     membership, repair = participation.membership, participation.repair
@@ -244,6 +247,7 @@ def take_community_stats(
         published=published,
         delivered=delivered,
         missed=missed,
+        callback_errors=callback_errors,
         known_streams=len(participation.streams.known),
         links=tuple(map(_link_stats, participation.links)),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),
