@@ -2,6 +2,7 @@
 
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
+from camcast.changes import Change, Changes
 from camcast.community import (
     Community,
     CommunityError,
@@ -37,6 +38,8 @@ __all__ = [
     "AddressInUse",
     "BindError",
     "CamcastError",
+    "Change",
+    "Changes",
     "Community",
     "CommunityError",
     "CommunityManager",

@@ -30,17 +30,21 @@ from queue import SimpleQueue
 from random import Random
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
+from camcast import changes
 from camcast import community as asynchronous
 from camcast import subscription as queues
+from camcast.changes import Change
 from camcast.community import CommunityError, State, TopicLike, check_not_forked
+from camcast.feed import Feed
 from camcast.live.counters import Counters
-from camcast.received import Gap, Received, ReceivedBatch
+from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Sink
 
 _P = ParamSpec("_P")
+_F = TypeVar("_F", bound=Feed[Any])
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -104,21 +108,12 @@ class _Reads(Generic[_R]):
         return value
 
 
-class Subscription(_Face[queues.Subscription]):
-    """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
+class _Feed(_Face[_F]):
+    """What subscriptions and changes have in common; see `camcast.feed`."""
 
-    Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
-    `Community.leave` or the manager's `close`, from whichever thread.
-    """
-
-    def __init__(self, manager: CommunityManager, subscription: queues.Subscription) -> None:
+    def __init__(self, manager: CommunityManager, feed: _F) -> None:
         self._manager = manager
-        self._inner = subscription
-
-    @property
-    def missed(self) -> int:
-        """How many events this subscription has dropped so far."""
-        return self._inner.missed
+        self._inner = feed
 
     @property
     def errors(self) -> int:
@@ -127,8 +122,41 @@ class Subscription(_Face[queues.Subscription]):
 
     @property
     def closed(self) -> bool:
-        """See `camcast.Subscription.closed`."""
+        """Whether it has ended; what is queued can still be read."""
         return self._inner.closed
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it: what is queued is still handed out, then iteration ends."""
+        self._manager._call(self._inner.close)
+
+    def _next(self, items: AsyncIterator[_T]) -> _T | None:
+        """Wait for what comes next; None at the end, also if the manager has closed it."""
+
+        async def take() -> _T | None:
+            return await anext(items, None)
+
+        try:
+            return self._manager._run(take)
+        except CommunityError:
+            if self._inner.closed:  # with its manager
+                return None
+            raise
+
+
+class Subscription(_Feed[queues.Subscription]):
+    """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
+
+    Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
+    `Community.leave` or the manager's `close`, from whichever thread.
+    """
+
+    @property
+    def missed(self) -> int:
+        """How many events this subscription has dropped so far."""
+        return self._inner.missed
 
     close = _calls(queues.Subscription.close)
     stats = _calls(queues.Subscription.stats)
@@ -150,21 +178,20 @@ class Subscription(_Face[queues.Subscription]):
     def __enter__(self) -> Subscription:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
-    def _next(self, items: AsyncIterator[_T]) -> _T | None:
-        """Wait for what comes next; None at the end, also if the manager has closed it."""
+class Changes(_Feed[changes.Changes]):
+    """See `camcast.Changes`; iterate it with ``for``, or in several threads at once."""
 
-        async def take() -> _T | None:
-            return await anext(items, None)
+    def __iter__(self) -> Iterator[Change | Lagged]:
+        return self
 
-        try:
-            return self._manager._run(take)
-        except CommunityError:
-            if self._inner.closed:  # with its manager
-                return None
-            raise
+    def __next__(self) -> Change | Lagged:
+        if (item := self._next(self._inner)) is None:
+            raise StopIteration
+        return item
+
+    def __enter__(self) -> Changes:
+        return self
 
 
 class Community(_Face[asynchronous.Community]):
@@ -196,6 +223,7 @@ class Community(_Face[asynchronous.Community]):
     leave = _waits(asynchronous.Community.leave)
     publish = _waits(asynchronous.Community.publish)
     subscribe = _into(Subscription, _calls(asynchronous.Community.subscribe))
+    changes = _into(Changes, _calls(asynchronous.Community.changes))
     stop_publishing = _calls(asynchronous.Community.stop_publishing)
     state = _Reads[State](asynchronous.Community.state)
     peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers)

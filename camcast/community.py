@@ -11,12 +11,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
 
 from camcast import typed
+from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
+from camcast.changes import Change, ChangeCallback, Changes
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
@@ -25,6 +27,7 @@ from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
+from camcast.feed import Feed
 from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
@@ -244,6 +247,7 @@ class CommunityManager:
                 sink=self._trace,
                 on_deliver=self._deliver,
                 on_missed=self._tell_missed,
+                on_step=self._stepped,
                 on_change=self._changed,
             )
             await _check_closed(self._runner.input, pipes.profile)
@@ -275,6 +279,8 @@ class CommunityManager:
         try:
             for community in self._communities.values():
                 community._leave()
+                for changes in list(community._changes):
+                    changes.close()
             await self._pipes.drain(LEAVE_SECONDS)
             await _end(callbacks - {asyncio.current_task()})
         finally:
@@ -423,7 +429,16 @@ class CommunityManager:
             for subscription in community._subscriptions:
                 subscription.tell(tell.missed)
 
-    def _changed(self) -> None:
+    def _changed(self, group: GroupId, change: Change) -> None:
+        node = self._running().node
+        for community in self._communities.values():
+            if (home := node.participation(community.topic)) is not None:
+                community._group = home.topic.group
+            if community._group == group:
+                for changes in community._changes:
+                    changes.put(attrs.evolve(change, topic=community.topic))
+
+    def _stepped(self) -> None:
         for holds, future in self._waiters:
             if not future.done() and holds():
                 future.set_result(True)
@@ -471,6 +486,9 @@ class Community:
         self._participation: Participation | None = None
         self._subscriptions: list[Subscription] = []
         self._callbacks: set[asyncio.Future[None]] = set()
+        self._changes: list[Changes] = []
+        self._group: GroupId | None = None
+        """The group in which the process takes, or took, part for the topic."""
         self._publishing = False
         self._burst = 0
         self._missed_before = self._errors_before = 0  # of subscriptions that have ended
@@ -609,9 +627,7 @@ class Community:
             where=interest,
             own=own,
         )
-        if subscription.running is not None:
-            self._callbacks.add(subscription.running)
-            subscription.running.add_done_callback(self._callbacks.discard)
+        self._note_callback(subscription)
         if since:
             subscription.wants_history = True
             for batch in self._manager._open().history(participation, since):
@@ -619,6 +635,27 @@ class Community:
         self._subscriptions.append(subscription)
         self._tell_interest()
         return subscription
+
+    def changes(
+        self, on_change: ChangeCallback | None = None, *, queue_length: int = CHANGES_LENGTH
+    ) -> Changes:
+        """Learn how this process stands in the community, and who comes into its topic table.
+
+        Iterate what is returned with ``async for``, or give a callback: a plain function has a
+        thread of its own and may block, a coroutine function has a task. A member is first told
+        how it stands now, and of each peer in its table. Nothing is joined by this, and the changes
+        go on when the community is left and joined again, until they or the manager are closed.
+        """
+        runner = self._manager._open()
+        changes = Changes(self._changes.remove, on_change, queue_length)
+        self._note_callback(changes)
+        self._changes.append(changes)
+        standing = None if self._group is None else runner.standing(self._group)
+        if standing is not None:
+            changes.put(Change(standing, self.topic))
+            for peer in self.peers:
+                changes.put(Change("peer_seen", self.topic, peer))
+        return changes
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
@@ -743,6 +780,12 @@ class Community:
             self._participation = None
             self._left = True
             self._manager._running().leave(self.topic)
+
+    def _note_callback(self, feed: Feed[Any]) -> None:
+        """Remember a feed's callback until it has ended: the manager's end waits for it."""
+        if feed.running is not None:
+            self._callbacks.add(feed.running)
+            feed.running.add_done_callback(self._callbacks.discard)
 
     def _stats(self) -> CommunityStats | None:
         """Return a snapshot of this community; None if the process takes no part in it."""

@@ -1,49 +1,32 @@
 """Subscriptions: how events reach the application without ever holding up the forwarding.
 
-Each subscription has a bounded queue of its own (`camcast.delivery_queue`). The community puts
-batches in and goes on. The subscriber takes them out at its own speed, whole or event by event, in
-an ``async for``, in a coroutine callback (a task) or in a plain callback (a thread of its own, so
-that it may block). An event that the subscription's interest does not match never enters the queue.
+A subscription is a feed (`camcast.feed`) with a bounded queue (`camcast.delivery_queue`). The
+community puts batches in and goes on. The subscriber takes them out at its own speed, whole or
+event by event. An event that the subscription's interest does not match never enters the queue.
 When the queue is full, the chosen policy drops events, and the subscriber is told how many it
-missed. What a callback raises is logged and does not end the subscription.
-
-Several tasks may iterate one subscription, and then each event goes to one of them. A task that
-finds the queue empty waits in line. As long as a task waits, a task that asks for the next event
-joins the line at its end, even if there are events. So the tasks take turns, however short their
-work on an event is.
+missed.
 """
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import logging
-import threading
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from attrs import frozen
 
 from camcast.delivery_queue import DeliveryQueue, Overflow
+from camcast.feed import Feed
 from camcast.interests.interest import Interest
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.vocabulary.events import Missed
 
-_log = logging.getLogger(__name__)
-
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
 QUEUE_BYTES: Final = 1 << 26  # [issue 13, 4] 64 MiB: so many events of 16 KiB
-_LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
 
 EventCallback = Callable[[Received], Awaitable[None] | None]
 BatchCallback = Callable[[ReceivedBatch], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
 MissedCallback = Callable[[Missed], None]
-
-_Item = TypeVar("_Item")
 
 
 @frozen(kw_only=True)
@@ -62,7 +45,7 @@ class SubscriptionStats:
     """How often the callback has raised."""
 
 
-class Subscription:
+class Subscription(Feed[DeliveryQueue]):
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
@@ -88,46 +71,20 @@ class Subscription:
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
-        self.errors = 0
-        """How often the callback has raised."""
-        self.running: asyncio.Future[None] | None = None
-        """With a callback: done when the callback's task or thread has ended."""
         self.wants_history = False
         """Whether it gets what was published before this process became a member."""
         self.where = where
         """The interest that events have to match; None: all match."""
         self.own = own
         """Whether it gets what this process publishes."""
-        self._queue = DeliveryQueue(queue_length, queue_bytes, overflow)
         self._on_close = on_close
         self._on_lagged = on_lagged
         self._on_missed = on_missed
-        self._closed = False
-        self._log_after = 0.0
-        self._loop = asyncio.get_running_loop()
-        self._line: deque[asyncio.Future[None]] = deque()
-        """A future for each task that waits, in the order in which they came."""
-        self._callback: Callable[[Any], Awaitable[None] | None] | None = callback or on_batch
-        self._take: Callable[[], Received | ReceivedBatch | Gap | None] = (
-            self._queue.take_event if on_batch is None else self._queue.take_batch
+        queue = DeliveryQueue(queue_length, queue_bytes, overflow)
+        take: Callable[[], Received | ReceivedBatch | Gap | None] = (
+            queue.take_event if on_batch is None else queue.take_batch
         )
-        """How the callback's task or thread takes what it hands to the callback."""
-        self._lock = threading.Lock()  # for a thread, which takes what the loop puts in
-        self._filled = threading.Condition(self._lock)
-        self._threaded = self._callback is not None and not _is_coroutine_function(self._callback)
-        if self._threaded:
-            self.running = self._loop.create_future()
-            # A daemon, because a callback that hangs must not keep the process from ending.
-            threading.Thread(
-                target=self._run_thread, name="camcast-subscriber", daemon=True
-            ).start()
-        elif self._callback is not None:
-            self.running = self._loop.create_task(self._run_task())
-
-    @property
-    def closed(self) -> bool:
-        """Whether the subscription has ended; what is queued can still be read."""
-        return self._closed
+        super().__init__(queue, callback or on_batch, take)
 
     @property
     def missed(self) -> int:
@@ -164,13 +121,7 @@ class Subscription:
 
         The same as `Community.unsubscribe`.
         """
-        if self._closed:
-            return
-        self._on_close(self)  # which may still put in what this process has published
-        with self._lock:
-            self._closed = True
-            self._filled.notify()
-        self._wake()
+        super().close()
 
     def batches(self) -> AsyncIterator[ReceivedBatch | Gap]:
         """Iterate by the batch, as events travel: where there are many, cheaper than one by one."""
@@ -196,112 +147,16 @@ class Subscription:
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
-    def _add(self, put: Callable[[_Item], None], item: _Item) -> None:
-        if self._closed:
-            return
-        if self._threaded:
-            with self._lock:
-                put(item)
-                self._filled.notify()
-        else:
-            put(item)
-            self._wake()
-
-    def _check_iterable(self) -> None:
-        if self._callback is not None:
-            raise RuntimeError("a subscription with a callback has nothing to iterate")
-
-    # -- waiting -----------------------------------------------------------------------------
-
-    async def _next(self, take: Callable[[], _Item | None]) -> _Item | None:
-        """Take the next item when it is this task's turn; None at the end of the subscription."""
-        item = None
-        if not self._line and ((item := take()) is not None or self._closed):
-            return item
-        while item is None:
-            turn = self._loop.create_future()
-            self._line.append(turn)
-            try:
-                await turn
-                item = take()
-            finally:
-                self._line.remove(turn)
-                self._wake()
-            if self._closed:
-                break
-        return item
-
-    def _wake(self) -> None:
-        """Tell the task that has waited for longest, if there is something for it."""
-        if self._line and (self._queue or self._closed) and not self._line[0].done():
-            self._line[0].set_result(None)
-
-    # -- callbacks ---------------------------------------------------------------------------
-
-    async def _run_task(self) -> None:
-        assert self._callback is not None
-        callback, take = self._callback, self._take
-        while True:
-            item = take()
-            if item is None and (item := await self._next(take)) is None:
-                return
-            try:
-                if isinstance(item, Gap):
-                    self._report(item)
-                else:
-                    result = callback(item)
-                    if result is not None:
-                        await result
-            except Exception:
-                self._failed()
-
-    def _run_thread(self) -> None:
-        self._hand_out()
-        with suppress(RuntimeError):  # the loop has ended by now
-            self._loop.call_soon_threadsafe(self._thread_ended)
-
-    def _thread_ended(self) -> None:
-        assert self.running is not None
-        if not self.running.done():
-            self.running.set_result(None)
-
-    def _hand_out(self) -> None:
-        assert self._callback is not None
-        callback, take = self._callback, self._take
-        while True:
-            with self._lock:
-                while (item := take()) is None:
-                    if self._closed:
-                        return
-                    self._filled.wait()
-            try:
-                if isinstance(item, Gap):
-                    self._report(item)
-                else:
-                    callback(item)
-            except Exception:
-                self._failed()
+    def _before_end(self) -> None:
+        self._on_close(self)  # which may still put in what this process has published
 
     def _report(self, gap: Gap) -> None:
-        if isinstance(gap, Missed):
-            if self._on_missed is not None:
-                self._on_missed(gap)
-            else:
-                _log.warning(
-                    "events %d to %d of publisher %s in %s can no longer be had",
-                    *(gap.first, gap.last, gap.publisher.hex()[:8], gap.topic),
-                )
-        elif self._on_lagged is not None:
+        if isinstance(gap, Missed) and self._on_missed is not None:
+            self._on_missed(gap)
+        elif isinstance(gap, Lagged) and self._on_lagged is not None:
             self._on_lagged(gap)
         else:
-            _log.warning("a subscriber was too slow and missed %d events", gap.missed)
-
-    def _failed(self) -> None:
-        self.errors += 1
-        now = time.monotonic()
-        if now >= self._log_after:
-            self._log_after = now + _LOG_INTERVAL_SECONDS
-            _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
+            super()._report(gap)
 
 
 class _Batches:
@@ -319,8 +174,3 @@ class _Batches:
         if item is None:
             raise StopAsyncIteration
         return item
-
-
-def _is_coroutine_function(callback: Callable[..., object]) -> bool:
-    call = getattr(callback, "__call__", None)  # noqa: B004  # an object with `async def __call__`
-    return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call)

@@ -33,6 +33,7 @@ from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
+from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
 from overlays.endpoints import address_of, endpoint_of
@@ -185,8 +186,11 @@ class GatewayDiscovery(Discovery):
 
     def _note(self, gateway: str, *, answers: bool, now: float) -> None:
         """Note whether a gateway answers, and since when."""
-        if self._first_contacts[gateway].answers is not answers:
+        before = self._first_contacts[gateway].answers
+        if before is not answers:
             self._first_contacts[gateway] = FirstContact(gateway, answers, now)
+            back: NoticeKind = "gateway_answers" if before is None else "gateway_back"
+            self._context.outlet.report(back if answers else "gateway_lost", addresses=(gateway,))
 
     def _configured(self, topic: Topic) -> Topic | None:
         """Return the nearest topic above or at `topic` that the configuration has gateways for."""

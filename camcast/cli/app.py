@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.demo import demo
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
+from camcast.cli.logs import LogForm, set_up_logs
 from camcast.cli.model import model
 from camcast.cli.plan import plan
 from camcast.cli.publish import publish
@@ -44,8 +44,18 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def camcast(
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say more about what happens, on stderr.")
-    ] = False,
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            show_default=False,
+            help="Say on stderr what happens to the process; -vv also to its tables.",
+        ),
+    ] = 0,
+    log: Annotated[
+        LogForm, typer.Option("--log", help="How to say it: as text, or as JSON lines.")
+    ] = LogForm.TEXT,
     _version: Annotated[
         bool,
         typer.Option(
@@ -54,10 +64,7 @@ def camcast(
     ] = False,
 ) -> None:
     """Publish/subscribe without a broker, over hierarchical topics, on gossip."""
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING,
-        format="camcast: %(message)s" if not verbose else "%(asctime)s %(name)s: %(message)s",
-    )
+    set_up_logs(verbose, log)
 
 
 app.command(epilog="Example: camcast demo --json")(demo)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
+from camcast.cli.logs import complaints
 from camcast.community import InsecureError
 from camcast.vocabulary.errors import CamcastError
 
@@ -25,7 +26,7 @@ class CommandError(CamcastError):
 
 def complain(text: str) -> None:
     """Say something on stderr, on a line of its own."""
-    sys.stderr.write(f"camcast: {text}\n")
+    sys.stderr.write(f"{complaints.line(text)}\n")
     sys.stderr.flush()
 
 

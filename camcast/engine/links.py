@@ -60,6 +60,7 @@ from camcast.engine.asked_lately import AskedLately
 from camcast.vocabulary.cold_list import Cold, ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
+from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
@@ -330,6 +331,7 @@ class SuperLinks(Watcher):
         for topic in list(self._scope):
             self.contacts_found(topic, self._known_here(topic.group, self._parameters.z), now)
         if self._scope and self._asked.due(tuple(self._scope), due, now):
+            self._outlet.report("searching", self._scope[-1])
             for topic in self._scope:
                 self._outlet.seek(topic, self._wanted)
             request = ReqContact(
@@ -484,6 +486,7 @@ class SuperLinks(Watcher):
         return False
 
     def _renew_nearest(self) -> None:
+        before, known = self._nearest
         alive = self._table.values()
         topic = max((entry.topic for entry in alive), key=lambda t: t.level, default=None)
         self._nearest = (
@@ -491,6 +494,10 @@ class SuperLinks(Watcher):
             if topic is None
             else (topic, [entry.contact for entry in alive if entry.topic == topic])
         )
+        nearest, contacts = self._nearest
+        if (nearest, len(contacts)) != (before, len(known)):
+            kind: NoticeKind = "linked" if contacts else "unlinked"
+            self._outlet.report(kind, nearest, len(contacts))
 
 
 class SearchRelay:

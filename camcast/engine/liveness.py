@@ -226,6 +226,8 @@ class LivenessService:
         """What `high` is multiplied with."""
         self.isolated = False
         """Whether every watched peer was suspect at the end of the last period that watched any."""
+        self.given_up: dict[PeerId, None] = {}
+        """The peers that parts were told of as silent, until the node has told of it."""
         self.pauses = 0
         """How often this process did not run for longer than a period."""
         self.paused_seconds = 0.0
@@ -414,6 +416,7 @@ class LivenessService:
         if not unreached and entry.suspected_for(now) <= self._patience(entry, now):
             return False
         entry.silent = True
+        self.given_up[entry.contact.peer] = None
         for part in list(entry.parts):
             part.watcher.peer_silent(entry.contact, now)
         return True

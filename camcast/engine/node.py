@@ -62,6 +62,7 @@ from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.events import Missed, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
+from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Tell, Token, Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
@@ -70,8 +71,6 @@ from camcast.vocabulary.wire import Kind, MalformedError
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
-
-_NO_GROUP: Final = GroupId(bytes(8))  # of the parts that serve all groups
 
 
 @frozen
@@ -133,7 +132,7 @@ class Node:
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
         self.liveness = LivenessService(
-            ControlOutlet(outbox, me, Kind.LIVENESS, _NO_GROUP),
+            ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
             self._take_piece,
             self if settings.store is not None else None,
@@ -148,7 +147,7 @@ class Node:
             DiscoveryContext(
                 me=me,
                 rng=settings.discovery_rng or rng,
-                outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, _NO_GROUP),
+                outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, NO_GROUP),
                 known=self._strangers.known,
                 gateways=settings.gateways,
                 remember=settings.remember,
@@ -166,6 +165,10 @@ class Node:
     def participation(self, topic: Topic) -> Participation | None:
         """Return this process's part in the community of a topic that it has joined, or None."""
         return self._homes.get(topic.group)
+
+    def find(self, group: GroupId) -> Participation | None:
+        """Return this process's part in a group, also in one that it has left of late, or None."""
+        return self._groups.find(group)
 
     @property
     def participations(self) -> Iterable[Participation]:
@@ -276,8 +279,12 @@ class Node:
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""
         if token.kind is Kind.LIVENESS:
+            was_isolated = self.liveness.isolated
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
+            if self.liveness.isolated is not was_isolated:
+                count = self.liveness.watched()
+                self._note(Notice("healed" if was_isolated else "isolated", count=count))
         elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
         else:
@@ -423,6 +430,9 @@ class Node:
         participation = self._groups.current.get(topic.group)
         if participation is not None:
             participation.unanswered = finding if finding.unknown else None
+            if finding.unknown and not participation.joined:
+                asked = (*finding.unreachable, *finding.ignorant)
+                self._note(Notice("unanswered", topic.group, addresses=asked))
             membership = participation.membership
             if finding.unknown:
                 self._retry(participation)
@@ -434,6 +444,7 @@ class Node:
                 if finding.size is not None:
                     membership.contacts_found((), now, finding.size)
             self._tell_neighbours(participation, now)
+        self._note(Notice("found", NO_GROUP, topic, count=len(contacts)))
         if contacts:
             self.recorder.record("found", now, topic)
             for table in self._groups.tables():
@@ -446,6 +457,7 @@ class Node:
             seeks, outbox.seeks = outbox.seeks, []
             for seek in seeks:
                 self.recorder.record("seek", now, seek.topic)
+                self._note(Notice("seek", NO_GROUP, seek.topic, count=seek.wanted))
                 self.discovery.seek(seek.topic, seek.wanted, now)
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
@@ -455,6 +467,7 @@ class Node:
             self._joining = [p for p in self._joining if not p.joined]
             for participation in joined:
                 self.recorder.record("join", now, participation.subscribed)
+                self._note(Notice("joined", participation.topic.group))
                 for link in participation.links:
                     link.start(now)
                 participation.dissemination.start(now)
@@ -567,6 +580,12 @@ class Node:
         participation.membership.leave(now)
         self._tell_neighbours(participation, now)
         self.recorder.record("leave", now, participation.subscribed)
+        self._note(Notice("left", participation.topic.group))
+
+    def _note(self, notice: Notice) -> None:
+        """Leave a notice, if the driver wants any."""
+        if self.outbox.notices is not None:
+            self.outbox.notices.append(notice)
 
     def _retry(self, participation: Participation) -> None:
         """Ask the discovery again after a while, by a timer of the node's own."""
@@ -580,6 +599,7 @@ class Node:
         for participation in self._groups.current.values():
             if participation.neighbour_changes:
                 self._tell_neighbours(participation, now)
+        self.liveness.given_up.clear()
 
     def _tell_neighbours(self, participation: Participation, now: float) -> None:
         """Tell the trace and the dissemination how the topic table has changed in this step."""
@@ -587,5 +607,8 @@ class Node:
         for there, contact in changes:
             topic = participation.subscribed
             self.recorder.record("learn" if there else "forget", now, topic, contact.peer)
+            silent = not there and contact.peer in self.liveness.given_up
+            kind: NoticeKind = "peer_seen" if there else "peer_gone"
+            self._note(Notice(kind, participation.topic.group, contact=contact, silent=silent))
             participation.dissemination.neighbour_changed(contact, there, now)
         changes.clear()

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
+from camcast.changes import Change, Standing
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPipes
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
+from camcast.live.reporting import Reporter
 from camcast.live.sealed_port import SealedPort
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
@@ -24,7 +26,7 @@ from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, Trace
 
 _log = logging.getLogger(__name__)
@@ -46,8 +48,8 @@ class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
     Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` what
-    it cannot get any more, and `on_change` is called after every step, when the node's state may
-    have changed. Raises what `OutputPipes.open_input` raises.
+    it cannot get any more. `on_step` is called after every step, and `on_change` with what has
+    changed in a group. Raises what `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -61,7 +63,8 @@ class Runner:
         sink: Sink | None,
         on_deliver: Callable[[Deliver], None],
         on_missed: Callable[[Tell], None],
-        on_change: Callable[[], None],
+        on_step: Callable[[], None],
+        on_change: Callable[[GroupId, Change], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.started = self._loop.time()
@@ -71,7 +74,7 @@ class Runner:
         self._pipes = pipes
         self._on_deliver = on_deliver
         self._on_missed = on_missed
-        self._on_change = on_change
+        self._on_step = on_step
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
@@ -92,6 +95,8 @@ class Runner:
             trace=trace,
             started=self.started,
         )
+        self.node.outbox.notices = []
+        self._reporter = Reporter(self.node, on_change)
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams: DatagramPort = (
             UdpPort(self._receive_datagram)
@@ -169,6 +174,10 @@ class Runner:
         self._drain()
         return batches
 
+    def standing(self, group: GroupId) -> Standing | None:
+        """Return how this process stands in a group; None unless it is a member."""
+        return self._reporter.standings.get(group)
+
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
         try:
@@ -229,7 +238,10 @@ class Runner:
             for tell in outbox.tells:
                 self._on_missed(tell)
             outbox.tells.clear()
-        self._on_change()
+        if outbox.notices:
+            self._reporter.take(outbox.notices)
+            outbox.notices.clear()
+        self._on_step()
 
     def _may_answer(self, copies: int) -> bool:
         """Take note of so many copies of a control record, unless there were too many this turn."""

@@ -15,6 +15,7 @@ from camcast.vocabulary import messages
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.notices import Notice, NoticeKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
 
@@ -96,7 +97,9 @@ class Finding(NamedTuple):
 class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
-    __slots__ = ("control_bytes", "deliveries", "findings", "seeks", "sends", "tells", "wakes")
+    __slots__ = (
+        *("control_bytes", "deliveries", "findings", "notices", "seeks", "sends", "tells", "wakes"),
+    )
 
     def __init__(self) -> None:
         self.sends: list[Send] = []
@@ -105,6 +108,8 @@ class Outbox:
         self.tells: list[Tell] = []
         self.seeks: list[Seek] = []
         self.findings: list[Finding] = []
+        self.notices: list[Notice] | None = None
+        """For a driver that wants them; None: nothing is said."""
         self.control_bytes: dict[GroupId, int] | None = None
         """For a trace: the bytes of all control copies so far, by the group that sent them."""
 
@@ -160,6 +165,18 @@ class ControlOutlet:
         """Ask to be woken with `name` after a delay; there is no way to take it back."""
         token = Token(self._kind, self._group, (*self._scope, *name))
         self._outbox.wakes.append(Wake(delay_seconds, token))
+
+    def report(
+        self,
+        kind: NoticeKind,
+        topic: Topic | None = None,
+        count: int = 0,
+        addresses: tuple[str, ...] = (),
+    ) -> None:
+        """Leave a notice about this group, if anybody wants it."""
+        if self._outbox.notices is not None:
+            notice = Notice(kind, self._group, topic, addresses=addresses, count=count)
+            self._outbox.notices.append(notice)
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""

@@ -16,8 +16,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # The rooms where clocks, files, sockets and users are.
 EDGES = (
-    "__main__", "blocking", "cli", "community", "experiment", "live", "metrics", "pipeline",
-    "report", "reproduction", "runs", "scenarios", "subscription", "sweeps", "testing",
+    "__main__", "blocking", "cli", "community", "experiment", "feed", "live", "metrics",
+    "pipeline", "report", "reproduction", "runs", "scenarios", "subscription", "sweeps", "testing",
     "workloads",
 )  # fmt: skip
 ENGINE = sorted(

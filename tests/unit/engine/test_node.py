@@ -601,3 +601,78 @@ def test_after_the_last_sequence_number_comes_a_new_stream() -> None:
         (A.group, b"first"),
         (A.group, b"last"),
     ]
+
+
+def noted(node: Node) -> list[str]:
+    """Return what a node has noted since the last time, of itself and of its table."""
+    assert node.outbox.notices is not None
+    kinds: list[str] = [
+        notice.kind + ("!" if notice.silent else "")
+        for notice in node.outbox.notices
+        if notice.kind not in ("seek", "found", "searching", "gateway_answers")
+    ]
+    node.outbox.notices.clear()
+    return kinds
+
+
+def test_a_node_notes_what_happens_to_it() -> None:
+    """Joined by another, cut off, healed, left by the other, and leaving."""
+    network = World(1)
+    one, other = network.add(), None
+    assert one.outbox.notices is None  # until a driver wants them
+    one.outbox.notices = []
+    join(network, one, A)
+    network.run(1.0)
+    assert noted(one) == ["joined"]
+    other = network.add((one.me.address,))
+    join(network, other, A)
+    network.run(10.0)
+    assert noted(one) == ["peer_seen"]
+    network.cut(lambda source, target: False)
+    network.run(6.0)
+    assert noted(one) == ["isolated"]
+    network.heal()
+    network.run(6.0)
+    assert noted(one) == ["healed"]
+    network.cut(lambda source, target: False)
+    network.run(120.0)
+    assert noted(one) == ["isolated", "peer_gone!"]  # found silent
+    network.heal()
+    network.run(60.0)
+    assert noted(one) == ["peer_seen", "healed"]
+    leave(network, other, A)
+    network.run(5.0)
+    assert noted(one) == ["peer_gone"]  # said goodbye
+    leave(network, one, A)
+    assert noted(one) == ["left"]
+
+
+def test_a_node_notes_when_its_links_come_and_go() -> None:
+    network = World(1)
+    above = network.add()
+    join(network, above, A)
+    below = network.add((above.me.address,))
+    below.outbox.notices = []
+    join(network, below, AB)
+    network.run(20.0)
+    assert noted(below) == ["joined", "linked"]
+    leave(network, above, A)
+    network.run(120.0)
+    assert noted(below)[0] == "unlinked"
+
+
+def test_a_node_notes_that_a_gateway_is_lost_and_back() -> None:
+    network = World(1)
+    gateway = network.add()
+    node = network.add((gateway.me.address,))
+    node.outbox.notices = []
+    network.kill(gateway)
+    join(network, node, A)
+    network.run(10.0)
+    notices = [one for one in node.outbox.notices if one.kind not in ("seek", "found")]
+    assert [one.kind for one in notices][:2] == ["gateway_lost", "unanswered"]
+    assert {one.addresses for one in notices} == {(gateway.me.address,)}
+    noted(node)
+    network.restart(gateway)
+    network.run(60.0)
+    assert noted(node) == ["gateway_back", "joined"]

@@ -1,0 +1,70 @@
+"""What a command says on stderr beside its results: how much, and as text or as JSON lines."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+OURS: Final = ("camcast", "membership", "overlays")
+"""The loggers of this project; of other packages only warnings are of use."""
+_LEVELS: Final = (logging.NOTSET, logging.INFO, logging.DEBUG)
+_FORMATS: Final = (
+    "camcast: %(message)s",
+    "%(asctime)s %(levelname)s %(message)s",
+    "%(asctime)s %(levelname)s %(name)s: %(message)s",
+)
+
+
+class LogForm(StrEnum):
+    """How a command logs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object a record: when, how grave, by whom, what; and the fields of a notice."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": record.created,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= getattr(record, "camcast", {})
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+class _Complaints:
+    """What commands themselves say to a person, in the form that was chosen."""
+
+    form = LogForm.TEXT
+
+    def line(self, text: str) -> str:
+        """Return a complaint as a line."""
+        if self.form is LogForm.TEXT:
+            return f"camcast: {text}"
+        record = logging.LogRecord("camcast.cli", logging.INFO, "", 0, "%s", (text,), None)
+        return _JsonLines().format(record)
+
+
+complaints: Final = _Complaints()
+
+
+def set_up_logs(verbosity: int, form: LogForm) -> None:
+    """Log warnings, with a verbosity of 1 what an operator wants to know, with 2 everything."""
+    level = min(verbosity, len(_LEVELS) - 1)
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        _JsonLines() if form is LogForm.JSON else logging.Formatter(_FORMATS[level])
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    for name in OURS:
+        logging.getLogger(name).setLevel(_LEVELS[level])
+    complaints.form = form

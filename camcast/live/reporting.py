@@ -1,0 +1,147 @@
+"""What becomes of a node's notices: lines in the log, and changes for the application.
+
+INFO is what a person who operates the process wants to know: it has joined, is alone, is isolated
+and heals, has links or none, a gateway is lost and back. DEBUG adds the tables and the searches.
+Every record has the fields of the notice in its attribute ``camcast``, for programs that read logs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from camcast.changes import Change, Standing
+from camcast.engine.node import Node
+from camcast.engine.participation import Participation
+from camcast.vocabulary.notices import Notice
+from camcast.vocabulary.topics import GroupId
+
+_log = logging.getLogger(__name__)
+
+_STANDINGS: dict[Standing, str] = {
+    "member": "a member of {topic}, with {count} peers in its table",
+    "alone": "alone in {topic}: no other member is known",
+    "degraded": "cut off in {topic}: nothing is heard of its {count} peers",
+}
+
+
+class Reporter:
+    """Reads the notices of one node; `on_change` gets the changes of its groups."""
+
+    def __init__(self, node: Node, on_change: Callable[[GroupId, Change], None]) -> None:
+        self._node = node
+        self._on_change = on_change
+        self.standings: dict[GroupId, Standing] = {}
+        """How the process stands in the groups that it is a member of."""
+        self._linked: dict[tuple[GroupId, str], None] = {}
+        """The super-topic tables that have entries, by their topics."""
+
+    def take(self, notices: Iterable[Notice]) -> None:
+        """Log what has happened, and tell of what has changed."""
+        for notice in notices:
+            self._take(notice)
+
+    def _take(self, notice: Notice) -> None:
+        participation = self._node.find(notice.group)
+        topic = "" if participation is None else participation.topic.name
+        asked = ", ".join(notice.addresses)
+        match notice.kind:
+            case "joined":
+                assert participation is not None
+                self._say(logging.INFO, notice, topic, f"joined {topic}")
+                self._renew_standing(participation)
+            case "left":
+                self.standings.pop(notice.group, None)
+                self._say(logging.INFO, notice, topic, f"left {topic}")
+                self._change("left", participation)
+            case "unanswered":
+                text = f"{topic} cannot be joined yet, and is asked for again: no use was {asked}"
+                self._say(logging.INFO, notice, topic, text)
+            case "peer_seen" | "peer_gone":
+                assert notice.contact is not None
+                verb = "came into" if notice.kind == "peer_seen" else "left"
+                silent = ", silent" if notice.silent else ""
+                text = f"{notice.contact} {verb} the table of {topic}{silent}"
+                self._say(logging.DEBUG, notice, topic, text)
+                self._change(notice.kind, participation, notice)
+                if participation is not None:
+                    self._renew_standing(participation)
+            case "isolated" | "healed":
+                heard = "nothing is heard of any" if notice.kind == "isolated" else "heard again:"
+                text = f"{notice.kind}: {heard} of {notice.count} peers"
+                self._say(logging.INFO, notice, topic, text)
+                for one in self._node.participations:
+                    self._renew_standing(one)
+            case "linked" | "unlinked":
+                self._say_links(notice, topic)
+            case "searching":
+                text = f"{topic} looks for super-processes up to {notice.topic}"
+                self._say(logging.DEBUG, notice, topic, text)
+            case "gateway_answers":
+                self._say(logging.DEBUG, notice, topic, f"the gateway {asked} answers")
+            case "gateway_lost":
+                self._say(logging.INFO, notice, topic, f"the gateway {asked} does not answer")
+            case "gateway_back":
+                self._say(logging.INFO, notice, topic, f"the gateway {asked} answers again")
+            case "seek":
+                text = f"looks for members of {notice.topic}"
+                self._say(logging.DEBUG, notice, topic, text)
+            case "found":
+                text = f"found {notice.count} members of {notice.topic}"
+                self._say(logging.DEBUG, notice, topic, text)
+
+    def _say_links(self, notice: Notice, topic: str) -> None:
+        """Log how a super-topic table is now; whether it is empty matters more than how full."""
+        key = notice.group, topic
+        if notice.kind == "unlinked":
+            self._linked.pop(key, None)
+            text = f"{topic} has no link to {notice.topic} any more: its events do not climb"
+            self._say(logging.INFO, notice, topic, text)
+            return
+        level = logging.DEBUG if key in self._linked else logging.INFO
+        self._linked[key] = None
+        text = f"{topic} is linked to {notice.count} processes of {notice.topic}"
+        self._say(level, notice, topic, text)
+
+    def _renew_standing(self, participation: Participation) -> None:
+        """Tell how this process stands in a group, if that has changed."""
+        if not participation.joined:
+            return
+        group, count = participation.topic.group, len(participation.membership.peers())
+        standing: Standing = "member" if count else "alone"
+        if count and self._node.liveness.isolated:
+            standing = "degraded"
+        if self.standings.get(group) != standing:
+            self.standings[group] = standing
+            topic = participation.topic.name
+            text = _STANDINGS[standing].format(topic=topic, count=count)
+            _log.info("%s", text, extra={"camcast": {"event": standing, "topic": topic}})
+            self._change(standing, participation)
+
+    def _change(
+        self, kind: Any, participation: Participation | None, notice: Notice | None = None
+    ) -> None:
+        if participation is not None:
+            contact = None if notice is None else notice.contact
+            silent = notice is not None and notice.silent
+            change = Change(kind, participation.topic, contact, silent)
+            self._on_change(participation.topic.group, change)
+
+    def _say(self, level: int, notice: Notice, topic: str, text: str) -> None:
+        if not _log.isEnabledFor(level):
+            return
+        fields: dict[str, object] = {"event": notice.kind}
+        if topic:
+            fields["topic"] = topic
+        if notice.topic is not None:
+            fields["of"] = notice.topic.name
+        if notice.contact is not None:
+            fields |= {"peer": notice.contact.peer.hex(), "address": notice.contact.address}
+        if notice.addresses:
+            fields["gateways"] = notice.addresses
+        if notice.kind in ("linked", "found", "isolated", "healed"):
+            fields["count"] = notice.count
+        if notice.kind == "peer_gone":
+            fields["silent"] = notice.silent
+        _log.log(level, "%s", text, extra={"camcast": fields})
