@@ -261,6 +261,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         trace: Sink | None = None,
         transport: str | None = None,
         repair: bool = True,
+        control: Path | None = None,
         rng: Random | None = None,
     ) -> None:
         self._manager = self
@@ -280,6 +281,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
             trace=trace,
             transport=transport,
             repair=repair,
+            control=control,
             rng=rng,
         )
         self._process = os.getpid()
@@ -343,6 +345,8 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
     address = _Reads[str](asynchronous.CommunityManager.address)
     counters = _Reads[Counters](asynchronous.CommunityManager.counters)
     stats = _calls(asynchronous.CommunityManager.stats)
+    peers = _calls(asynchronous.CommunityManager.peers)
+    ask_gateways = _waits(asynchronous.CommunityManager.ask_gateways)
 
     # -- inside ------------------------------------------------------------------------------
 

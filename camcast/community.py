@@ -32,13 +32,22 @@ from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.live import transports
+from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
 from camcast.live.runner import Runner
 from camcast.live.self_test import lets_strangers_in
 from camcast.live.shared_key import SharedKey
-from camcast.live.stats import CommunityStats, Stats, take_community_stats, take_stats
+from camcast.live.stats import (
+    CommunityStats,
+    FirstContactStats,
+    PeerStats,
+    Stats,
+    take_community_stats,
+    take_peer_stats,
+    take_stats,
+)
 from camcast.received import ReceivedBatch, received_of
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.subscription import (
@@ -62,6 +71,7 @@ from camcast.vocabulary.trace import Sink
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
+ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
@@ -151,8 +161,9 @@ class CommunityManager:
     that several managers of one loop share; they have the transport and the passphrase that
     `open_pipes` gave them. With `repair`, what was missed is asked for again
     (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
-    as in the paper, and some are lost. `rng` is the random stream of the protocols; without it they
-    are seeded by the operating system.
+    as in the paper, and some are lost. `control` is the path of a unix socket at which the process
+    answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
+    without it they are seeded by the operating system.
     """
 
     def __init__(
@@ -174,6 +185,7 @@ class CommunityManager:
         transport: str | None = None,
         pipes: OutputPipes | None = None,
         repair: bool = True,
+        control: Path | None = None,
         rng: Random | None = None,
     ) -> None:
         closed = passphrase is not None or (pipes is not None and pipes.profile is not None)
@@ -205,6 +217,11 @@ class CommunityManager:
         self._trace = trace
         self._given_pipes = pipes
         self._repair = repair
+        answers: dict[str, Answer] = {
+            "status": lambda _: self.stats().as_dict(),
+            "peers": lambda _: self.peers(),
+        }
+        self._control = None if control is None else ControlServer(Path(control), answers)
         # Seeded once: a system call for every draw would double the cost of a fan-out.
         self._rng = rng or Random(SystemRandom().getrandbits(64))
         self._pipes: OutputPipes | None = None
@@ -252,6 +269,8 @@ class CommunityManager:
             )
             await _check_closed(self._runner.input, pipes.profile)
             self._runner.open()
+            if self._control is not None:
+                await self._control.open()
         except BaseException:
             if self._runner is not None:
                 self._runner.close()
@@ -277,6 +296,8 @@ class CommunityManager:
             return
         self._closing = asyncio.get_running_loop().create_future()
         try:
+            if self._control is not None:
+                await self._control.close()
             for community in self._communities.values():
                 community._leave()
                 for changes in list(community._changes):
@@ -396,6 +417,27 @@ class CommunityManager:
         return take_stats(
             runner, self.pipes, self.counters, [one for one in communities if one is not None]
         )
+
+    async def ask_gateways(self, timeout: float = ASK_SECONDS) -> tuple[FirstContactStats, ...]:
+        """Ask all gateways who is in the topics that they serve; return which of them answer.
+
+        Nothing is joined. An overlay has so many seconds to find its first node.
+        """
+        runner = self._open()
+        for topic in self._settings.gateways:
+            runner.seek(topic)
+        discovery = runner.node.discovery
+
+        def answered() -> bool:
+            asked = discovery.first_contacts()
+            return discovery.state == "connected" and all(one.answers is not None for one in asked)
+
+        await self._wait_for(answered, timeout)
+        return self.stats().discovery.first_contacts
+
+    def peers(self) -> list[PeerStats]:
+        """Return the processes in this one's tables, and those that have it in theirs."""
+        return take_peer_stats(self._running())
 
     @property
     def pipes(self) -> OutputPipes:

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from camcast import __version__
+from camcast.cli.ask import peers, status, topics
 from camcast.cli.certify import certify
 from camcast.cli.compare import compare
 from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.demo import demo
+from camcast.cli.doctor import doctor
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
 from camcast.cli.logs import LogForm, set_up_logs
@@ -92,6 +94,10 @@ app.command(
     " --may join,publish --days 7 > ada.cert"
 )(certify)
 app.command(epilog="Example: camcast revoke --with root.key 2f0c8f5e19a3b6d7 > root.list")(revoke)
+app.command(epilog="Example: camcast status /run/user/1000/camcast.sock")(status)
+app.command(epilog="Example: camcast peers /run/user/1000/camcast.sock")(peers)
+app.command(epilog="Example: camcast topics /run/user/1000/camcast.sock")(topics)
+app.command(epilog="Example: camcast doctor --gateway tcp://192.0.2.1:7000")(doctor)
 
 
 def main() -> None:

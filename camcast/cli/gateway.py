@@ -34,6 +34,7 @@ def gateway(
     passphrase_file: options.PassphraseFile = None,
     transport: options.Transport = None,
     metrics: options.Metrics = None,
+    control: options.Control = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
@@ -52,6 +53,7 @@ def gateway(
             insecure=insecure,
             passphrase=options.passphrase(profile, passphrase_file),
             transport=transport,
+            control=control,
         )
         run_until_signalled(_serve(manager, metrics, json=json))
 

@@ -140,6 +140,14 @@ Transport = Annotated[
     str | None,
     typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
 ]
+Control = Annotated[
+    Path | None,
+    typer.Option(
+        "--control",
+        metavar="PATH",
+        help="Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
+    ),
+]
 Metrics = Annotated[
     str | None,
     typer.Option(

@@ -61,6 +61,7 @@ def publish(
         ),
     ] = False,
     metrics: options.Metrics = None,
+    control: options.Control = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -87,6 +88,7 @@ def publish(
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,
+                control=control,
                 repair=repair,
                 parameters=options.community_parameters(retention, spread),
             ),

@@ -62,6 +62,7 @@ def subscribe(
     retention: options.Retention = None,
     spread: options.Spread = None,
     metrics: options.Metrics = None,
+    control: options.Control = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -86,6 +87,7 @@ def subscribe(
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,
+                control=control,
                 repair=repair,
                 parameters=options.community_parameters(retention, spread),
             ),

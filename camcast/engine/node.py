@@ -306,6 +306,11 @@ class Node:
         if self.outbox.findings:
             self._settle(now)
 
+    def seek(self, topic: Topic, now: float) -> None:
+        """Look for members of a community without joining it, to see who answers."""
+        self.discovery.seek(topic, CONTACTS_WANTED, now)
+        self._settle(now)
+
     def contacts_found(self, finding: Finding, now: float) -> None:
         """Take contacts as if the discovery had found them; for drivers that deal the tables."""
         self._found(finding, now)

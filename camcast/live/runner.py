@@ -174,6 +174,11 @@ class Runner:
         self._drain()
         return batches
 
+    def seek(self, topic: Topic) -> None:
+        """See `Node.seek`."""
+        self.node.seek(topic, self._loop.time())
+        self._drain()
+
     def standing(self, group: GroupId) -> Standing | None:
         """Return how this process stands in a group; None unless it is a member."""
         return self._reporter.standings.get(group)

@@ -12,18 +12,20 @@ import asyncio
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from camcast.doors.transport import OutputPipes
 from camcast.engine.links import SuperLinks
+from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
 from camcast.live.counters import Counters
 from camcast.live.runner import Runner
 from camcast.subscription import Subscription, SubscriptionStats
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 
 
@@ -150,6 +152,29 @@ class CommunityStats:
     """None where nothing is repaired."""
 
 
+PeerState = Literal["heard", "suspect", "silent", "unknown"]
+
+
+@frozen(kw_only=True)
+class PeerStats:
+    """A process that this one has in a table, or that has this one in its own."""
+
+    peer: str
+    """Its identity, in hexadecimal."""
+    address: str
+    state: PeerState
+    """``suspect``: nothing was heard for too long; ``silent``: it was given up; ``unknown``: it was
+    not heard of yet."""
+    heard_seconds: float | None
+    """How long ago it was heard of last; None: not yet."""
+    tables: tuple[str, ...]
+    """The communities in whose topic tables it is."""
+    holds: tuple[str, ...]
+    """The communities in which it has this process in its topic table."""
+    links: tuple[str, ...]
+    """The communities in whose super-topic tables it is."""
+
+
 @frozen(kw_only=True)
 class Stats:
     """A snapshot of one process."""
@@ -221,6 +246,57 @@ def take_stats(
         ),
         store=_store_stats(runner.store),
         communities=tuple(communities),
+    )
+
+
+@define
+class _Ties:
+    """What this process shares with one other."""
+
+    contact: Contact
+    tables: list[str] = field(factory=list)
+    holds: list[str] = field(factory=list)
+    links: list[str] = field(factory=list)
+
+
+def take_peer_stats(runner: Runner) -> list[PeerStats]:
+    """Take a snapshot of the processes in a running process's tables, in the order of joining."""
+    now = asyncio.get_running_loop().time()
+    known: dict[PeerId, _Ties] = {}
+
+    def ties(contact: Contact) -> _Ties:
+        return known.setdefault(contact.peer, _Ties(contact))
+
+    for participation in runner.node.participations:
+        topic, membership = participation.topic.name, participation.membership
+        for contact in membership.peers():
+            ties(contact).tables.append(topic)
+        for contact in membership.holders() or ():
+            ties(contact).holds.append(topic)
+        for link in participation.links:
+            for contact in link.nearest()[1]:
+                ties(contact).links.append(topic)
+    return [
+        _peer_stats(one, runner.node.liveness.entries.get(peer), now) for peer, one in known.items()
+    ]
+
+
+def _peer_stats(ties: _Ties, entry: Entry | None, now: float) -> PeerStats:
+    state: PeerState = "unknown"
+    heard = None
+    if entry is not None and entry.met:
+        heard = now - entry.heard
+        state = "suspect" if entry.suspected_for(now) > 0 else "heard"
+    if entry is not None and entry.silent:
+        state = "silent"
+    return PeerStats(
+        peer=ties.contact.peer.hex(),
+        address=ties.contact.address,
+        state=state,
+        heard_seconds=heard,
+        tables=tuple(ties.tables),
+        holds=tuple(ties.holds),
+        links=tuple(ties.links),
     )
 
 

@@ -366,7 +366,13 @@ def test_a_wrong_gateway_file_is_named_with_its_key(tmp_path: Path) -> None:
 # -- help --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "subscribe", "publish", "gateway"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("demo", "run", "subscribe", "publish", "gateway"),
+        *("status", "peers", "topics", "doctor"),
+    ],
+)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     code, out, _ = camcast(command, "--help")
     assert code == 0

@@ -1,0 +1,203 @@
+"""``camcast status``, ``peers`` and ``topics``: what a running process says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from camcast.cli import options
+from camcast.cli.failure import clear_failures
+from camcast.cli.output import print_json
+from camcast.live.control_socket import ControlError, ask
+
+WIDTH: Final = 80  # chosen: of a terminal that nobody has widened; a pipe has no width itself
+_UNITS: Final = ("B", "kB", "MB", "GB")
+
+Socket = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SOCKET",
+        envvar="CAMCAST_CONTROL",
+        show_envvar=True,
+        help="What the process was given as --control.",
+    ),
+]
+
+
+def status(socket: Socket, json: options.Json = False) -> None:
+    """Ask a running process how it is: its communities, peers, pipes and losses.
+
+    The process has to run with --control PATH, or CommunityManager(control=PATH). With --json it is
+    the whole snapshot, with the fields of docs/operating.md. Exit code 1: nobody answers there.
+    """
+    with clear_failures(ControlError):
+        answer = ask(socket, "status")
+    if json:
+        print_json(answer)
+        return
+    counters, pipes, liveness = answer["counters"], answer["pipes"], answer["liveness"]
+    print_lines(
+        f"process {answer['process']} at {answer['address']}, peer {answer['peer'][:8]},"
+        f" up {duration(answer['up_seconds'])}",
+        f"peers: {liveness['watched']} watched, {liveness['suspects']} suspect"
+        + (", ISOLATED" if liveness["isolated"] else "")
+        + f"; discovery: {answer['discovery']['state']}",
+        *(
+            f"gateway {one['address']}: {_ANSWERS[one['answers']]} {duration(one['seconds'])}"
+            for one in answer["discovery"]["first_contacts"]
+        ),
+        f"pipes: {pipes['open']} of {pipes['open_max']} open, {pipes['crowded']} crowded,"
+        f" {amount(pipes['waiting_bytes'])} waiting; {pipes['connections']} connections",
+        *_kept(answer["store"]),
+        f"lost so far: {counters['missed']} in full queues, {counters['told_missed']} for good,"
+        f" {counters['unpublished']} not accepted,"
+        f" {counters['outputs']['records_dropped']} records at pipes",
+    )
+    print_table(
+        ("community", "state", "size", "peers", "links", "published", "delivered", "lost"),
+        (
+            (
+                *(one["topic"], one["state"], f"{one['size']:.0f}", one["peers"]),
+                sum(link["contacts"] for link in one["links"]),
+                *(one["published"], one["delivered"]),
+                one["missed"] + (one["repair"] or {"missed": 0})["missed"],
+            )
+            for one in answer["communities"]
+        ),
+    )
+
+
+def peers(socket: Socket, json: options.Json = False) -> None:
+    """Ask a running process whom it knows: its tables, and who has it in theirs.
+
+    "table": the peer is in this process's topic table; "holds": this process is in the peer's;
+    "link": the peer is in a super-topic table. Exit code 1: nobody answers there.
+    """
+    with clear_failures(ControlError):
+        answer = ask(socket, "peers")
+    if json:
+        print_json(answer)
+        return
+    print_table(
+        ("peer", "address", "state", "heard", "in common"),
+        (
+            (
+                *(one["peer"][:8], one["address"].removeprefix("tcp://"), one["state"]),
+                "" if one["heard_seconds"] is None else f"{one['heard_seconds']:.1f} s",
+                ", ".join(
+                    f"{name} {' '.join(one[key])}"
+                    for name, key in (("table", "tables"), ("holds", "holds"), ("link", "links"))
+                    if one[key]
+                ),
+            )
+            for one in answer
+        ),
+        texts=5,
+    )
+
+
+def topics(socket: Socket, json: options.Json = False) -> None:
+    """Ask a running process which topics it knows: its communities, and those above them.
+
+    "known" are the processes in its tables, "queued" the events that wait for its subscribers.
+    Exit code 1: nobody answers there.
+    """
+    with clear_failures(ControlError):
+        rows = _topic_rows(ask(socket, "status"))
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        ("topic", "state", "size", "known", "subscriptions", "queued"),
+        (
+            (
+                *(row["topic"], row["state"], "" if row["size"] is None else f"{row['size']:.0f}"),
+                *(row["known"], row["subscriptions"], row["queued_events"]),
+            )
+            for row in rows
+        ),
+    )
+
+
+_ANSWERS: Final = {
+    True: "has answered for",
+    False: "HAS NOT ANSWERED for",
+    None: "was not asked yet",
+}
+
+
+def _topic_rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each topic, by name: communities first hand, others through links."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one in answer["communities"]:
+        rows[one["topic"]] = {
+            "topic": one["topic"],
+            "state": one["state"],
+            "size": one["size"],
+            "known": one["peers"],
+            "subscriptions": len(one["subscriptions"]),
+            "queued_events": sum(queue["queued_events"] for queue in one["subscriptions"]),
+        }
+    for one in answer["communities"]:
+        for link in one["links"]:
+            above = {"state": "linked" if link["contacts"] else "not found", "size": None}
+            rows.setdefault(
+                link["nearest"],
+                {"topic": link["nearest"], **above, "known": link["contacts"]}
+                | {"subscriptions": 0, "queued_events": 0},
+            )
+    return [rows[name] for name in sorted(rows)]
+
+
+def _kept(store: dict[str, Any] | None) -> Iterable[str]:
+    if store is not None:
+        yield f"kept for others: {amount(store['bytes'])} of {amount(store['bytes_max'])}"
+
+
+def duration(seconds: float) -> str:
+    """Say how long something took, as roughly as a person wants it."""
+    for limit, unit, size in ((120.0, "s", 1.0), (7200.0, "min", 60.0), (172_800.0, "h", 3600.0)):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def amount(count: float) -> str:
+    """Say how many bytes, as roughly as a person wants it."""
+    for unit in _UNITS[:-1]:
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} {_UNITS[-1]}"
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines for a person, wrapped to the terminal."""
+    console = _console()
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int = 2
+) -> None:
+    """Print a table whose first `texts` columns are text and may wrap; the others are numbers."""
+    table = Table(box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        if place < texts:
+            table.add_column(column, overflow="fold", min_width=min(len(column), 8))
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(str, row))
+    _console().print(table)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)

@@ -1,0 +1,91 @@
+"""``camcast doctor``: what is wrong with a process or with this machine, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import attrs
+import typer
+
+from camcast.cli import options
+from camcast.cli.ask import print_lines
+from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.output import print_json
+from camcast.community import CommunityManager, InsecureError
+from camcast.doors.plugs import find_backend
+from camcast.doors.transport import BindError
+from camcast.live.checkup import Finding, of_network, of_process, of_system
+from camcast.live.control_socket import ControlError, ask
+
+_MARKS = {True: "ok", False: "WRONG", None: "?"}
+
+
+def doctor(
+    socket: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SOCKET]",
+            help="What a running process was given as --control; without it, this machine.",
+        ),
+    ] = None,
+    membership: options.Membership = "scamp",
+    gateway_file: options.GatewayFile = None,
+    gateway: options.GatewayAddresses = None,
+    bind: options.Bind = options.DEFAULT_BIND,
+    advertise: options.Advertise = None,
+    insecure: options.Insecure = False,
+    transport: options.Transport = None,
+    json: options.Json = False,
+) -> None:
+    """Say what is wrong, and what to do about it.
+
+    With a SOCKET it looks at the process that listens there: its communities, gateways, peers,
+    pipes and subscribers. Without one it tries what a process with these options would do on this
+    machine: open files, the clock, listening at --bind, reaching --advertise, asking the gateways,
+    or the DHT with --membership hybrid or dht. It joins nothing. Exit code 1: something is wrong.
+    """
+    with clear_failures(*options.COMMUNITY_ERRORS):
+        if socket is not None:
+            findings = _examined(socket)
+        else:
+            overlay = find_backend(membership).discovery != "gateways"
+            listed = options.gateways(gateway_file, gateway)
+            findings = of_system()
+            try:
+                manager = CommunityManager(
+                    membership,
+                    gateways=listed,
+                    bind=bind,
+                    advertise=advertise,
+                    insecure=insecure,
+                    transport=transport,
+                )
+                findings += asyncio.run(_tried(manager, overlay=overlay))
+            except (BindError, InsecureError) as error:
+                text = error.strerror if isinstance(error, OSError) else str(error)
+                findings.append(Finding("address", False, text or str(error)))
+    if json:
+        print_json([attrs.asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            print_lines(f"{_MARKS[finding.ok]:6}{finding.check}: {finding.says}")
+            if finding.do and not finding.ok:
+                print_lines(f"      → {finding.do}")
+    if any(finding.ok is False for finding in findings):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _examined(socket: Path) -> list[Finding]:
+    try:
+        stats = ask(socket, "status")
+    except ControlError as error:
+        return [Finding("process", False, str(error), "start it, or look at what it does")]
+    answers = Finding("process", True, f"process {stats['process']} answers at {socket}")
+    return [answers, *of_process(stats)]
+
+
+async def _tried(manager: CommunityManager, *, overlay: bool) -> list[Finding]:
+    async with manager:
+        return await of_network(manager, overlay=overlay)

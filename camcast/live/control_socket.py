@@ -1,0 +1,210 @@
+"""The control socket: a running process answers questions about itself, on this machine only.
+
+A unix socket that its owner alone may use (mode 0600), off unless asked for. A question is a line
+of JSON, ``{"ask": "status"}`` with what else it needs, and so is the answer: ``{"answer": …}`` or
+``{"error": "a sentence"}``. Whatever is sent, the process goes on: the length of lines is bounded,
+and so are the connections, how long one may be silent, and how long an answer waits for its reader.
+Nothing can be changed through the socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from camcast.doors.transport import BindError
+from camcast.vocabulary.errors import CamcastError
+
+_log = logging.getLogger(__name__)
+
+QUESTION_BYTES_MAX: Final = 4096  # chosen: the id of an event, and some more
+CONNECTIONS_MAX: Final = 16  # chosen: a person, a script and a monitor, several times over
+SILENT_SECONDS: Final = 10.0  # chosen: a command asks at once; somebody types by hand
+ANSWER_BYTES_MAX: Final = 1 << 26  # chosen: 64 MiB; 10,000 peers take 3 MB
+PATH_BYTES_MAX: Final = 107  # [unix(7), sun_path] with the zero that ends it
+
+Answer = Callable[[Mapping[str, Any]], object]
+"""Answers a question; raises `ValueError` with a sentence for one that is wrong."""
+
+
+class ControlError(CamcastError):
+    """A process could not be asked, or refused to answer; the message says why."""
+
+
+class ControlServer:
+    """Answers questions at a path; `answers` has a function for each thing that can be asked."""
+
+    def __init__(self, path: Path, answers: Mapping[str, Answer]) -> None:
+        self._path = path
+        self._answers = answers
+        self._server: asyncio.Server | None = None
+        self._inode = 0
+        self._connections: dict[asyncio.Task[None], None] = {}
+
+    async def open(self) -> None:
+        """Listen. Raises `BindError`, also where another process answers already."""
+        listener = _listen(self._path)
+        self._inode = self._path.stat().st_ino
+        self._server = await asyncio.start_unix_server(
+            self._serve, sock=listener, limit=QUESTION_BYTES_MAX
+        )
+
+    async def close(self) -> None:
+        """Stop listening, end every connection, and remove the socket if it is still ours."""
+        if self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        for connection in list(self._connections):
+            connection.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections)
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._connections) >= CONNECTIONS_MAX:
+            writer.close()
+            return
+        self._connections[task] = None
+        try:
+            await self._talk(reader, writer)
+        except (asyncio.CancelledError, OSError, TimeoutError):
+            pass  # this process ends, or who asked has gone or says nothing
+        finally:
+            del self._connections[task]
+            writer.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            too_long = False
+            async with asyncio.timeout(SILENT_SECONDS):
+                try:
+                    line = await reader.readline()
+                except ValueError:  # asyncio's word for a line above its limit
+                    too_long = True
+            if too_long:
+                writer.write(_error(f"a question has {QUESTION_BYTES_MAX} bytes at most"))
+                await writer.drain()
+                return
+            if not line.endswith(b"\n"):
+                return
+            writer.write(self._answer(line))
+            async with asyncio.timeout(SILENT_SECONDS):
+                await writer.drain()
+
+    def _answer(self, line: bytes) -> bytes:
+        """Answer one line, whatever it is."""
+        try:
+            question = msgspec.json.decode(line, type=dict[str, Any])
+            asked = question.get("ask")
+            if not (isinstance(asked, str) and asked in self._answers):
+                known = ", ".join(self._answers)
+                return _error(f"there is nothing to ask called {asked!r}; there is: {known}")
+            answer = msgspec.json.encode({"answer": self._answers[asked](question)}) + b"\n"
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            return _error(f'a question is a line of JSON such as {{"ask": "status"}}: {error}')
+        except ValueError as error:
+            return _error(str(error))
+        except Exception:
+            _log.exception("a question at the control socket could not be answered")
+            return _error("the process failed to answer; its log says more")
+        if len(answer) > ANSWER_BYTES_MAX:
+            return _error(f"the answer has {len(answer):,} bytes, which is too much")
+        return answer
+
+
+def _error(text: str) -> bytes:
+    return msgspec.json.encode({"error": text}) + b"\n"
+
+
+def _listen(path: Path) -> socket.socket:
+    """Make the listening socket; a socket that nobody answers at any more makes room for it."""
+    if len(os.fsencode(path)) > PATH_BYTES_MAX:
+        raise BindError(
+            errno.ENAMETOOLONG,
+            f"the control socket {path} has too long a path: {PATH_BYTES_MAX} bytes at most",
+        )
+    try:
+        if path.is_symlink() or (path.exists() and not stat.S_ISSOCK(path.stat().st_mode)):
+            raise BindError(errno.EEXIST, f"{path} exists and is no socket; choose another path")
+        if path.exists():
+            _remove_stale(path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            # Before bind, so that there is no moment at which others may connect.
+            os.fchmod(listener.fileno(), 0o600)
+            listener.bind(str(path))
+            path.chmod(0o600)  # where the system does not look at the mode of the descriptor
+            listener.listen(CONNECTIONS_MAX)
+            listener.setblocking(False)
+        except BaseException:
+            listener.close()
+            raise
+    except BindError:
+        raise
+    except OSError as error:
+        raise BindError(
+            error.errno, f"cannot make the control socket {path}: {error.strerror}"
+        ) from error
+    return listener
+
+
+def _remove_stale(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise BindError(
+        errno.EADDRINUSE, f"another process answers at the control socket {path}; choose another"
+    )
+
+
+def ask(path: Path, question: str, timeout_seconds: float = 5.0, **given: object) -> Any:
+    """Ask the process that listens at a path, and return what it answers.
+
+    Raises `ControlError`: nobody listens there, it gives no answer in time, or it refuses.
+    """
+    line = msgspec.json.encode({"ask": question, **given}) + b"\n"
+    pieces: list[bytes] = []
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+            asking.settimeout(timeout_seconds)
+            asking.connect(str(path))
+            asking.sendall(line)
+            while not (pieces and pieces[-1].endswith(b"\n")):
+                piece = asking.recv(1 << 16)
+                if not piece:
+                    raise ControlError(f"the process at {path} closed the connection: it is busy")
+                pieces.append(piece)
+    except TimeoutError as error:
+        raise ControlError(
+            f"the process at {path} does not answer: it is stopped, or far too busy"
+        ) from error
+    except OSError as error:
+        gone = isinstance(error, ConnectionRefusedError | FileNotFoundError)
+        why = "no process listens there (any more)" if gone else error.strerror or str(error)
+        raise ControlError(f"{path}: {why}; a process listens with --control {path}") from error
+    try:
+        answer = msgspec.json.decode(b"".join(pieces), type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise ControlError(f"{path} answers nothing that camcast would: {error}") from error
+    if "answer" not in answer:
+        raise ControlError(f"{path}: {answer.get('error', 'it refuses to answer')}")
+    return answer["answer"]
