@@ -85,6 +85,7 @@ _INPUT: Final = (
     _Of("frames_failed", "frames_failed", "Frames whose receiver raised an error"),
     _Of("connections_refused", "connections_refused", "Connections refused: there were too many"),
     _Of("versions_refused", "connections_other_version", "Refused: of another wire version"),
+    _Of("strangers_refused", "connections_strange", "Refused: without the keys asked for"),
 )
 _OUTPUTS: Final = (
     _Of("frames_sent", "frames_sent", "Frames that left"),
@@ -96,6 +97,7 @@ _OUTPUTS: Final = (
     _Of("controls_sent", "controls_sent", "Copies of control records to be sent"),
     _Of("controls_unsent", "controls_unsent", "Answers not given: too many in one turn"),
     _Of("versions_refused", "peers_other_version", "Connections to peers of another wire version"),
+    _Of("strangers_refused", "peers_strange", "Connections to peers without the keys asked for"),
 )
 _PIPES: Final = (
     _now("open", "pipes_open", "Output pipes"),

@@ -114,6 +114,11 @@ def _of_pipes(stats: Mapping[str, Any]) -> Finding:
     if outputs["versions_refused"] or inputs["versions_refused"]:
         says = "there are peers that speak another version of the wire format"
         return Finding("pipes", False, says, "let all of a community run the same release")
+    if outputs["strangers_refused"] or inputs["strangers_refused"]:
+        strangers = outputs["strangers_refused"] + inputs["strangers_refused"]
+        says = f"{strangers} connections of or to processes without this one's passphrase"
+        do = "if they should be in, give all the same --passphrase-file; else nothing"
+        return Finding("pipes", None, says, do)
     if pipes["crowded"]:
         says = f"{pipes['crowded']} of {pipes['open']} are more than half full"
         do = "these peers take events too slowly: publish less, or look at their machines"
