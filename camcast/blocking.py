@@ -247,6 +247,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         self,
         membership: str = "scamp",
         *,
+        discovery: str | None = None,
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
@@ -267,6 +268,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         self._manager = self
         self._inner = asynchronous.CommunityManager(
             membership,
+            discovery=discovery,
             gateways=gateways,
             bind=bind,
             advertise=advertise,

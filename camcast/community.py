@@ -21,7 +21,7 @@ from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import Change, ChangeCallback, Changes
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import find_discovery, find_protocol, membership_for
+from camcast.doors.plugs import discovery_for, find_protocol, membership_for
 from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.engine.node import Settings
@@ -148,6 +148,9 @@ class CommunityManager:
     with (`camcast.protocols`), `protocol_options` are that system's, and `topics` lists all topics
     that exist, for the systems that must know them; `parameters` are those of the paper.
 
+    `discovery` is how strangers are found, for a membership that leaves it open: ``"gateways"``, or
+    ``"lan"``, which finds processes on the own network without any address.
+
     `gateways` are addresses, addresses by topic, or the path of a TOML file
     (`camcast.live.gateway_file`); a process without any founds what it joins. `bind` is the address
     to listen at (port 0: any free port; with an overlay, any other port has to be free for UDP,
@@ -170,6 +173,7 @@ class CommunityManager:
         self,
         membership: str = "scamp",
         *,
+        discovery: str | None = None,
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
@@ -194,7 +198,7 @@ class CommunityManager:
         backend, backend_options = membership_for(chosen, membership, options)
         self._settings = Settings(
             backend=backend,
-            discovery=find_discovery(backend.discovery),
+            discovery=discovery_for(backend, discovery),
             options=backend_options,
             gateways=(
                 read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
@@ -307,7 +311,9 @@ class CommunityManager:
         finally:
             runner, self._runner = self._runner, None
             try:
+                await _turns()  # in which the goodbye of a discovery with sockets of its own leaves
                 runner.close()
+                await _turns()  # in which the tasks end that it has cancelled
             finally:
                 if self._given_pipes is None:
                     self._pipes.close()
@@ -972,6 +978,12 @@ def check_not_forked(process: int) -> None:
             f"the manager belongs to process {process}, of which this one is a fork: sockets and"
             " threads are not inherited; start a manager of its own here"
         )
+
+
+async def _turns() -> None:
+    """Let the loop turn as often as a task that is cancelled, and one that it awaits, need."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 async def _end(callbacks: set[asyncio.Future[None]]) -> None:

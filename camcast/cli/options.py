@@ -136,6 +136,13 @@ PassphraseFile = Annotated[
         f" Without it, the environment's {PASSPHRASE_VARIABLE} counts.",
     ),
 ]
+Discovery = Annotated[
+    str | None,
+    typer.Option(
+        "--discovery",
+        help="gateways or lan: how strangers are found; lan needs no address (mDNS).",
+    ),
+]
 Transport = Annotated[
     str | None,
     typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),

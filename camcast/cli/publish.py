@@ -40,6 +40,7 @@ def publish(
     ] = WAIT_SECONDS,
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
+    discovery: options.Discovery = None,
     gateway_file: options.GatewayFile = None,
     gateway: options.GatewayAddresses = None,
     remember: options.Remember = None,
@@ -80,6 +81,7 @@ def publish(
         work = _publish(
             CommunityManager(
                 membership,
+                discovery=discovery,
                 gateways=options.gateways(gateway_file, gateway),
                 bind=bind,
                 advertise=advertise,

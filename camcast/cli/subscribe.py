@@ -40,6 +40,7 @@ def subscribe(
     ] = None,
     membership: options.Membership = "scamp",
     settings: options.MembershipOptions = None,
+    discovery: options.Discovery = None,
     gateway_file: options.GatewayFile = None,
     gateway: options.GatewayAddresses = None,
     remember: options.Remember = None,
@@ -79,6 +80,7 @@ def subscribe(
         work = _subscribe(
             CommunityManager(
                 membership,
+                discovery=discovery,
                 gateways=options.gateways(gateway_file, gateway),
                 bind=bind,
                 advertise=advertise,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MEMBERSHIP_GROUP: Final = "camcast.membership"
 OVERLAY_GROUP: Final = "camcast.overlays"
 PROTOCOL_GROUP: Final = "camcast.protocols"
+GATEWAYS: Final = "gateways"
+"""The discovery of backends that leave it to the configuration how strangers are found."""
 
 
 class UnknownPlugError(CamcastError, LookupError):
@@ -40,7 +42,8 @@ def installed(group: str) -> list[str]:
 def find_backend(name: str) -> Backend:
     """Return the membership backend of this name.
 
-    Raises `UnknownPlugError`, and `TypeError` if the entry point names something else.
+    Raises `UnknownPlugError`, also if a package that it needs is missing, and `TypeError` if the
+    entry point names something else.
     """
     backend = _load(MEMBERSHIP_GROUP, "membership", name)
     if not isinstance(backend, Backend):
@@ -52,6 +55,19 @@ def find_discovery(name: str) -> DiscoveryFactory:
     """Return the discovery of this name; raises `UnknownPlugError`."""
     factory: DiscoveryFactory = _load(OVERLAY_GROUP, "discovery", name)
     return factory
+
+
+def discovery_for(backend: Backend, name: str | None) -> DiscoveryFactory:
+    """Return the discovery of this name for a backend; without a name, the backend's own.
+
+    Raises `UnknownPlugError`, and `OptionError` where the backend brings a discovery of its own.
+    """
+    if name not in (None, backend.discovery) and backend.discovery != GATEWAYS:
+        raise OptionError(
+            f"this membership finds strangers by {backend.discovery!r} alone, and not by {name!r};"
+            " take one that is configured with gateways, such as 'scamp'"
+        )
+    return find_discovery(name or backend.discovery)
 
 
 def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Protocol:
@@ -96,6 +112,11 @@ def _entry_points(group: str) -> EntryPoints:
 def _load(group: str, kind: str, name: str) -> Any:
     for entry in _entry_points(group):
         if entry.name == name:
-            return entry.load()
+            try:
+                return entry.load()
+            except ModuleNotFoundError as error:
+                raise UnknownPlugError(
+                    f"{kind} {name!r} needs the package {error.name!r}, which is not installed"
+                ) from error
     names = ", ".join(installed(group)) or "none"
     raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")

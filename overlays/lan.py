@@ -1,0 +1,205 @@
+"""First contact on the own network, without any address: mDNS and DNS-SD (RFC 6762, 6763).
+
+Theory of operation
+-------------------
+A process is a service of the type ``_camcast._tcp`` under its peer id. The service's TXT record has
+the process's address, and a key for each community that the process has announced: the group's id
+in hexadecimal digits. `zeroconf` multicasts the record when it changes, and keeps the records
+of the others on this network; a seek is answered from these. A record is a lease of
+`LEASE_SECONDS`, which the listeners renew by asking again. So a crashed process is forgotten.
+
+A process that has just begun to listen, or to announce the community it seeks in, has not heard of
+everybody. It answers `LOOK_SECONDS` later: so of two that found a community at the same time each
+has heard the other's announcement.
+
+Who is on the network may write what they like into their records. What is no address is left out,
+and of addresses and groups there are bounds; that an address is not a member's costs a message.
+
+This discovery speaks through sockets of zeroconf's own, in the event loop of the live driver. It
+cannot run in the virtual network.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
+from typing import Any, Final
+
+from zeroconf import IPVersion, ServiceInfo, ServiceStateChange, Zeroconf
+from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
+
+from camcast.doors.datagrams import DatagramPort
+from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.options import OptionError
+from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
+from overlays.endpoints import endpoint_of
+
+log = logging.getLogger(__name__)
+
+SERVICE: Final = "_camcast._tcp.local."
+LEASE_SECONDS: Final = 30  # chosen: as with gateways, a crashed process is offered no longer
+LOOK_SECONDS: Final = 1.0  # chosen: an announcement is repeated 0.2 s later, an answer takes 0.12
+PROCESSES_MAX: Final = 1024  # chosen: records kept; a network's worth, 1 MB
+GROUPS_MAX: Final = 256  # chosen: 5 kB of TXT record; an mDNS packet has at most 9,000 bytes
+
+
+class LanDiscovery(Discovery):
+    """Discovery by multicast DNS; see the module's text."""
+
+    def __init__(self, context: DiscoveryContext) -> None:
+        """Raise `OptionError` if there are gateways, which nobody would ask."""
+        if any(context.gateways.values()):
+            raise OptionError("the discovery 'lan' asks no gateway: leave the gateways out")
+        self._context = context
+        self._zeroconf: AsyncZeroconf | None = None
+        self._browser: AsyncServiceBrowser | None = None
+        self._tasks: list[Any] = []
+        """What is being said, the latest last."""
+        self._heard: dict[str, tuple[Contact, tuple[GroupId, ...]]] = {}
+        """By the name of its service, each process on this network and its communities."""
+        self._announced: dict[GroupId, float] = {}
+        """When each community was announced."""
+        self._seeks: dict[int, tuple[Topic, int]] = {}
+        self._opened = 0.0
+        self._asked = 0
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def open(self, datagrams: DatagramPort, now: float) -> None:
+        """See `Discovery`; raises `OSError` where there is no multicast, or no event loop."""
+        host = endpoint_of(self._context.me.address)[0]
+        self._opened = now
+        try:
+            self._zeroconf = AsyncZeroconf(interfaces=[host], ip_version=IPVersion.V4Only)
+        except (RuntimeError, ValueError) as error:
+            raise OSError(f"mDNS cannot be spoken at {host}: {error}") from error
+        self._browser = AsyncServiceBrowser(
+            self._zeroconf.zeroconf, SERVICE, handlers=[self._on_change]
+        )
+
+    def close(self, now: float) -> None:
+        """See `Discovery`; the goodbye was multicast when the last community was withdrawn."""
+        if self._zeroconf is None or self._browser is None:
+            return
+        for task in self._tasks:
+            task.cancel()
+        # What `async_cancel` and `async_close` do, without a task that goes on after this.
+        self._browser._async_cancel()
+        self._zeroconf.zeroconf.done = True
+        self._zeroconf.zeroconf.engine.close()
+        self._zeroconf = None
+
+    @property
+    def state(self) -> str:
+        """See `Discovery`."""
+        return "connected" if self._heard else "alone"
+
+    # -- inputs --------------------------------------------------------------------------------
+
+    def announce(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        if topic.group in self._announced:
+            return
+        if len(self._announced) >= GROUPS_MAX:
+            log.warning("this process cannot be found in %s: it is in too many topics", topic)
+        self._announced[topic.group] = now
+        self._tell(first=len(self._announced) == 1)
+
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+        if self._announced.pop(topic.group, None) is not None:
+            self._tell(first=False)
+
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """See `Discovery`."""
+        since = max(self._opened, self._announced.get(topic.group, self._opened))
+        self._asked += 1
+        self._seeks[self._asked] = (topic, wanted)
+        self._context.outlet.wake(max(0.0, since + LOOK_SECONDS - now), "seek", self._asked)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Discovery`."""
+        match name:
+            case ("seek", int() as number) if number in self._seeks:
+                topic, wanted = self._seeks.pop(number)
+                members = [
+                    contact
+                    for contact, groups in self._heard.values()
+                    if topic.group in groups and contact.peer != self._context.me.peer
+                ]
+                chosen = self._context.rng.sample(members, min(wanted, len(members)))
+                self._context.outlet.found(topic, chosen)
+
+    # -- mDNS ----------------------------------------------------------------------------------
+
+    def _tell(self, *, first: bool) -> None:
+        """Multicast this process's record, as it is now; without a community, that it is gone."""
+        if self._zeroconf is None:
+            return
+        host, port = endpoint_of(self._context.me.address)
+        groups = list(self._announced)[:GROUPS_MAX]
+        info = ServiceInfo(
+            SERVICE,
+            f"{self._context.me.peer.hex()}.{SERVICE}",
+            port=port,
+            parsed_addresses=[host],
+            properties={"address": self._context.me.address} | {g.hex(): None for g in groups},
+            host_ttl=LEASE_SECONDS,
+            other_ttl=LEASE_SECONDS,
+        )
+        speaker = self._zeroconf
+        if first:  # a peer id is nobody else's, so that nobody is asked whether it is
+            say = partial(speaker.async_register_service, info, cooperating_responders=True)
+        elif groups:
+            say = partial(speaker.async_update_service, info)
+        else:
+            say = partial(speaker.async_unregister_service, info)
+        loop = speaker.zeroconf.loop
+        assert loop is not None
+        self._tasks = [task for task in self._tasks if not task.done()]
+        self._tasks.append(loop.create_task(self._say(say)))
+
+    async def _say(self, say: Callable[[], Awaitable[Awaitable[None]]]) -> None:
+        """Multicast a record three times, as zeroconf does, unless the next one follows sooner.
+
+        Else an announcement that is repeated after the goodbye would leave a ghost.
+        """
+        repeats = await say()
+        for task in self._tasks[:-1]:
+            task.cancel()
+        await repeats
+
+    def _on_change(
+        self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange
+    ) -> None:
+        """Take a record that came, changed or went."""
+        if state_change is ServiceStateChange.Removed:
+            self._heard.pop(name, None)
+            return
+        info = ServiceInfo(service_type, name)
+        if not info.load_from_cache(zeroconf):
+            return
+        heard = _read(name, info.properties)
+        if heard is None or len(self._heard) >= PROCESSES_MAX:
+            self._heard.pop(name, None)
+        if heard is not None and len(self._heard) < PROCESSES_MAX:
+            self._heard[name] = heard
+
+
+def _read(
+    name: str, properties: dict[bytes, bytes | None]
+) -> tuple[Contact, tuple[GroupId, ...]] | None:
+    """Return the contact and the communities of a record; None if it is none of CAMCAST's."""
+    try:
+        peer = bytes.fromhex(name.removesuffix("." + SERVICE))
+        address = check_address((properties.get(b"address") or b"").decode())
+        groups = [bytes.fromhex(key.decode()) for key in properties if key != b"address"]
+    except (AddressError, ValueError):
+        return None
+    if len(peer) != PEER_ID_BYTES or not is_numeric(address):
+        return None
+    known = [GroupId(group) for group in groups[:GROUPS_MAX] if len(group) == GROUP_ID_BYTES]
+    return Contact(PeerId(peer), address), tuple(known)

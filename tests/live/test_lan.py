@@ -1,0 +1,53 @@
+"""Discovery on the own network, by real multicast DNS at the loopback."""
+
+import pytest
+
+from camcast import CommunityManager, OptionError, Received
+from tests.live.communities import CERTAIN, OPTIONS
+from tests.patience import eventually, live
+
+
+def manager(**settings: object) -> CommunityManager:
+    return CommunityManager(discovery="lan", options=OPTIONS, parameters=CERTAIN, **settings)  # type: ignore[arg-type]  # of one signature
+
+
+@live
+async def test_processes_find_each_other_without_any_address() -> None:
+    """Two that found a community at the same time, one that comes later, and one above them."""
+    async with manager() as first, manager() as second, manager() as root:
+        soccer = first.community(".soccer"), second.community(".soccer")
+        events = (await root.join(".")).subscribe(own=False)
+        for community in soccer:
+            community.subscribe()
+        for community in soccer:
+            await community.ready()
+        assert {contact.address for contact in soccer[0].peers} == {second.address}
+        await soccer[1].ready(min_links=1)
+        await soccer[1].publish(b"goal")
+        event = await anext(events)
+        assert isinstance(event, Received)
+        assert event.payload == b"goal"
+        async with manager() as late:
+            community = await late.join(".soccer")
+            await community.ready(min_peers=2)
+            assert not {contact.address for contact in community.peers} & {root.address}
+        await eventually(lambda: first.discovery_state == "connected")
+
+
+@live
+async def test_who_left_a_community_is_found_there_no_more() -> None:
+    async with manager() as gone, manager() as other:
+        community = await gone.join(".soccer")
+        await (await other.join(".soccer")).ready()
+        await community.leave()
+        await other.community(".soccer").leave()
+        async with manager() as newcomer:
+            assert (await newcomer.join(".soccer")).state == "alone"
+
+
+@live
+async def test_what_does_not_go_with_it_is_refused() -> None:
+    with pytest.raises(OptionError, match="this membership finds strangers by 'kademlia' alone"):
+        CommunityManager("dht", discovery="lan")
+    with pytest.raises(OptionError, match="the discovery 'lan' asks no gateway"):
+        await manager(gateways=["tcp://127.0.0.1:7000"]).start()
