@@ -64,6 +64,8 @@ class Lack:
     """The neighbour that sent what is above a hole: it is asked first."""
     holders: list[Holder] = field(factory=list)
     passed: dict[PeerId, Passed] = field(factory=dict)
+    before: int = 1
+    """Of a stream of which nothing is known: below was published before this process's time."""
     asked: int = 0
     """How often it was asked for since something came last."""
     lowest: int = 0
@@ -121,7 +123,7 @@ class Lack:
         holes = [] if known is None else known.holes()
         if not holes:  # then nothing is known of what follows, but that a neighbour has passed it
             passed = max((one.below for one in self.passed.values()), default=0)
-            start = 1 if known is None else known.floor
+            start = self.before if known is None else known.floor
             if start < passed:
                 whole = [(start, passed)]
                 holes = whole if known is None else known.missing(start, passed - start)

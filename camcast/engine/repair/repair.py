@@ -359,7 +359,7 @@ class Repair(Repairs):
             if drawn and new:
                 place = context.rng.choice(new)
                 told_all[above[place].peer] = None
-                told[place] = list(self._changes.newest_first())
+                told[place] = list(self._heard_after(now - self._retention))
             for place, streams in told.items():
                 held = self._held(streams, now - self._retention, now, upward=True)
                 self._send_have(above[place], held, now, above=topic, history=unserved)
@@ -377,7 +377,7 @@ class Repair(Repairs):
             return  # the news have said too much of late; the hash will differ again
         neighbour.full_at = now
         after = max(neighbour.member_since, now - REMEMBERED_SECONDS)
-        held = self._held(self._changes.newest_first(), after, now)
+        held = self._held(self._heard_after(after), after, now)
         self._send_have(contact, held, now, reply=reply)
 
     def _ask_history(self, now: float) -> None:
@@ -387,17 +387,26 @@ class Repair(Repairs):
         for contact in self._sample(self._context.membership.neighbours(), TOLD_AT_ONCE):
             self._send_have(contact, (), now, history=seconds)
 
+    def _heard_after(self, when: float) -> Iterator[StreamId]:
+        """Yield the streams of which something new came after a time, the newest first."""
+        for stream in self._changes.newest_first():
+            known = self._streams.known.get(stream)
+            if known is not None and known.heard >= when:
+                yield stream
+
     def _held(
         self, streams: Iterable[StreamId], after: float, now: float, *, upward: bool = False
     ) -> Iterator[Held]:
-        """Yield what is known of streams that have changed after a time."""
+        """Yield what is known of streams, and from which on the events after a time are kept."""
         for stream in streams:
             known = self._streams.known.get(stream)
-            if known is None or known.heard < after:
+            if known is None:
                 continue
             lowest = self._store.lowest(stream, after)
-            if upward and (lowest is None or lowest.flags & NOT_UPWARD):
-                continue
+            if upward:  # of what is too old as well, or it would be asked for again and again
+                kept = lowest or self._store.lowest(stream)
+                if kept is None or kept.flags & NOT_UPWARD:
+                    continue
             offered = 0 if lowest is None else lowest.first
             begun = UNKNOWN if known.begun == -inf else ceil(10 * (now - known.begun))
             yield stream, offered, begun, known.told()
@@ -449,7 +458,8 @@ class Repair(Repairs):
         if have.history > 0:
             if self._have_room(now) <= 0:
                 return  # a stranger can ask for another as often as it likes
-            history = self._held(self._changes.newest_first(), now - have.history, now)
+            after = now - have.history
+            history = self._held(self._heard_after(after), after, now)
             self._send_have(source, history, now)
         elif have.reply and now - neighbour.full_at >= FULL_SECONDS:
             self._send_full(source, now, reply=False)
@@ -559,10 +569,13 @@ class Repair(Repairs):
         """Tell of what cannot be had any more, and do not ask for it again."""
         member = self._member_since
         wants_history = now < self._history_until
-        if known is not None and known.low == 1 and known.bounds and not wants_history:
+        if not wants_history and (known is None or (known.low == 1 and known.bounds)):
             # Who keeps all from before this process's time would have offered what is not older.
-            before = max((p.below for p in lack.passed.values() if p.kept <= member), default=0)
-            known.floor = max(known.floor, min(before, known.bounds[0]))
+            before = max((p.below for p in lack.passed.values() if p.kept <= member), default=1)
+            if known is None:
+                lack.before = max(lack.before, before)
+            else:
+                known.floor = max(known.floor, min(before, known.bounds[0]))
         out_of_reach = 0
         if now - lack.since > self._retention:
             out_of_reach = 1 if known is None else known.stop

@@ -251,6 +251,24 @@ def test_who_joins_soon_after_a_stream_began_is_told_of_nothing_from_before(
     assert not world.told
 
 
+def test_a_newcomer_does_not_go_on_asking_for_what_was_before_its_time(world: RepairWorld) -> None:
+    """It is told of it by its own community, once, and by each that it is above: by three here."""
+    _, one, *_ = members(world, ROOT, A, A, A)
+    for _ in range(5):
+        world.publish(one, A, b"old")
+    newcomer = world.join(ROOT)
+    world.said.clear()
+    world.run(60.0)
+    told = {
+        who
+        for who, to, said in world.said
+        if to == newcomer.me.address and isinstance(said, Have) and said.streams
+    }
+    assert len(told) == 4
+    asked = [said for who, _, said in world.said if who == newcomer.me.address]
+    assert 0 < sum(isinstance(said, Want) for said in asked) <= 6
+
+
 def test_a_stream_is_as_old_as_its_first_event_however_late_that_came(world: RepairWorld) -> None:
     one, other = members(world, A, A)
     world.sever((one, other))
