@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from camcast.engine.recorder import Recorder
+from camcast.engine.signing import Signing
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
@@ -32,6 +33,7 @@ class GroupEventOutlet:
         me: Contact,
         group: Topic,
         interest: ProcessInterest,
+        signing: Signing | None = None,
     ) -> None:
         self._outbox = outbox
         self._recorder = recorder
@@ -39,12 +41,15 @@ class GroupEventOutlet:
         self._me = me
         self._group = group.group
         self._interest = interest
+        self._signing = signing
 
     def send(
         self, batch: Batch, peers: Sequence[Contact], now: float, group: Topic | None = None
     ) -> None:
         """See `camcast.doors.dissemination.EventOutlet`."""
         if peers:
+            if self._signing is not None:
+                self._signing.accompany(batch, peers, now)
             within = self._group if group is None else group.group
             self._outbox.sends.append(Send(peers, self._record(batch, now, within), False))
             self._count("send", batch, peers, now)
@@ -56,6 +61,9 @@ class GroupEventOutlet:
             return
         if not peers:
             return
+        if self._signing is not None:
+            for batch in batches:
+                self._signing.accompany(batch, peers, now)
         group, sender = self._group, self._me.peer
         piece: list[bytes] = []
         room = _PIECE_BYTES_MAX
@@ -80,6 +88,8 @@ class GroupEventOutlet:
 
     def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
         """See `camcast.doors.dissemination.EventOutlet`."""
+        if self._signing is not None:
+            self._signing.accompany(batch, peers, now)
         record = self._record(batch, now, topic.group, self._me.address, OTHER_LEVEL)
         self._outbox.sends.append(Send(peers, record, False))
         self._count("upward", batch, peers, now)
@@ -91,6 +101,8 @@ class GroupEventOutlet:
 
         With `above` that is a member of this super-community, and the copy arrives there.
         """
+        if self._signing is not None:
+            self._signing.accompany(batch, [peer], now, asked_for=True)
         if above is None:
             record = self._record(batch, now, self._group, flags=REPAIRED)
         else:

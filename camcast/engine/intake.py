@@ -2,9 +2,10 @@
 
 An event record carries a batch, and is looked at in this order (TRUST, check order): length, fixed
 head, known group, what is known of its stream, then the rest. Only a batch with an event that is
-new to its group is decoded, and checked as a whole before anything of it counts as known. *To
-accept* a batch in a group means: its events count as known there, the group's dissemination spreads
-it, and the subscribers of the group get the events if these interest them.
+new to its group is decoded, checked as a whole, and verified where events are signed, before
+anything of it counts as known. *To accept* a batch in a group means: its events count as known
+there, the group's dissemination spreads it, and the subscribers of the group get the events if
+these interest them.
 
 In a group that is *batched* the new batches that come one after the other in one frame are spread
 together, whoever sent them, so that they share one draw of peers, and leave as one piece.
@@ -24,6 +25,7 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
+from camcast.engine.signing import Signing
 from camcast.engine.strangers import Strangers
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, decode_body
@@ -57,6 +59,7 @@ class Intake:
         strangers: Strangers,
         take_control: TakeControl,
         liveness: LivenessService,
+        signing: Signing | None = None,
     ) -> None:
         self._me = me
         self._outbox = outbox
@@ -66,6 +69,7 @@ class Intake:
         self._strangers = strangers
         self._take_control = take_control
         self._liveness = liveness
+        self._signing = signing
         self._current = groups.current  # a step less each frame
         # By plain bytes: to make a `PeerId` of them is a call each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -197,6 +201,14 @@ class Intake:
         if batch.stream[:PEER_ID_BYTES] == self._me:  # what is its own, it knows
             counters.forged += batch.count
             return
+        if self._signing is not None:
+            retention = participation.context.parameters.retention_seconds
+            if not self._signing.believes(batch, participation.topic, retention, now):
+                counters.unverified += batch.count
+                if self._recorder.trace is not None:
+                    community = participation.subscribed.name
+                    self._recorder.record_batch("drop", batch, community, now, source)
+                return
         repair = participation.repair
         asked_for = (
             repair is not None

@@ -39,8 +39,10 @@ from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Group, Protocol
 from camcast.doors.selective import SelectiveContext
+from camcast.doors.signatures import Signatures
 from camcast.engine import links as links_module
 from camcast.engine import liveness as liveness_module
+from camcast.engine import signing as signing_module
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
@@ -54,6 +56,7 @@ from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
+from camcast.engine.signing import Signing
 from camcast.engine.store import Store
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
@@ -95,6 +98,8 @@ class Settings:
     store: Store | None = None
     """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
     protocol: Protocol = field(kw_only=True)
+    signatures: Signatures | None = None
+    """What signs this process's events and judges the others'; None: none is signed."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 
@@ -137,12 +142,24 @@ class Node:
             self._take_piece,
             self if settings.store is not None else None,
         )
+        self.signing: Signing | None = None
+        """Signs and verifies events; None where they are not signed."""
+        if settings.signatures is not None:
+            outlet = ControlOutlet(outbox, me, Kind.SECURITY, _NO_GROUP)
+            self.signing = Signing(settings.signatures, outlet, epoch / 1000 - started)
         self._intake = Intake(
-            me.peer, outbox, groups, recorder, self._strangers, self._take_control, self.liveness
+            me.peer,
+            outbox,
+            groups,
+            recorder,
+            self._strangers,
+            self._take_control,
+            self.liveness,
+            self.signing,
         )
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
-        self._publisher = Publisher(me.peer, self._intake, recorder, epoch, started)
+        self._publisher = Publisher(me.peer, self._intake, recorder, epoch, started, self.signing)
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -351,6 +368,11 @@ class Node:
                 counters.stray_controls += 1
             else:
                 participation.repair.receive(source, repair_messages.DECODER.decode(body), now)
+        elif kind is Kind.SECURITY:
+            if self.signing is None:
+                counters.stray_controls += 1
+            else:
+                self.signing.receive(signing_module.DECODER.decode(body), now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:
@@ -523,7 +545,9 @@ class Node:
             )
             for number, super_topic in enumerate(super_topics)
         ]
-        events = GroupEventOutlet(self.outbox, self.recorder, self.me, topic, interest)
+        events = GroupEventOutlet(
+            self.outbox, self.recorder, self.me, topic, interest, self.signing
+        )
         context = DisseminationContext(
             me=self.me,
             group=topic,

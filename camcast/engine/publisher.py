@@ -14,6 +14,7 @@ from attrs import define, field
 from camcast.engine.intake import Intake
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
+from camcast.engine.signing import Signing
 from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
@@ -61,11 +62,18 @@ class Publisher:
     """The streams of one process; `epoch` is its start in milliseconds, `started` by its clock."""
 
     def __init__(
-        self, me: PeerId, intake: Intake, recorder: Recorder, epoch: int, started: float
+        self,
+        me: PeerId,
+        intake: Intake,
+        recorder: Recorder,
+        epoch: int,
+        started: float,
+        signing: Signing | None = None,
     ) -> None:
         self._me = me
         self._intake = intake
         self._recorder = recorder
+        self._signing = signing
         self._number = epoch  # of the next stream
         self._milliseconds = epoch - 1000.0 * started  # since 1970, when the clock was at 0
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
@@ -149,6 +157,8 @@ class Publisher:
             busy=stream.participation.dissemination.flags_busy
             and stream.is_busy(len(payloads), now),
         )
+        if self._signing is not None:
+            batch = self._signing.sign(batch)
         if self._recorder.trace is not None:
             self._recorder.record_batch("publish", batch, stream.topic.name, now)
         sent = self._intake.accept_own(stream.participation, batch, now)

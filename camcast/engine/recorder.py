@@ -41,6 +41,8 @@ class NodeCounters:
     """Frames of another version of the wire format."""
     forged: int = 0
     """Events that came as this process's own, and are not."""
+    unverified: int = 0
+    """Events whose signature, or whose publisher's right, did not verify (docs/security.md)."""
     given_up: int = 0
     """Events not received that count as known from now on: too many gaps came above them."""
     unplaced: int = 0

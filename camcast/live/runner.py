@@ -83,7 +83,8 @@ class Runner:
         self.unpublished = 0
         """The events that were dropped."""
         self._log = MinuteLog()
-        peer = new_peer_id(os.urandom)
+        signatures = settings.signatures
+        peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         me = Contact(peer, advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)

@@ -5,6 +5,11 @@ publisher's certificate in it, and not over the head, which is written anew at e
 counts if its publisher's key has the id in the stream, if a chain of certificates grants this key
 the right to publish in the topic, at the time of publication that is signed, and if that time is
 not long ago: what is known of streams recognises what is sent again before, and not after.
+
+A batch climbs from its topic's group into those of the topics above. In a group that is not above
+its topic it counts only if its publisher may publish there, too: else who may publish somewhere
+could publish everywhere. A topic with several super-topics (3.6) needs a certificate for a topic
+that is above all of them.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import SealHash
 from camcast.vocabulary.batches import SIGNED, Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES
+from camcast.vocabulary.topics import Topic
 
 _MILLISECONDS: Final = 1000.0
 
@@ -28,8 +34,10 @@ def sign_batch(batch: Batch, certificate: SealHash, secret: SecretKey) -> Batch:
     return batch.signed(certificate, lambda part: secret.sign(Domain.BATCH, part))
 
 
-def verify_batch(batch: Batch, chains: KnownChains, now: float, retention_seconds: float) -> Chain:
-    """Return the chain by which the publisher of this batch may publish it.
+def verify_batch(
+    batch: Batch, group: Topic, chains: KnownChains, now: float, retention_seconds: float
+) -> Chain:
+    """Return the chain by which the publisher of this batch may publish it in a group.
 
     `now` is in seconds since 1970; `retention_seconds` is for how long batches are kept for those
     that missed them. Raises `RefusedError`; the signature, which costs most, is checked last.
@@ -45,6 +53,8 @@ def verify_batch(batch: Batch, chains: KnownChains, now: float, retention_second
     if published > now + SLACK_SECONDS:
         raise RefusedError(Reason.EARLY, "a batch is from the future")
     chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
+    if not group.includes(batch.topic):
+        chain.check(Rights.PUBLISH, group, published, chains.revocations.revoked)
     if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
         raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
     return chain

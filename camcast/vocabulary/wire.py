@@ -97,6 +97,7 @@ class Kind(IntEnum):
     PROTOCOL = 4
     LIVENESS = 5
     REPAIR = 6
+    SECURITY = 7
 
 
 _EVENT: Final = int(Kind.EVENT)  # packed in half the time

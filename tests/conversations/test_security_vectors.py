@@ -86,7 +86,7 @@ def test_they_are_read_as_the_page_says() -> None:
     chains = KnownChains([ROOT.public])
     chains.learn([above, below], NOW)
     came = decode_body(batch, 0, len(batch))
-    assert verify_batch(came, chains, NOW, 120.0) == chain
+    assert verify_batch(came, ITALY, chains, NOW, 120.0) == chain
     assert came.payloads() == [b"goal"]
 
 

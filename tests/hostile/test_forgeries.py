@@ -77,7 +77,7 @@ def believe_event(data: bytes) -> None:
         batch = decode_body(data, 0, len(data))
     except MalformedError as error:
         raise RefusedError(Reason.MALFORMED, str(error)) from error
-    verify_batch(batch, CHAINS, NOW, 120.0)
+    verify_batch(batch, batch.topic, CHAINS, NOW, 120.0)
 
 
 # How each is believed, two genuine ones, and such as a stranger and a member can make.

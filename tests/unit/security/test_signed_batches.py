@@ -42,9 +42,9 @@ def chains() -> KnownChains:
     return known
 
 
-def refused(of: Batch, chains: KnownChains, now: float = NOW) -> Reason:
+def refused(of: Batch, chains: KnownChains, now: float = NOW, group: Topic | None = None) -> Reason:
     with pytest.raises(RefusedError) as caught:
-        verify_batch(of, chains, now, RETENTION)
+        verify_batch(of, group or of.topic, chains, now, RETENTION)
     return caught.value.reason
 
 
@@ -58,7 +58,7 @@ def test_a_signed_batch_is_the_same_batch(payloads: tuple[bytes, ...], chains: K
     assert list(came.events()) == list(plain.events())
     assert (came.size, came.upward_probability) == (plain.size, plain.upward_probability)
     assert (plain.certificate, plain.signature) == (b"", b"")
-    assert verify_batch(came, chains, NOW, RETENTION).subject == ADA.public
+    assert verify_batch(came, ITALY, chains, NOW, RETENTION).subject == ADA.public
 
 
 def test_the_signature_is_over_group_and_body() -> None:
@@ -74,7 +74,7 @@ def test_the_head_is_not_signed(chains: KnownChains) -> None:
     sent = signed(batch())
     for hops, flags in ((1, 0), (9, wire.REPAIRED | wire.OTHER_LEVEL)):
         came = decode_body(sent.body, 0, len(sent.body), hops, 3.0, 77.0, flags)
-        verify_batch(came, chains, NOW, RETENTION)
+        verify_batch(came, ITALY, chains, NOW, RETENTION)
 
 
 def test_no_bit_of_the_body_can_change(chains: KnownChains) -> None:
@@ -119,7 +119,7 @@ def test_a_member_publishes_where_his_certificate_says(chains: KnownChains) -> N
     # Another's event, signed again in one's own name, or by another's certificate.
     assert refused(signed(batch(), EVE, chess), chains) is Reason.FORGED
     below = batch(by=CLUB, topic=Topic.parse(".soccer.italy.roma.lazio"))
-    verify_batch(signed(below, CLUB, club), chains, NOW, RETENTION)
+    verify_batch(signed(below, CLUB, club), ITALY, chains, NOW, RETENTION)
 
 
 def test_an_event_does_not_pass_into_another_topic(chains: KnownChains) -> None:
@@ -141,7 +141,7 @@ def test_a_batch_counts_for_as_long_as_it_is_kept(
     after: float, reason: Reason | None, chains: KnownChains
 ) -> None:
     if reason is None:
-        verify_batch(signed(batch()), chains, NOW + after, RETENTION)
+        verify_batch(signed(batch()), ITALY, chains, NOW + after, RETENTION)
     else:
         assert refused(signed(batch()), chains, NOW + after) is reason
 
@@ -152,7 +152,7 @@ def test_the_certificate_counts_at_the_time_of_publication(chains: KnownChains) 
     chains.learn([short], NOW)
     in_time = signed(batch(published=until + SLACK_SECONDS), certificate=short)
     too_late = signed(batch(published=until + SLACK_SECONDS + 1), certificate=short)
-    verify_batch(in_time, chains, until + SLACK_SECONDS + 60, RETENTION)
+    verify_batch(in_time, ITALY, chains, until + SLACK_SECONDS + 60, RETENTION)
     assert refused(too_late, chains, until + SLACK_SECONDS + 60) is Reason.EXPIRED
 
 
@@ -162,3 +162,17 @@ def test_a_revoked_publisher_is_refused_at_once(chains: KnownChains) -> None:
         REVOCATIONS.sign(RevocationList(ROOT.public.raw, 1, NOW, NOW + DAY, revoked), ROOT), NOW
     )
     assert refused(signed(batch()), chains) is Reason.REVOKED
+
+
+def test_a_batch_counts_in_its_topic_s_group_and_above(chains: KnownChains) -> None:
+    for name, reason in (
+        *((".soccer.italy", None), (".soccer", None), (".", None)),
+        *((".chess", Reason.NO_RIGHT), (".soccerclub", Reason.NO_RIGHT)),
+        # Not above its topic, but the publisher may publish there as well.
+        *((".soccer.spain", None), (".soccer.italy.roma", None)),
+    ):
+        group = Topic.parse(name)
+        if reason is None:
+            verify_batch(signed(batch()), group, chains, NOW, RETENTION)
+        else:
+            assert refused(signed(batch()), chains, group=group) is reason

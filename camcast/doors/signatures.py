@@ -1,0 +1,36 @@
+"""The door of signatures: who signs a process's events, and judges those of the others.
+
+A node without it, as in the profile `open`, signs nothing and believes every batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
+
+
+class Signatures(Protocol):
+    """Signs and judges batches for one process; all times are in seconds since 1970."""
+
+    @property
+    def peer_id(self) -> PeerId:
+        """Who this process is."""
+
+    def may_publish(self, topic: Topic, now: float) -> bool:
+        """Return whether the others will believe what this process publishes in a topic."""
+
+    def sign(self, batch: Batch) -> Batch:
+        """Return this process's own batch with its signature."""
+
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+        """Return why a batch that came in a group is not believed, as a counter's name; or ""."""
+
+    def chain(self, certificate: bytes) -> Sequence[bytes]:
+        """Return the chain that ends in the certificate of this hash; empty if it is not known."""
+
+    def learn(self, chain: Sequence[bytes], now: float) -> str:
+        """Take a chain of certificates; return why it does not count, "" if it does."""

@@ -1,0 +1,95 @@
+"""What one process signs its events with, and what it believes the others' by.
+
+It is what the engine asks of the profile `signed`: `camcast.doors.signatures.Signatures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from camcast.security.certificates import Rights
+from camcast.security.chains import Chain
+from camcast.security.keys import PublicKey, SecretKey
+from camcast.security.known_chains import KnownChains
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.signed_batches import sign_batch, verify_batch
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
+
+
+class EventSignatures:
+    """The key and the certificates of one process, and the roots that it trusts.
+
+    `certificates` are chains, each with the root's certificate first. All times are in seconds
+    since 1970. Raises `RefusedError` for a chain that is for another key, that begins at none of
+    the roots, or that is not valid at `now`.
+    """
+
+    def __init__(
+        self,
+        secret: SecretKey,
+        certificates: Sequence[Sequence[bytes]],
+        roots: Sequence[PublicKey],
+        now: float,
+    ) -> None:
+        self._secret = secret
+        self.known = KnownChains(roots)
+        self._own: list[Chain] = []
+        self.renew(certificates, now)
+
+    @property
+    def peer_id(self) -> PeerId:
+        """Who this process is."""
+        return self._secret.public.peer_id
+
+    def renew(self, certificates: Sequence[Sequence[bytes]], now: float) -> None:
+        """Go on with these certificates in place of the ones before; raises as the class."""
+        own = [self.known.learn(data, now) for data in certificates]
+        if not own:
+            raise RefusedError(Reason.MALFORMED, "a process needs one certificate at least")
+        if any(chain.subject != self._secret.public for chain in own):
+            raise RefusedError(Reason.UNTRUSTED, "the certificate is for another key than this one")
+        self._own = own
+
+    def may_publish(self, topic: Topic, now: float) -> bool:
+        """See `Signatures`."""
+        chain = self._chain_for(topic)
+        try:
+            chain.check(Rights.PUBLISH, topic, now, self.known.revocations.revoked)
+        except RefusedError:
+            return False
+        return True
+
+    def sign(self, batch: Batch) -> Batch:
+        """See `Signatures`."""
+        return sign_batch(batch, self._chain_for(batch.topic).hash, self._secret)
+
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+        """See `Signatures`."""
+        try:
+            verify_batch(batch, group, self.known, now, retention_seconds)
+        except RefusedError as error:
+            return error.reason.value
+        return ""
+
+    def chain(self, certificate: bytes) -> Sequence[bytes]:
+        """See `Signatures`."""
+        own = next((chain for chain in self._own if chain.hash == certificate), None)
+        try:
+            return (own or self.known.chain(certificate)).data
+        except RefusedError:
+            return ()
+
+    def learn(self, chain: Sequence[bytes], now: float) -> str:
+        """See `Signatures`."""
+        try:
+            self.known.learn(chain, now)
+        except RefusedError as error:
+            return error.reason.value
+        return ""
+
+    def _chain_for(self, topic: Topic) -> Chain:
+        """Return the chain to publish in a topic by; the first one if there is none."""
+        fitting = (chain for chain in self._own if chain.last.grants(Rights.PUBLISH, topic))
+        return next(fitting, self._own[0])

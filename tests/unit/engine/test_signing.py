@@ -1,0 +1,221 @@
+"""Nodes whose events are signed, in the virtual network: what is believed, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from attrs import evolve
+
+from camcast.engine.node import Node
+from camcast.engine.signing import CARRY_SECONDS, Certificates, Signing
+from camcast.security.certificates import Rights
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import SecretKey
+from camcast.testing.world import World
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.events import StreamId, stream_id
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import encode
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.topics import GroupId, Topic
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+
+ITALY, SOCCER = Topic.parse(".soccer.italy"), Topic.parse(".soccer")
+CHESS = Topic.parse(".chess")
+NO_GROUP = GroupId(bytes(8))
+
+
+class InVirtualTime(EventSignatures):
+    """Clocks of virtual processes do not tell the time of day: a batch is judged at its own."""
+
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+        return super().refusal(batch, group, batch.published / 1000, retention_seconds)
+
+    def learn(self, chain: Sequence[bytes], now: float) -> str:
+        return super().learn(chain, 1.0)
+
+
+def certificate(of: SecretKey, topic: str = ".soccer", rights: Rights = MEMBER) -> bytes:
+    return grant(ROOT, of, topic, rights, 0, 2**32 - 1)
+
+
+def key(number: int) -> SecretKey:
+    return SecretKey(number.to_bytes(32))
+
+
+def join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+class SignedWorld(World):
+    """A world in which every process has a certificate for a topic and all below it."""
+
+    def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
+        signatures = InVirtualTime(secret, [[own or certificate(secret)]], [ROOT.public], now=1.0)
+        node = self.start(evolve(self.settings, signatures=signatures), peer=signatures.peer_id)
+        for topic in topics:
+            self.do(node, partial(join, topic))
+        self.run(0.1)
+        return node
+
+    def got(self, payload: bytes) -> list[Node]:
+        return [node for node, delivery in self.delivered if delivery.event.payload == payload]
+
+
+def signed_event(
+    by: SecretKey, stream: StreamId, first: int, payload: bytes, own: bytes, topic: Topic = SOCCER
+) -> Batch:
+    """Return what the owner of `by` signs with the certificate `own`, in whatever stream."""
+    batch = make_batch(stream, first, [payload], topic, published=5_000)
+    return InVirtualTime(by, [[own]], [ROOT.public, EVE.public], now=1.0).sign(batch)
+
+
+def frame(batch: Batch, *chain: bytes, group: Topic = SOCCER) -> bytes:
+    """Return what a stranger sends: a batch and before it, if there is one, its chain."""
+    sender = PeerId(b"S" * 16)
+    control = b""
+    if chain:
+        head = wire.control_head(wire.Kind.SECURITY, NO_GROUP, sender, "tcp://127.0.0.9:9")
+        control = wire.encode_control(head, encode(Certificates(chain)))
+    head = wire.event_head(len(batch.body), 1, 0.0, group.group, sender)
+    return wire.FRAME_HEADER + control + head + batch.body
+
+
+@pytest.fixture
+def world() -> SignedWorld:
+    """Eight members of .soccer, of whom the last is in .soccer.italy as well."""
+    world = SignedWorld(repair=True)
+    for number in range(1, 9):
+        world.member(key(number), *((SOCCER, ITALY) if number == 8 else (SOCCER,)))
+    world.run(5)
+    return world
+
+
+def test_what_members_publish_reaches_all_and_climbs(world: SignedWorld) -> None:
+    ada = world.member(ADA, ITALY)
+    world.run(5)
+    for number in range(5):
+        world.publish(ada, ITALY, b"%d" % number)
+        assert sorted(map(id, world.got(b"%d" % number))) == sorted(
+            [*map(id, world.nodes), id(world.nodes[7])]  # who is in both gets it in both
+        )
+    assert sum(node.counters.unverified for node in world.nodes) == 0
+
+
+def test_a_late_member_and_lost_messages_are_no_obstacle() -> None:
+    world = SignedWorld(loss=0.2, repair=True)
+    nodes = [world.member(key(number), SOCCER) for number in range(1, 9)]
+    world.run(20)
+    for number in range(10):
+        world.publish(nodes[number % 3], SOCCER, b"%d" % number, 1.0)
+    late = world.member(ADA, SOCCER)
+    world.run(20)
+    world.publish(nodes[0], SOCCER, b"after", 30.0)
+    for number in range(10):
+        assert {id(node) for node in world.got(b"%d" % number)} >= {id(node) for node in nodes}
+    assert late in world.got(b"after")
+    # Chains that were lost cost copies, and none of the copies was taken for another reason.
+    refused = {reason for node in nodes if node.signing for reason in node.signing.refused}
+    assert refused <= {"unknown"}
+
+
+STREAM = stream_id(PeerId(EVE.public.peer_id), 7)
+FORGERIES = {
+    "unsigned": lambda: frame(make_batch(STREAM, 1, [b"forged"], SOCCER, published=5_000)),
+    "a stranger's certificate": lambda: frame(
+        signed_event(EVE, STREAM, 1, b"forged", grant(EVE, EVE, until=2**32 - 1, since=0)),
+        grant(EVE, EVE, until=2**32 - 1, since=0),
+    ),
+    "a member of another topic": lambda: frame(
+        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".chess")),
+        certificate(EVE, ".chess"),
+    ),
+    "another topic in this group": lambda: frame(
+        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".chess"), CHESS),
+        certificate(EVE, ".chess"),
+    ),
+    "who may only join": lambda: frame(
+        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".soccer", Rights.JOIN)),
+        certificate(EVE, ".soccer", Rights.JOIN),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_what_nobody_may_publish_is_neither_delivered_nor_forwarded(
+    name: str, world: SignedWorld
+) -> None:
+    victim, copies = world.nodes[0], world.nodes[0].counters.event_copies_sent
+    for _ in range(3):
+        world.inject(victim.me.address, FORGERIES[name]())
+    world.run(10)
+    assert world.got(b"forged") == []
+    assert victim.counters.event_copies_sent == copies
+    assert victim.counters.unverified == 3
+    participation = victim.participation(SOCCER)
+    assert participation is not None
+    assert STREAM not in participation.streams.known
+
+
+@pytest.mark.parametrize("first", [2, 100_000])
+def test_an_event_in_a_member_s_name_silences_nobody(first: int, world: SignedWorld) -> None:
+    """H1 of the study: one record of 72 bytes made every later event a duplicate, or a gap."""
+    ada = world.member(ADA, SOCCER)
+    world.run(5)
+    stream = world.publish(ada, SOCCER, b"1").stream
+    own = certificate(EVE)
+    for target in world.nodes[:8]:  # Eve is a member, and signs Ada's next event with her own key
+        forged = signed_event(EVE, stream, first, b"forged", own)
+        world.inject(target.me.address, frame(forged, own))
+    world.run(1)
+    for number in range(2, 8):
+        world.publish(ada, SOCCER, b"%d" % number, 1.0)
+        assert {id(node) for node in world.got(b"%d" % number)} == {id(n) for n in world.nodes}
+    assert world.got(b"forged") == []
+
+
+def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
+    outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
+    signatures = InVirtualTime(ADA, [[certificate(ADA)]], [ROOT.public], now=1.0)
+    signing = Signing(
+        signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
+    )
+    batch = signing.sign(make_batch(stream_id(me.peer, 7), 1, [b"goal"], SOCCER, published=5_000))
+    peers = [Contact(PeerId(bytes([n]) * 16), f"tcp://127.0.0.{n}:7000") for n in (1, 2, 3)]
+
+    def told(to: Sequence[Contact], now: float, *, asked_for: bool = False) -> list[Contact]:
+        outbox.sends.clear()
+        signing.accompany(batch, to, now, asked_for=asked_for)
+        return [contact for send in outbox.sends for contact in send.contacts]
+
+    assert told(peers[:2], 1.0) == peers[:2]
+    assert told(peers, 2.0) == peers[2:]
+    assert told(peers, 1.0 + CARRY_SECONDS) == peers[:2]
+    assert told(peers[:1], 2.0 + CARRY_SECONDS) == []
+    assert told(peers[:1], 2.0 + CARRY_SECONDS, asked_for=True) == peers[:1]
+
+
+def test_the_peers_that_were_told_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("camcast.engine.signing.CARRIED_MAX", 2)
+    outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
+    signatures = InVirtualTime(ADA, [[certificate(ADA)]], [ROOT.public], now=1.0)
+    signing = Signing(
+        signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
+    )
+    batch = signing.sign(make_batch(stream_id(me.peer, 7), 1, [b"goal"], SOCCER))
+    peers = [Contact(PeerId(bytes([n]) * 16), f"tcp://127.0.0.{n}:7000") for n in (1, 2, 3)]
+    signing.accompany(batch, peers, 1.0)
+    outbox.sends.clear()
+    signing.accompany(batch, peers, 2.0)
+    assert [send.contacts for send in outbox.sends] == [peers[:1]]  # the first one was forgotten
+
+
+def test_who_may_publish_is_known_beforehand() -> None:
+    signatures = EventSignatures(
+        CLUB, [[certificate(CLUB, ".chess", Rights.JOIN)], [certificate(CLUB)]], [ROOT.public], 9.0
+    )
+    topics = {topic.name: signatures.may_publish(topic, 9.0) for topic in (SOCCER, ITALY, CHESS)}
+    assert topics == {".soccer": True, ".soccer.italy": True, ".chess": False}
