@@ -15,6 +15,8 @@ from typing import Final
 from nacl import bindings
 from nacl.exceptions import CryptoError
 
+from camcast.vocabulary.errors import CamcastError
+
 NONCE_BYTES: Final = 24  # [NaCl] long enough to be drawn at random
 SLACK_SECONDS: Final = 300.0  # [TRUST, profiles] by how much two clocks may differ
 # chosen: 27 datagrams a second for as long as they could be repeated; 3 MB. An overlay of one
@@ -25,7 +27,7 @@ OVERHEAD: Final = NONCE_BYTES + bindings.crypto_secretbox_MACBYTES + _TIME.size
 """48: by so many bytes a sealed datagram is longer."""
 
 
-class DatagramError(ValueError):
+class DatagramError(CamcastError, ValueError):
     """A datagram is none of the group's, or not of this time; the message says which."""
 
 
