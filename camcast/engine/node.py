@@ -145,7 +145,7 @@ class Node:
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
         if settings.signatures is not None:
-            outlet = ControlOutlet(outbox, me, Kind.SECURITY, _NO_GROUP)
+            outlet = ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP)
             self.signing = Signing(settings.signatures, outlet, epoch / 1000 - started)
         self._intake = Intake(
             me.peer,
