@@ -20,7 +20,8 @@ SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
 class CommunityMembers(Members):
     """`CommunityManager`s that share output pipes; the first node of the fleet is the gateway.
 
-    Without a name, the transport is the package's own choice. With `batches` every node takes its
+    Without a name, the transport is the package's own choice. With a passphrase links are
+    encrypted. With `batches` every node takes its
     events by the batch; else a coroutine is called with each.
     """
 
@@ -32,12 +33,14 @@ class CommunityMembers(Members):
         *,
         transport: str | None = None,
         batches: bool = False,
+        passphrase: str | None = None,
     ) -> None:
         super().__init__()
         self._membership = membership
         self._parameters = parameters
         self._protocol = protocol
         self._transport = transport
+        self._encrypted = {} if passphrase is None else {"passphrase": passphrase}
         self._batches = batches
         self._managers: list[CommunityManager] = []
         self._communities: list[Community] = []
@@ -48,7 +51,11 @@ class CommunityMembers(Members):
     async def start(self, share: Share, known: list[str]) -> list[str]:
         """See `Members`."""
         self._fleet = share.fleet
-        self._pipes = open_pipes() if self._transport is None else open_pipes(self._transport)
+        self._pipes = (
+            open_pipes(**self._encrypted)
+            if self._transport is None
+            else open_pipes(self._transport, **self._encrypted)
+        )
         gateways = known[:1]
         for number in range(share.first, share.first + share.nodes):
             manager = CommunityManager(

@@ -42,9 +42,11 @@ class Nodes:
     transport: str = "zmtp"
     batches: bool = False
     tree: bool = False
+    encrypted: bool = False
 
     def __str__(self) -> str:
         kind = ("-batches" if self.batches else "") + ("-tree" if self.tree else "")
+        kind += "-encrypted" if self.encrypted else ""
         return f"{self.count}nodes-{self.transport}{kind}"
 
     @property
@@ -83,6 +85,8 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     Nodes(50, tree=True): (FAST, PACED, TEN_AT_ONCE),  # [issue 14, must hold]
     Nodes(50, batches=True, tree=True): (FAST,),
     Nodes(100, tree=True): (PACED,),
+    Nodes(50, encrypted=True): (FAST, PACED, ALL_EACH_TURN),  # [issue 15, must hold]
+    Nodes(50, tree=True, encrypted=True): (FAST,),
 }
 
 pytestmark = pytest.mark.benchmark(group="live multicast")
@@ -103,6 +107,7 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
         protocol=protocol,
         transport=nodes.transport,
         batches=nodes.batches,
+        passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
     )
     with Fleet(nodes.count, partial(PythonWorker, members), seed=SEED) as fleet:
         yield fleet
@@ -142,6 +147,7 @@ def test_live(
         "membership": membership,
         "protocol": protocol,
         "transport": nodes.transport,
+        "profile": "shared-key" if nodes.encrypted else "open",
         "subscriber": "batches" if nodes.batches else "callback",
         "publishers": job.publishers,
         "spread": nodes.parameters.spread,

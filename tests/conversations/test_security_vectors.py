@@ -9,8 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from camcast.live.shared_key import SharedKey
 from camcast.security.certificates import CERTIFICATE, Certificate
 from camcast.security.chains import verify_chain
+from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.passphrase import group_key
@@ -108,3 +110,10 @@ def test_ada_and_the_group_are_as_the_page_says() -> None:
         group_key("correct horse battery staple").seed.hex(),
     ):
         assert f"`{text}`" in PAGE
+
+
+def test_the_keys_of_a_group_and_its_datagrams_are_as_the_page_says() -> None:
+    group = SharedKey(group_key("correct horse battery staple"))
+    datagram = DatagramSeal(group.datagram_key).seal(b"ping", bytes(range(24)), 1_700_000_000.25)
+    for said in (group.link_public, group.datagram_key, datagram[24:]):
+        assert f"`{said.hex()}`" in PAGE
