@@ -89,13 +89,18 @@ def test_strangers_stay_out_and_a_log_line_says_why(
     why: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nothing is handed over, and honest peers are heard as before."""
+    """Nothing is handed over, and honest peers are heard as before.
+
+    A libzmq that dials may end the connection before it has said anything, if the greeting that it
+    sees is another one than its own: of that nobody can tell.
+    """
+    silent = transports == ("zmq", "zmtp") and None in (sends, listens)
 
     async def test() -> None:
         with both(transports, sends, listens) as (sender, pipe, inbox):
             member = new_pipes(transports[0], listens)
             sender.send([at(pipe.address)], make_record(1))
-            await eventually(lambda: any("at 127.0.0.1" in m or pipe.address in m for m in said()))
+            await eventually(lambda: silent or said())
             member.send([at(pipe.address)], make_record(2))
             assert await inbox.has_numbers(1) == [2]
             assert sender.counters.frames_sent == 0 or transports[0] == "zmq"
@@ -103,11 +108,14 @@ def test_strangers_stay_out_and_a_log_line_says_why(
             assert pipe.counters.frames_received == 1
 
     def said() -> list[str]:
-        return [r.message for r in caplog.records if r.message.startswith(("refused a", "lost a"))]
+        messages = (
+            r.message for r in caplog.records if r.message.startswith(("refused", "lost a"))
+        )
+        return [m for m in messages if "at 127.0.0.1:" in m or "at tcp://127.0.0.1:" in m]
 
     with caplog.at_level(logging.WARNING):
         live(test)()
-    assert any(re.search(why, message) for message in said()), said()
+    assert silent or any(re.search(why, message) for message in said()), said()
 
 
 def test_a_member_speaks_with_programs_that_use_libzmq_itself() -> None:
