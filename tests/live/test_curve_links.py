@@ -94,7 +94,7 @@ def test_strangers_stay_out_and_a_log_line_says_why(
     A libzmq that dials may end the connection before it has said anything, if the greeting that it
     sees is another one than its own: of that nobody can tell.
     """
-    silent = transports == ("zmq", "zmtp") and None in (sends, listens)
+    silent = transports[0] == "zmq" and None in (sends, listens)
 
     async def test() -> None:
         with both(transports, sends, listens) as (sender, pipe, inbox):
