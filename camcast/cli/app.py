@@ -11,6 +11,7 @@ from camcast.cli.ask import peers, status, topics
 from camcast.cli.certify import certify
 from camcast.cli.compare import compare
 from camcast.cli.compare_protocols import compare_protocols
+from camcast.cli.dashboard import dashboard
 from camcast.cli.demo import demo
 from camcast.cli.doctor import doctor
 from camcast.cli.gateway import gateway
@@ -82,6 +83,7 @@ app.command(epilog="Example: camcast compare-protocols --workload departures --e
     compare_protocols
 )
 app.command(epilog="Example: camcast watch runs/paper-20260801-120000")(watch)
+app.command(epilog="Example: camcast dashboard /run/user/1000/camcast.sock")(dashboard)
 app.command(epilog="Example: camcast sweep town.toml --grid links.loss=0,0.1 --output lossy")(sweep)
 app.command(epilog="Example: camcast subscribe .soccer --gateway tcp://127.0.0.1:7000")(subscribe)
 app.command(epilog="Example: camcast publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000")(

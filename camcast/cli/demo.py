@@ -35,6 +35,7 @@ def demo(
         typer.Option("--output", metavar="DIR", help="Where traces go; default: a new one."),
     ] = None,
     metrics: options.Metrics = None,
+    control: options.ControlFolder = None,
     json: options.Json = False,
 ) -> None:
     """Replay 842 departures of New York through 118 live nodes, and show who received them.
@@ -65,4 +66,5 @@ def demo(
             reception_min=RECEPTION_MIN,
             passphrase=passphrase,
             metrics=metrics,
+            control=control,
         )

@@ -40,18 +40,22 @@ def carry_out(
     reception_min: float = 0.0,
     passphrase: str | None = None,
     metrics: str | None = None,
+    control: Path | None = None,
 ) -> Outcome:
     """Run an experiment into a folder and print its summary, as a table or as JSON.
 
     With a passphrase all links are encrypted.
     Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
     that was not interrupted, a reception below `reception_min`. `metrics` is --metrics; each
-    process has a port of its own.
+    process has a port of its own. `control` is a folder for the control sockets of the nodes.
     """
     served = None if metrics is None else _say_where(*metrics_address(metrics), scenario.processes)
+    if control is not None:
+        control.mkdir(mode=0o700, parents=True, exist_ok=True)
+        control = control.resolve()
     folder = OutputFolder(path)
     with progress_line() as show:
-        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase, served))
+        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase, served, control))
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
     else:

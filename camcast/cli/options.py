@@ -155,6 +155,14 @@ Control = Annotated[
         help="Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
     ),
 ]
+ControlFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--control",
+        metavar="FOLDER",
+        help="Give each node a control socket there, for camcast dashboard FOLDER and status.",
+    ),
+]
 Metrics = Annotated[
     str | None,
     typer.Option(

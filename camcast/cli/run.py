@@ -98,6 +98,7 @@ def run(
         typer.Option("--output", metavar="DIR", help="Default: runs/<scenario>-<time>."),
     ] = None,
     metrics: options.Metrics = None,
+    control: options.ControlFolder = None,
     json: options.Json = False,
 ) -> None:
     """Run an experiment: live nodes in several processes, a workload, a table of what happened.
@@ -133,7 +134,9 @@ def run(
         chosen.publications()  # a wrong workload is found before anything starts
     with clear_failures(*FAILURES):
         folder = output or dated_folder(chosen.name)
-        carry_out(chosen, folder, json=json, passphrase=passphrase, metrics=metrics)
+        carry_out(
+            chosen, folder, json=json, passphrase=passphrase, metrics=metrics, control=control
+        )
 
 
 def _base(

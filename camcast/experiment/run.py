@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
@@ -80,19 +81,21 @@ async def run_experiment(
     show: Callable[[Progress], None],
     passphrase: str | None = None,
     metrics: tuple[str, int] | None = None,
+    control: Path | None = None,
 ) -> Outcome:
     """Carry a scenario out; traces, scenario and summary go to the folder.
 
     With a passphrase all links are encrypted (the profile `shared-key`).
     `show` is called with the progress several times a second. `metrics` are a host and a port: the
-    first worker serves the metrics of its nodes there, each other worker at the next port. Raises
+    first worker serves the metrics of its nodes there, each other worker at the next port.
+    `control` is a folder, in which each node has a control socket of its number. Raises
     `ExperimentError` when a worker fails or nodes cannot join, and what loading the scenario's
     workload raises. No worker outlives the call.
     """
     plan = Plan.of(scenario)
     events = due(plan)
     folder.write_scenario(scenario, "live")
-    run = _Run(plan, events, folder, show, passphrase, metrics)
+    run = _Run(plan, events, folder, show, passphrase, metrics, control)
     with calling_at_signals(run.workers.interrupt):
         return await run.carry_out()
 
@@ -105,6 +108,7 @@ class _Run:
     show: Callable[[Progress], None]
     passphrase: str | None
     metrics: tuple[str, int] | None = None
+    control: Path | None = None
     workers: Workers = field(factory=Workers)
     phase: str = ""
     timings: dict[str, float] = field(factory=dict)
@@ -163,6 +167,7 @@ class _Run:
                         trace=str(self.folder.trace(number)),
                         passphrase=self.passphrase,
                         metrics=(host, port + number) if self.metrics else None,
+                        control=None if self.control is None else str(self.control),
                     )
                 )
             if not await self.workers.until(self._all_ready, START_SECONDS):

@@ -119,7 +119,7 @@ class Worker:
             self._report(messages.Failed(f"{type(error).__name__}: {error}"))
 
     async def _start(self, number: int, topic: str) -> None:
-        scenario = self._scenario
+        scenario, folder = self._scenario, self._setup.control
         manager = CommunityManager(
             scenario.membership,
             gateways=[self._setup.gateway],
@@ -131,6 +131,7 @@ class Worker:
             trace=self._sink,
             pipes=self._pipes,
             repair=scenario.repair,
+            control=None if folder is None else Path(folder) / f"{number}.sock",
             rng=stream(scenario.seed, "protocol", number),
         )
         await manager.start()

@@ -29,6 +29,8 @@ class SetUp(Command, frozen=True, tag="set-up"):
     """Of the profile `shared-key`; it travels here since others may read a command line."""
     metrics: tuple[str, int] | None = None
     """The host and the port to serve metrics at."""
+    control: str | None = None
+    """The folder that gets a control socket for each node."""
 
 
 class Join(Command, frozen=True, tag="join"):

@@ -1,0 +1,76 @@
+"""``camcast dashboard``: running processes in a browser, or a recording of them as one page."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from camcast.cli.failure import CommandError, clear_failures, complain
+from camcast.cli.output import print_line
+from camcast.cli.until_signalled import run_until_signalled
+from camcast.dashboard import recording
+from camcast.dashboard.gathering import Moment, gather, sockets_of
+from camcast.dashboard.page import page
+from camcast.dashboard.server import DashboardServer
+
+
+def dashboard(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOCKET|FOLDER|RECORDING",
+            help="Control sockets, folders of them, or one recording.",
+        ),
+    ],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="On the loopback; 0: any free one.")
+    ] = 8080,
+    every: Annotated[
+        float, typer.Option("--every", min=0.2, help="Seconds between two looks.")
+    ] = 2.0,
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Keep every look there, too.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE.html", help="Where the page of a recording goes."),
+    ] = None,
+) -> None:
+    """Watch running processes in a browser: communities, overlay, rates, losses, peers.
+
+    The processes run with --control PATH; run and demo with --control FOLDER have a socket for each
+    node there. The page is served on this machine alone and fetches nothing from elsewhere; its
+    slider goes back to what was seen before. Of a recording it makes one file to keep or to send.
+    """
+    with clear_failures(OSError, recording.RecordingError, CommandError):
+        if len(sources) == 1 and sources[0].is_file():
+            path = output or sources[0].with_suffix(".html")
+            path.write_text(page(recording.read(sources[0])), "utf-8")
+            print_line(str(path))
+            return
+        if output is not None:
+            raise CommandError("--output goes with one recording, which --record makes")
+        run_until_signalled(_serve(sources, port, every, record))
+
+
+async def _serve(sources: list[Path], port: int, every: float, record: Path | None) -> None:
+    latest: Moment | None = None
+    with DashboardServer("127.0.0.1", port, lambda: latest) as server:
+        server.start()
+        print_line(f"http://127.0.0.1:{server.server_port}/")
+        empty = False
+        try:
+            while True:
+                sockets = sockets_of(sources)
+                if empty != (not sockets):
+                    empty = not sockets
+                    complain("nobody is there yet" if empty else f"{len(sockets)} processes")
+                latest = await asyncio.to_thread(gather, sockets)
+                if record is not None and latest["nodes"]:
+                    recording.append(record, latest)
+                await asyncio.sleep(every)
+        finally:
+            server.shutdown()

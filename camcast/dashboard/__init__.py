@@ -1,0 +1,1 @@
+"""The dashboard: running processes, looked at in a browser."""

@@ -1,0 +1,83 @@
+"""What a dashboard shows of one moment: the answers of many processes, put together.
+
+A *moment* is plain data, as JSON has it: when it was taken, in seconds since 1970, and a *node* for
+each control socket, of those fields of `camcast.live.stats` that the page needs. Processes are
+asked over their control sockets (`camcast.live.control_socket`), which costs them what a snapshot
+costs, and nothing between two moments.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from camcast.live.control_socket import ControlError, ask
+
+ASKED_AT_ONCE: Final = 8  # chosen: one that hangs holds up an eighth of the others
+ANSWER_SECONDS: Final = 2.0  # chosen: as long as the page waits for a new moment
+COUNTERS: Final = (
+    *("events", "duplicates", "parasites", "published", "unpublished", "missed", "told_missed"),
+    *("event_copies_sent", "upward_sent", "repaired", "repairs_sent"),
+)
+
+Moment = dict[str, Any]
+
+
+def sockets_of(paths: Iterable[Path]) -> list[Path]:
+    """Return the control sockets that are meant: each path, or all sockets in a folder, by name."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(one for one in path.iterdir() if one.is_socket())
+        else:
+            found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def gather(sockets: Sequence[Path]) -> Moment:
+    """Ask every process, and return the moment; who does not answer says why under ``error``."""
+    taken = time.time()
+    with ThreadPoolExecutor(ASKED_AT_ONCE, thread_name_prefix="camcast-dashboard") as asking:
+        return {"taken": taken, "nodes": list(asking.map(_node, sockets))}
+
+
+def _node(socket: Path) -> dict[str, Any]:
+    try:
+        status: dict[str, Any] = ask(socket, "status", ANSWER_SECONDS)
+        peers: list[dict[str, Any]] = ask(socket, "peers", ANSWER_SECONDS)
+    except ControlError as error:
+        return {"socket": str(socket), "error": str(error)}
+    counters = status["counters"]
+    return {
+        "socket": str(socket),
+        **{key: status[key] for key in ("peer", "address", "process", "up_seconds")},
+        "isolated": status["liveness"]["isolated"],
+        "suspects": status["liveness"]["suspects"],
+        "discovery": status["discovery"]["state"],
+        "counters": {key: counters[key] for key in COUNTERS}
+        | {
+            "bytes_received": counters["input"]["bytes_received"],
+            "bytes_sent": counters["outputs"]["bytes_sent"],
+            "records_dropped": counters["outputs"]["records_dropped"],
+        },
+        "communities": [
+            {
+                key: one[key]
+                for key in ("topic", "state", "size", "peers", "published", "delivered", "missed")
+            }
+            | {
+                "supers": [link["super_topic"] for link in one["links"]],
+                "haves_sent": 0 if one["repair"] is None else one["repair"]["haves_sent"],
+                "wants_sent": 0 if one["repair"] is None else one["repair"]["wants_sent"],
+                "holes": 0 if one["repair"] is None else one["repair"]["holes"],
+            }
+            for one in status["communities"]
+        ],
+        "peers": [
+            {key: one[key] for key in ("peer", "address", "state", "tables", "holds", "links")}
+            for one in peers
+        ],
+    }
