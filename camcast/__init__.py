@@ -15,6 +15,7 @@ from camcast.community import (
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
+from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
@@ -55,6 +56,7 @@ __all__ = [
     "Lagged",
     "ListSink",
     "Missed",
+    "NotAllowedError",
     "NotReady",
     "OptionError",
     "Overflow",

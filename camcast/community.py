@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -69,6 +70,10 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
+
+if TYPE_CHECKING:
+    from camcast.live.identity_files import IdentityFiles
+    from camcast.security.event_signatures import EventSignatures
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
@@ -157,9 +162,14 @@ class CommunityManager:
     too). `advertise` is the address told to other processes, needed when `bind` is a wildcard.
     `passphrase` closes the process to all who do not know it (docs/security.md): links are then
     encrypted, and a stranger finishes no handshake. Without one, addresses off the loopback need
-    `insecure=True`, since anybody who reaches an open node can read and publish. `remember` is a
-    file that keeps contacts from one run to the next, for when no gateway answers. `trace` takes a
-    record of everything that happens.
+    `insecure=True`, since anybody who reaches an open node can read and publish. `remember` is
+    a file that keeps contacts from one run to the next, for when no gateway answers. `trace` takes
+    a record of everything that happens.
+    `identity`, `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify``
+    have made: the process then signs its events, and delivers and forwards only events whose
+    publisher has a certificate to publish them that begins at a trusted root. `revocations` are
+    lists of ``camcast revoke``; `renew` reads all these files but the keys again. Joins and links
+    need no certificate yet (docs/security.md).
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
     that several managers of one loop share; they have the transport and the passphrase that
     `open_pipes` gave them. With `repair`, what was missed is asked for again
@@ -179,6 +189,10 @@ class CommunityManager:
         advertise: str | None = None,
         insecure: bool = False,
         passphrase: str | None = None,
+        identity: Path | None = None,
+        certificates: Path | Iterable[Path] = (),
+        trust: Path | Iterable[Path] = (),
+        revocations: Path | Iterable[Path] = (),
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
         protocol: str = "camcast",
@@ -217,6 +231,13 @@ class CommunityManager:
         if passphrase is not None and pipes is not None:
             raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
+        self._identity: IdentityFiles | None = None
+        self._signatures: EventSignatures | None = None
+        if identity or certificates or trust or revocations:
+            from camcast.live.identity_files import IdentityFiles
+
+            self._identity = IdentityFiles(identity, certificates, trust, revocations)
+            self._signatures = self._identity.read(time.time())
         self._transport = transports.check(transport or transports.DEFAULT)
         self._trace = trace
         self._given_pipes = pipes
@@ -260,6 +281,7 @@ class CommunityManager:
                     settings,
                     gateways=gateways,
                     store=_store_of_loop() if self._repair else None,
+                    signatures=self._signatures,
                 ),
                 pipes,
                 bind=self._bind,
@@ -283,6 +305,18 @@ class CommunityManager:
                 pipes.close()
             raise
         self._pipes = pipes
+
+    def renew(self) -> None:
+        """Read certificates and lists of revocations again, and go on with these.
+
+        Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
+        goes on as before then; `CommunityError` for a process without an identity.
+        """
+        if self._identity is None or self._signatures is None:
+            raise CommunityError("this process has no identity, and no certificate to renew")
+        if self._runner is not None:
+            self._runner.flush()  # what was published before is signed by the certificates of then
+        self._identity.read_again(self._signatures, time.time())
 
     async def close(self) -> None:
         """Leave every community politely, and stop listening.
@@ -723,9 +757,9 @@ class Community:
         later is best effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel
         for this event, at every process that forwards it (setUpwardProb, 5.3.2.1).
 
-        Raises `PayloadTooLargeError`, `TypedEventError`, `ValueError` for a probability
-        outside [0, 1], `CommunityError` after `leave` or while the manager closes, and what
-        `join` raises.
+        Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
+        a certificate to publish here, `ValueError` for a probability outside [0, 1],
+        `CommunityError` after `leave` or while the manager closes, and what `join` raises.
         """
         if upward_probability is not None and not 0 <= upward_probability <= 1:
             raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")

@@ -16,7 +16,9 @@ from camcast.community import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
 from camcast.doors.profile import OPEN, SHARED_KEY
+from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import BindError
+from camcast.live.certificate_file import CertificateFileError
 from camcast.live.gateway_file import GatewayError, read_gateways
 from camcast.live.key_file import KeyFileError, read_passphrase
 from camcast.scenarios.base import BaseScenario, ScenarioError
@@ -36,9 +38,11 @@ S = TypeVar("S", bound=BaseScenario)
 COMMUNITY_ERRORS: Final = (
     AddressError,
     BindError,
+    CertificateFileError,
     CommunityError,
     GatewayError,
     KeyFileError,
+    NotAllowedError,
     OptionError,
     PassphraseError,
     TopicError,
@@ -134,6 +138,37 @@ PassphraseFile = Annotated[
         metavar="FILE",
         help="Talk only to those who have the same passphrase, encrypted; one line, mode 0600."
         f" Without it, the environment's {PASSPHRASE_VARIABLE} counts.",
+    ),
+]
+Identity = Annotated[
+    Path | None,
+    typer.Option(
+        "--identity",
+        metavar="FILE",
+        help="The secret key of this process (camcast keys new): it signs its events, and believes"
+        " only those of certified publishers. Needs --certificate and --trust.",
+    ),
+]
+Certificates = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="What the key of --identity may do (camcast certify). Repeatable.",
+    ),
+]
+Trust = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust", metavar="FILE", help="The public key of a root that is trusted. Repeatable."
+    ),
+]
+RevocationLists = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--revocations",
+        metavar="FILE",
+        help="A root's list of certificates that count no more (camcast revoke). Repeatable.",
     ),
 ]
 Discovery = Annotated[

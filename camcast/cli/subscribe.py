@@ -50,6 +50,10 @@ def subscribe(
     insecure: options.Insecure = False,
     profile: options.Profile = None,
     passphrase_file: options.PassphraseFile = None,
+    identity: options.Identity = None,
+    certificates: options.Certificates = None,
+    trust: options.Trust = None,
+    revocations: options.RevocationLists = None,
     since: Annotated[
         float | None,
         typer.Option(
@@ -86,6 +90,10 @@ def subscribe(
                 advertise=advertise,
                 insecure=insecure,
                 passphrase=options.passphrase(profile, passphrase_file),
+                identity=identity,
+                certificates=certificates or (),
+                trust=trust or (),
+                revocations=revocations or (),
                 options=options.named_values(settings),
                 remember=remember,
                 transport=transport,

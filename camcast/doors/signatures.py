@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
+
+
+class NotAllowedError(CamcastError, PermissionError):
+    """A process has no certificate to publish in a topic; the message says in which."""
 
 
 class Signatures(Protocol):

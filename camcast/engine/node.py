@@ -272,7 +272,8 @@ class Node:
 
         It leaves at the next `flush` at the latest, in a batch with others of its stream.
 
-        Raises `wire.PayloadTooLargeError`, and `KeyError` without a participation.
+        Raises `wire.PayloadTooLargeError`, `NotAllowedError`, and `KeyError` without a
+        participation.
         """
         receipt = self._publisher.publish(
             self._homes[topic.group], topic, payload, now, upward_probability, typed=typed

@@ -89,7 +89,7 @@ class Publisher:
         *,
         typed: bool,
     ) -> Receipt:
-        """Publish an event in a group; raises `PayloadTooLargeError`."""
+        """Publish an event in a group; raises `PayloadTooLargeError`, `NotAllowedError`."""
         check_payload(payload)
         key = topic.group, typed, upward_probability
         stream = self._streams.get(key)
@@ -105,6 +105,8 @@ class Publisher:
         if stream.payloads and stream.size + size > BODY_BYTES_MAX:
             self._close(stream, now)
         if not stream.payloads:
+            if self._signing is not None:
+                self._signing.check_may_publish(topic, now)
             stream.size = BODY_FIXED_BYTES + len(topic.encoded)
             if participation.batch_events_max > 1:
                 peers, links = participation.reach()

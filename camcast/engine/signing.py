@@ -14,17 +14,21 @@ an event must not keep the genuine one out.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from camcast.doors.signatures import Signatures
+from camcast.doors.signatures import NotAllowedError, Signatures
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
+
+_log = logging.getLogger(__name__)
 
 # chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; for so long a
 # process that lost one does without this sender's copies, unless it asks for them
@@ -51,12 +55,20 @@ class Signing:
         self._offset = offset
         self._carried: dict[bytes, float] = {}
         """When a chain last went to a peer, by the ids of both, the latest at the end."""
+        self._log = MinuteLog()
         self.refused: Counter[str] = Counter()
         """Events, and chains of certificates, by why they were not believed."""
 
-    def may_publish(self, topic: Topic, now: float) -> bool:
-        """See `Signatures.may_publish`; `now` is by the node's clock, here and below."""
-        return self._signatures.may_publish(topic, self._offset + now)
+    def check_may_publish(self, topic: Topic, now: float) -> None:
+        """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
+
+        `now` is by the node's clock, here and below.
+        """
+        if not self._signatures.may_publish(topic, self._offset + now):
+            raise NotAllowedError(
+                f"this process has no certificate to publish in {topic} now; certify its key for"
+                " it, or renew the certificate"
+            )
 
     def sign(self, batch: Batch) -> Batch:
         """See `Signatures.sign`."""
@@ -67,6 +79,13 @@ class Signing:
         reason = self._signatures.refusal(batch, group, self._offset + now, retention_seconds)
         if reason:
             self.refused[reason] += batch.count
+            if self._log.due(reason, now):
+                _log.info(
+                    "an event in %s was dropped: %s (%d so far; logged once a minute)",
+                    batch.topic,
+                    reason,
+                    self.refused[reason],
+                )
         return not reason
 
     def receive(self, message: Certificates, now: float) -> None:

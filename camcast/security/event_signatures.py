@@ -21,36 +21,33 @@ from camcast.vocabulary.topics import Topic
 class EventSignatures:
     """The key and the certificates of one process, and the roots that it trusts.
 
-    `certificates` are chains, each with the root's certificate first. All times are in seconds
-    since 1970. Raises `RefusedError` for a chain that is for another key, that begins at none of
-    the roots, or that is not valid at `now`.
+    It has no certificate until `renew` gives it some. All times are in seconds since 1970.
     """
 
-    def __init__(
-        self,
-        secret: SecretKey,
-        certificates: Sequence[Sequence[bytes]],
-        roots: Sequence[PublicKey],
-        now: float,
-    ) -> None:
+    def __init__(self, secret: SecretKey, roots: Sequence[PublicKey]) -> None:
         self._secret = secret
         self.known = KnownChains(roots)
         self._own: list[Chain] = []
-        self.renew(certificates, now)
 
     @property
     def peer_id(self) -> PeerId:
         """Who this process is."""
         return self._secret.public.peer_id
 
-    def renew(self, certificates: Sequence[Sequence[bytes]], now: float) -> None:
-        """Go on with these certificates in place of the ones before; raises as the class."""
-        own = [self.known.learn(data, now) for data in certificates]
-        if not own:
-            raise RefusedError(Reason.MALFORMED, "a process needs one certificate at least")
-        if any(chain.subject != self._secret.public for chain in own):
+    def check_own(self, certificates: Sequence[bytes], now: float) -> Chain:
+        """Return a chain of this process's key, the root's certificate first.
+
+        Raises `RefusedError` for one that is for another key, that begins at no trusted root, or
+        that is not valid at `now`.
+        """
+        chain = self.known.learn(certificates, now)
+        if chain.subject != self._secret.public:
             raise RefusedError(Reason.UNTRUSTED, "the certificate is for another key than this one")
-        self._own = own
+        return chain
+
+    def renew(self, chains: Sequence[Sequence[bytes]], now: float) -> None:
+        """Sign by these chains, one at least, from now on; raises as `check_own`."""
+        self._own = [self.check_own(chain, now) for chain in chains]
 
     def may_publish(self, topic: Topic, now: float) -> bool:
         """See `Signatures`."""

@@ -27,7 +27,7 @@ publication in units of 10 ms, at most 655 s, as the processes on the way have c
 
 Flags of a head: 1 repaired (the copy was asked for), 2 from another level (it climbed). Flags of a
 body: 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash and a signature
-over the rest of the body follow the payloads; this version carries these along.
+over the rest of the body follow the payloads (`camcast.security.signed_batches`).
 
 A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
 at before that; payloads are opaque and are copied as they are. A record of an unknown kind or with

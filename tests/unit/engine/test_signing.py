@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from attrs import evolve
 
+from camcast.doors.signatures import NotAllowedError
 from camcast.engine.node import Node
 from camcast.engine.signing import CARRY_SECONDS, Certificates, Signing
 from camcast.security.certificates import Rights
@@ -46,6 +47,14 @@ def key(number: int) -> SecretKey:
     return SecretKey(number.to_bytes(32))
 
 
+def with_own(secret: SecretKey, *certificates: bytes) -> InVirtualTime:
+    """Return what a process signs by; it believes the root, and Eve what she issued herself."""
+    roots = [ROOT.public, EVE.public] if secret is EVE else [ROOT.public]
+    signatures = InVirtualTime(secret, roots)
+    signatures.renew([[each] for each in certificates], now=1.0)
+    return signatures
+
+
 def join(topic: Topic, node: Node, now: float) -> None:
     node.join(topic, now)
 
@@ -54,7 +63,7 @@ class SignedWorld(World):
     """A world in which every process has a certificate for a topic and all below it."""
 
     def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
-        signatures = InVirtualTime(secret, [[own or certificate(secret)]], [ROOT.public], now=1.0)
+        signatures = with_own(secret, own or certificate(secret))
         node = self.start(evolve(self.settings, signatures=signatures), peer=signatures.peer_id)
         for topic in topics:
             self.do(node, partial(join, topic))
@@ -70,7 +79,7 @@ def signed_event(
 ) -> Batch:
     """Return what the owner of `by` signs with the certificate `own`, in whatever stream."""
     batch = make_batch(stream, first, [payload], topic, published=5_000)
-    return InVirtualTime(by, [[own]], [ROOT.public, EVE.public], now=1.0).sign(batch)
+    return with_own(by, own).sign(batch)
 
 
 def frame(batch: Batch, *chain: bytes, group: Topic = SOCCER) -> bytes:
@@ -179,7 +188,7 @@ def test_an_event_in_a_member_s_name_silences_nobody(first: int, world: SignedWo
 
 def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
-    signatures = InVirtualTime(ADA, [[certificate(ADA)]], [ROOT.public], now=1.0)
+    signatures = with_own(ADA, certificate(ADA))
     signing = Signing(
         signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
     )
@@ -201,7 +210,7 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
 def test_the_peers_that_were_told_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("camcast.engine.signing.CARRIED_MAX", 2)
     outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
-    signatures = InVirtualTime(ADA, [[certificate(ADA)]], [ROOT.public], now=1.0)
+    signatures = with_own(ADA, certificate(ADA))
     signing = Signing(
         signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
     )
@@ -214,8 +223,18 @@ def test_the_peers_that_were_told_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_who_may_publish_is_known_beforehand() -> None:
-    signatures = EventSignatures(
-        CLUB, [[certificate(CLUB, ".chess", Rights.JOIN)], [certificate(CLUB)]], [ROOT.public], 9.0
-    )
+    signatures = EventSignatures(CLUB, [ROOT.public])
+    chains = [[certificate(CLUB, ".chess", Rights.JOIN)], [certificate(CLUB)]]
+    signatures.renew(chains, 9.0)
     topics = {topic.name: signatures.may_publish(topic, 9.0) for topic in (SOCCER, ITALY, CHESS)}
     assert topics == {".soccer": True, ".soccer.italy": True, ".chess": False}
+
+
+def test_who_may_not_publish_is_told(world: SignedWorld) -> None:
+    eve = world.member(EVE, SOCCER, own=certificate(EVE, ".soccer", Rights.JOIN))
+    world.run(5)
+    with pytest.raises(NotAllowedError, match=r"no certificate to publish in \.soccer now"):
+        world.publish(eve, SOCCER, b"forged")
+    world.publish(world.nodes[0], SOCCER, b"goal")
+    assert eve in world.got(b"goal")
+    assert world.got(b"forged") == []

@@ -1,0 +1,78 @@
+"""The files that say who a process is and whom it believes, read at the start and again later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import field, frozen
+
+from camcast.doors.options import OptionError
+from camcast.live.certificate_file import CertificateFileError, read_chain, read_revocations
+from camcast.live.key_file import read_public_key, read_secret_key
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.refusals import RefusedError
+
+
+def _paths(given: Path | Iterable[Path]) -> tuple[Path, ...]:
+    return (given,) if isinstance(given, Path) else tuple(given)
+
+
+@frozen
+class IdentityFiles:
+    """A secret key, its certificates, the public keys of the trusted roots, and what they revoked.
+
+    All are paths of files that ``camcast keys``, ``certify`` and ``revoke`` have made. Raises
+    `OptionError` unless there are a key, a certificate and a root.
+    """
+
+    identity: Path | None
+    certificates: tuple[Path, ...] = field(converter=_paths)
+    trust: tuple[Path, ...] = field(converter=_paths)
+    revocations: tuple[Path, ...] = field(default=(), converter=_paths)
+
+    def __attrs_post_init__(self) -> None:
+        given = {
+            "identity": self.identity,
+            "certificate": self.certificates,
+            "trust": self.trust,
+        }
+        missing = [name for name, value in given.items() if not value]
+        if missing:
+            raise OptionError(
+                "identity, certificate and trust go together, and there is no"
+                f" {' and no '.join(missing)}"
+            )
+
+    def read(self, now: float) -> EventSignatures:
+        """Return what the files say; `now` is the time in seconds since 1970.
+
+        Raises `KeyFileError` and `CertificateFileError`, also for what is not valid now.
+        """
+        assert self.identity is not None
+        secret = read_secret_key(self.identity)
+        roots = [read_public_key(path) for path in self.trust]
+        signatures = EventSignatures(secret, roots)
+        self.read_again(signatures, now)
+        return signatures
+
+    def read_again(self, signatures: EventSignatures, now: float) -> None:
+        """Take certificates and lists of revocations anew; raises as `read`, and changes nothing.
+
+        Keys stay as they are.
+        """
+        chains = []
+        for path in self.certificates:
+            chain = read_chain(path)
+            try:
+                signatures.check_own(chain, now)
+            except RefusedError as error:
+                raise CertificateFileError(f"{path}: {error}") from error
+            chains.append(chain)
+        signatures.renew(chains, now)
+        for path in self.revocations:
+            _, data = read_revocations(path)
+            try:
+                signatures.known.take_revocations(data, now)
+            except RefusedError as error:
+                raise CertificateFileError(f"{path}: {error}") from error

@@ -1,0 +1,153 @@
+"""Signed events end to end: who has a certificate is heard, and nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast import CommunityManager, NotAllowedError, OptionError, blocking
+from camcast.live.certificate_file import (
+    CertificateFileError,
+    certificate_text,
+    revocations_text,
+)
+from camcast.live.key_file import write_key_pair
+from camcast.security.keys import SecretKey
+from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
+from tests.authority import ADA, CLUB, DAY, EVE, MEMBER, ROOT, grant
+from tests.live.communities import CERTAIN, OPTIONS, Inbox
+from tests.live.test_cli import Running
+from tests.live.test_cli import camcast as command
+from tests.patience import eventually, live
+
+FAR = 2**32 - 1
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A root, and Ada and the club with certificates for .soccer, Eve with one for .chess."""
+    for name, key, topic in (
+        *(("root", ROOT, ""), ("ada", ADA, ".soccer"), ("club", CLUB, ".soccer")),
+        ("eve", EVE, ".chess"),
+    ):
+        write_key_pair(tmp_path / f"{name}.key", key)
+        if topic:
+            certify(tmp_path / f"{name}.cert", key, topic)
+    return tmp_path
+
+
+def certify(path: Path, key: SecretKey, topic: str, until: int = FAR, serial: int = 1) -> None:
+    path.write_text(certificate_text([grant(ROOT, key, topic, MEMBER, 0, until, serial)]))
+
+
+def as_member(files: Path, name: str) -> dict[str, Any]:
+    return {
+        "identity": files / f"{name}.key",
+        "certificates": files / f"{name}.cert",
+        "trust": files / "root.pub",
+    }
+
+
+def test_only_certified_publishers_are_heard(files: Path) -> None:
+    async def test() -> None:
+        settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+        async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
+            settings["gateways"] = [ada.address]
+            async with (
+                CommunityManager(**as_member(files, "club"), **settings) as club,
+                CommunityManager(**as_member(files, "eve"), **settings) as eve,
+                CommunityManager(**settings) as stranger,
+            ):
+                assert ada.contact.peer == ADA.public.peer_id
+                inbox = Inbox()
+                managers = (ada, club, eve, stranger)
+                communities = [await manager.join(".soccer") for manager in managers]
+                communities[0].subscribe(inbox)
+                for community in communities:
+                    await community.ready()
+                with pytest.raises(NotAllowedError, match=r"to publish in \.soccer now"):
+                    await communities[2].publish(b"Eve, who may publish in .chess")
+                await communities[3].publish(b"a stranger")
+                await eventually(lambda: ada.counters.unverified)
+                await communities[1].publish(b"the club")
+                await eventually(lambda: inbox.payloads == [b"the club"])
+                assert ada.stats().as_dict()["counters"]["unverified"] >= 1
+
+    live(test)()
+
+
+def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
+    async def test() -> None:
+        revoked = files / "root.revoked"
+        entries = (RevokedSerial((1).to_bytes(8), FAR),)
+        first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
+        revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
+        async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+            soccer = await ada.join(".soccer")
+            await soccer.publish(b"certified")
+            certify(files / "ada.cert", ADA, ".chess")
+            ada.renew()
+            with pytest.raises(NotAllowedError):
+                await soccer.publish(b"not for .soccer any more")
+            (files / "ada.cert").write_text("garbage\n")
+            with pytest.raises(CertificateFileError, match=r"ada\.cert: line 1"):
+                ada.renew()
+            certify(files / "ada.cert", ADA, ".soccer", serial=2)
+            ada.renew()
+            await soccer.publish(b"renewed")
+            second = next_list(first, ROOT.public.raw, entries, 1_700_000_000)
+            revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+            ada.renew()
+            await soccer.publish(b"another serial is revoked")
+            certify(files / "ada.cert", ADA, ".soccer")
+            with pytest.raises(CertificateFileError, match="is revoked"):
+                ada.renew()
+
+    live(test)()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"identity": None}, OptionError, "there is no identity"),
+        ({"certificates": (), "trust": ()}, OptionError, "no certificate and no trust"),
+        ({"certificates": "club.cert"}, CertificateFileError, r"club\.cert: .* for another key"),
+        ({"certificates": "root.pub"}, CertificateFileError, r"root\.pub: line 1 is not"),
+        ({"trust": "eve.pub"}, CertificateFileError, r"ada\.cert: .* no trusted root"),
+        ({"certificates": "old.cert"}, CertificateFileError, r"old\.cert: .* has expired"),
+    ],
+)
+@pytest.mark.parametrize("manager", [CommunityManager, blocking.CommunityManager])
+def test_files_that_do_not_fit_are_refused(
+    manager: type[Any], changes: dict[str, Any], error: type[Exception], message: str, files: Path
+) -> None:
+    certify(files / "old.cert", ADA, ".soccer", until=DAY)
+    named = {
+        name: files / value if isinstance(value, str) else value for name, value in changes.items()
+    }
+    with pytest.raises(error, match=message):
+        manager(**as_member(files, "ada") | named)
+
+
+def test_the_commands_sign_and_verify(files: Path) -> None:
+    def options(name: str) -> list[str]:
+        return [
+            *("--identity", f"{files}/{name}.key", "--certificate", f"{files}/{name}.cert"),
+            *("--trust", f"{files}/root.pub"),
+        ]
+
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--json") as gateway:
+        topic = [".soccer", "--gateway", gateway.read()["address"]]
+        with Running("subscribe", *topic, "--json", *options("ada")) as reader:
+            assert reader.read()["joined"] == ".soccer"
+            assert command("publish", *topic, "from a stranger")[0] == 0
+            code, _, err = command("publish", *topic, "from Eve", *options("eve"))
+            assert (code, "no certificate to publish in .soccer now" in err) == (1, True)
+            assert "Traceback" not in err
+            assert command("publish", *topic, "from the club", *options("club"))[0] == 0
+            assert reader.read()["payload"] == "from the club"
+    code, _, err = command("publish", ".soccer", "goal", "--identity", str(files / "ada.key"))
+    assert code == 2
+    assert "there is no certificate and no trust" in err
