@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 import typer
@@ -35,6 +35,10 @@ def main(
         str, typer.Option(help="Backends, separated by commas.")
     ] = "scamp,hybrid,dht",
     transport: Annotated[str, typer.Option(help="How processes talk.")] = transports.DEFAULT,
+    spread: Annotated[
+        Literal["infect", "tree"],
+        typer.Option(help="How events spread inside a community; tree: from busy publishers."),
+    ] = "infect",
     only: Annotated[
         str | None, typer.Option(help="Scenarios, separated by commas; without it all but soak.")
     ] = None,
@@ -65,7 +69,9 @@ def main(
         print(f"the chaos suite cannot run here: {'; '.join(reasons)}", file=sys.stderr)
         raise typer.Exit(SKIPPED)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
-    choices = [Choice(membership=name, transport=transport, seed=seed) for name in backends]
+    choices = [
+        Choice(membership=name, transport=transport, seed=seed, spread=spread) for name in backends
+    ]
     outcomes = asyncio.run(_run_all(scenarios, choices, jobs, folder, console))
     console.print(results.table(outcomes))
     for line in results.details(outcomes):
@@ -74,6 +80,7 @@ def main(
         commit=_commit(),
         date=time.strftime("%Y-%m-%d"),
         transport=transport,
+        spread=spread,
         seed=seed,
         outcomes=outcomes,
     )

@@ -31,6 +31,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The file that its records go to."""
     membership: str
     transport: str
+    spread: Literal["infect", "tree"]
     seed: int
     share_pipes: bool = True
     """Whether the nodes of the process share their output pipes."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from attrs import define, evolve, field, frozen
@@ -40,6 +40,8 @@ from tests.chaos.network import ROOT, Network
 READY_SECONDS: Final = 30.0
 """How long a node may take to become a ready member. chosen: three times what `join` waits."""
 EVENT_BYTES: Final = 64  # chosen: a short message
+BUSY_RATE: Final = 20.0
+"""Events a second. chosen: twice what makes a stream busy, for a Poisson process has pauses."""
 _REPLY_SECONDS: Final = 150.0  # chosen: a burst of 20,000 events on a machine with a load of 20
 _FIRST_PORT: Final = 7000
 
@@ -55,6 +57,7 @@ class Choice:
     membership: str
     transport: str
     seed: int
+    spread: Literal["infect", "tree"] = "infect"
 
 
 @define(eq=False)
@@ -170,6 +173,7 @@ class Lab:
             log=str(self._folder / f"{name}.jsonl"),
             membership=self._choice.membership,
             transport=self._choice.transport,
+            spread=self._choice.spread,
             seed=self._choice.seed,
             share_pipes=self._share_pipes,
             descriptors=descriptors,
@@ -248,8 +252,12 @@ class Lab:
     # -- publishing --------------------------------------------------------------------------
 
     async def publish(self, rate: float) -> None:
-        """Let every living process publish at this rate a second, from its nodes at random."""
-        self._rate = rate
+        """Let every living process publish at this rate a second, from its nodes at random.
+
+        Where events spread along trees, from its first node and `BUSY_RATE` times a second at
+        least: there is a tree for busy streams alone.
+        """
+        self._rate = max(rate, BUSY_RATE) if rate and self._choice.spread == "tree" else rate
         await asyncio.gather(*map(self._publish_too, self.living()))
 
     async def stop_publishing(self) -> None:

@@ -19,6 +19,7 @@ class Report:
     commit: str
     date: str
     transport: str
+    spread: str
     seed: int
     outcomes: list[Outcome]
 
@@ -105,9 +106,10 @@ def markdown(report: Report) -> str:
         row = cells.setdefault((outcome.scenario, outcome.title), ["-"] * len(backends))
         row[backends.index(outcome.membership)] = _cell(outcome)
     rows = [
-        f"Commit {report.commit}, {report.date}, transport {report.transport}, seed {report.seed}:"
-        f" {passed} of {len(report.outcomes)} runs passed. A cell says how many of the events"
-        " that were due never came, the longest that one took, and any limit that was broken.",
+        f"Commit {report.commit}, {report.date}, transport {report.transport},"
+        f" spread {report.spread}, seed {report.seed}: {passed} of {len(report.outcomes)} runs"
+        " passed. A cell says how many of the events that were due never came, the longest that"
+        " one took, and any limit that was broken.",
         "",
         _row(["scenario", "what happens", *backends]),
         _row(["---"] * (2 + len(backends))),

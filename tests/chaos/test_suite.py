@@ -42,7 +42,8 @@ def test_without_iproute2_it_says_so_and_stops(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--only", "nosuch"), ("--membership", "nosuch"), ("--transport", "nosuch")]
+    "arguments",
+    [(option, "nosuch") for option in ("--only", "--membership", "--transport", "--spread")],
 )
 def test_what_does_not_exist_is_refused(arguments: tuple[str, str]) -> None:
     done = call(*arguments)
@@ -80,14 +81,21 @@ def outcome(*, lost: bool) -> Outcome:
 
 def report(*outcomes: Outcome) -> results.Report:
     return results.Report(
-        commit="abc1234", date="2026-11-22", transport="zmtp", seed=1, outcomes=list(outcomes)
+        commit="abc1234",
+        date="2026-11-22",
+        transport="zmtp",
+        spread="tree",
+        seed=1,
+        outcomes=list(outcomes),
     )
 
 
 def test_the_markdown_says_what_was_run_and_what_came_of_it() -> None:
     other = evolve(outcome(lost=False), membership="dht")
     lines = results.markdown(report(outcome(lost=True), other)).splitlines()
-    assert "abc1234, 2026-11-22, transport zmtp, seed 1: 1 of 2 runs passed" in lines[0]
+    assert (
+        "abc1234, 2026-11-22, transport zmtp, spread tree, seed 1: 1 of 2 runs passed" in lines[0]
+    )
     assert lines[2:] == [
         "| scenario | what happens | scamp | dht |",
         "| --- | --- | --- | --- |",

@@ -29,6 +29,7 @@ from camcast import (
     CommunityManager,
     JsonLinesSink,
     Lagged,
+    Parameters,
     ReceivedBatch,
     Subscription,
     TraceRecord,
@@ -132,6 +133,7 @@ class _Worker:
             gateways=spec.gateways,
             bind=spec.bind,
             insecure=True,
+            parameters=Parameters(spread=self._setup.spread),
             trace=sink,
             transport=self._setup.transport if self._pipes is None else None,
             pipes=self._pipes,
@@ -198,10 +200,15 @@ class _Worker:
                 await asyncio.sleep(pause)
 
     async def _publish(self, rate: float, size: int) -> None:
-        """Publish from random nodes, at this rate in the mean, as a Poisson process."""
+        """Publish from random nodes, at this rate in the mean, as a Poisson process.
+
+        From the first node alone where busy streams have trees.
+        """
         while True:
             await asyncio.sleep(self._random.expovariate(rate))
             members = [name for name, node in self._nodes.items() if node.community is not None]
+            if self._setup.spread == "tree":
+                del members[1:]
             if members:
                 await self._publish_one(self._random.choice(members), bytes(size))
                 self._log.flush()  # before the event leaves: that is at the end of the loop's turn
