@@ -89,6 +89,10 @@ class SuperTable(Protocol):
         All whom `nearest` returns may be newcomers, which those before did not live to see.
         """
 
+    @property
+    def failures(self) -> int:
+        """How many members have left the table so far because they failed or left their topic."""
+
 
 @frozen
 class DisseminationContext:

@@ -179,6 +179,8 @@ class SuperLinks(Watcher):
         self._table: dict[PeerId, _Entry] = {}
         self._cold = ColdList()
         self._exchange = False  # whether a cold one that answers may take the place of an entry
+        self.failures = 0
+        """How many super-processes have failed, or left their topic, so far."""
         self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
@@ -410,6 +412,7 @@ class SuperLinks(Watcher):
     def _fail(self, entry: _Entry, now: float) -> None:
         """Move an entry to the cold list; for a while, only its own answer brings it back."""
         peer = entry.contact.peer
+        self.failures += 1
         self._shelve(entry, now, self._liveness.heard(peer))
         self._failed.pop(peer, None)
         if len(self._failed) >= FAILED_MAX:

@@ -98,25 +98,37 @@ TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piece to a part of this process; False if the process is not in that group."""
 
 
-Settled = tuple[bytes, bytes]
-"""A group and the hash of what is settled in it at the sender (`camcast.engine.repair`)."""
+GroupTally = tuple[bytes, bytes]
+"""A group and the tally of its events at the sender (`camcast.engine.repair.agreement`)."""
 
 
-class SettledHashes(Protocol):
+class Tallies(Protocol):
     """What goes along with heartbeats for repair: whether both know the same events of a group."""
 
-    def settled(self) -> dict[GroupId, bytes]:
-        """Return the hash of what is settled in each group that is repaired, empty for nothing."""
+    def changing(self, now: float) -> Sequence[GroupId]:
+        """Return the groups of which every heartbeat is to carry the tally."""
 
-    def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
-        """Take the hash of what is settled in a group at a peer."""
+    def second(self, now: float) -> int:
+        """Return up to which second since 1970 the tallies of this moment go."""
+
+    def tally(self, group: GroupId, second: int) -> bytes | None:
+        """Return the tally of a group, empty for nothing; None if the group is not repaired."""
+
+    def hear_tally(
+        self, source: Contact, group: GroupId, tally: bytes, second: int, now: float
+    ) -> None:
+        """Take the tally of a group at a peer."""
 
 
 class Heartbeat(Message, tag=1, frozen=True):
-    """Are you alive, and in the groups that these pieces name? I am."""
+    """Are you alive, and in the groups that these pieces name? I am.
+
+    The `tallies` count what was published before the `second` since 1970.
+    """
 
     pieces: tuple[Piece, ...]
-    settled: tuple[Settled, ...] = ()
+    tallies: tuple[GroupTally, ...] = ()
+    second: int = 0
 
 
 class Answer(Message, tag=2, frozen=True):
@@ -124,7 +136,8 @@ class Answer(Message, tag=2, frozen=True):
 
     pieces: tuple[Piece, ...]
     gone: tuple[tuple[int, bytes], ...]
-    settled: tuple[Settled, ...] = ()
+    tallies: tuple[GroupTally, ...] = ()
+    second: int = 0
 
 
 class Probe(Message, tag=3, frozen=True):
@@ -210,12 +223,12 @@ class LivenessService:
         outlet: ControlOutlet,
         rng: Random,
         take_piece: TakePiece,
-        hashes: SettledHashes | None = None,
+        tallies: Tallies | None = None,
     ) -> None:
         self._outlet = outlet
         self._rng = rng
         self._take_piece = take_piece
-        self._hashes = hashes
+        self._tallies = tallies
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self.entries: dict[PeerId, Entry] = {}
         """What is known of each peer; the intake notes its signs of life here."""
@@ -291,9 +304,9 @@ class LivenessService:
             for kind, group, body in message.pieces[:PIECES_MAX]
             if not self._take_piece(source, kind, GroupId(group), body, now)
         )
-        if self._hashes is not None:
-            for group, settled in message.settled[:PIECES_MAX]:
-                self._hashes.hear_settled(source, GroupId(group), settled, now)
+        if self._tallies is not None:
+            for group, tally in message.tallies[:PIECES_MAX]:
+                self._tallies.hear_tally(source, GroupId(group), tally, message.second, now)
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
             if message.gone:
@@ -308,7 +321,7 @@ class LivenessService:
                 answer = Answer((), gone)
             else:
                 pieces = self._pieces(entry, now)
-                answer = Answer(pieces, gone, self._settled(entry, pieces))
+                answer = Answer(pieces, gone, *self._tallies_for(entry, pieces, now))
             self._outlet.send([source], answer)
         return False
 
@@ -340,7 +353,8 @@ class LivenessService:
             if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
                 entry.sent, entry.spoken = now, True
                 pieces = self._pieces(entry, now)
-                self._outlet.send([entry.contact], Heartbeat(pieces, self._settled(entry, pieces)))
+                heartbeat = Heartbeat(pieces, *self._tallies_for(entry, pieces, now))
+                self._outlet.send([entry.contact], heartbeat)
         if watched:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
             self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
@@ -503,19 +517,25 @@ class LivenessService:
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
 
-    def _settled(self, entry: Entry, pieces: Sequence[Piece]) -> tuple[Settled, ...]:
-        """Return the hashes of the groups of the memberships in which something is settled.
+    def _tallies_for(
+        self, entry: Entry, pieces: Sequence[Piece], now: float
+    ) -> tuple[tuple[GroupTally, ...], int]:
+        """Return the tallies of the memberships that are shared with a peer, and their second.
 
-        Empty ones only of groups with a piece: they seldom say something new.
+        They are those of the groups in which something has changed of late, and of those with a
+        piece: neighbours that agreed once have seldom something new to say.
         """
-        if self._hashes is None:
-            return ()
-        hashes = self._hashes.settled()
+        if self._tallies is None:
+            return (), 0
         groups = [GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP]
-        if any(hashes.values()):
+        changing = self._tallies.changing(now)
+        if changing:
             shared = [part.group for part in entry.parts if part.kind == Kind.MEMBERSHIP]
-            groups += [group for group in shared if hashes.get(group) and group not in groups]
-        return tuple((group, hashes[group]) for group in groups if group in hashes)
+            groups += [group for group in shared if group in changing and group not in groups]
+        second = self._tallies.second(now)
+        each = [(group, self._tallies.tally(group, second)) for group in groups]
+        told = tuple((group, tally) for group, tally in each if tally is not None)
+        return told, second if told else 0
 
     def _peers_at(self, address: str) -> list[PeerId]:
         """Return the peers that are known at an address: who answers there speaks for them all.

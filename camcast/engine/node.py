@@ -54,6 +54,7 @@ from camcast.engine.participation import Participation
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
+from camcast.engine.repair.agreement import LAG_SECONDS
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.signing import Signing
@@ -126,6 +127,7 @@ class Node:
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._rng = rng
+        self._since_1970 = epoch / 1000 - started  # in seconds, when the clock was at 0
         self._serial = 0
         self._asked = AskedLately()
         self._groups = groups = Groups()
@@ -159,7 +161,9 @@ class Node:
         )
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
-        self._publisher = Publisher(me.peer, self._intake, recorder, epoch, started, self.signing)
+        self._publisher = Publisher(
+            me.peer, self._intake, recorder, epoch, self._since_1970, self.signing
+        )
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -381,19 +385,32 @@ class Node:
         else:
             self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
 
-    def settled(self) -> dict[GroupId, bytes]:
-        """See `camcast.engine.liveness.SettledHashes`."""
-        return {
-            group: participation.repair.hash
+    def changing(self, now: float) -> list[GroupId]:
+        """See `camcast.engine.liveness.Tallies`."""
+        return [
+            group
             for group, participation in self._groups.current.items()
-            if participation.repair is not None and participation.joined
-        }
+            if participation.repair is not None and participation.repair.is_changing(now)
+        ]
 
-    def hear_settled(self, source: Contact, group: GroupId, settled: bytes, now: float) -> None:
-        """See `camcast.engine.liveness.SettledHashes`."""
+    def second(self, now: float) -> int:
+        """See `camcast.engine.liveness.Tallies`."""
+        return int(self._since_1970 + now) - LAG_SECONDS
+
+    def tally(self, group: GroupId, second: int) -> bytes | None:
+        """See `camcast.engine.liveness.Tallies`."""
+        participation = self._groups.joined(group)
+        if participation is None or participation.repair is None:
+            return None
+        return participation.repair.tally(second)
+
+    def hear_tally(
+        self, source: Contact, group: GroupId, tally: bytes, second: int, now: float
+    ) -> None:
+        """See `camcast.engine.liveness.Tallies`."""
         participation = self._groups.joined(group)
         if participation is not None and participation.repair is not None:
-            participation.repair.hear_hash(source, settled, now)
+            participation.repair.hear_tally(source, tally, second, now)
 
     def _take_piece(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
@@ -574,6 +591,7 @@ class Node:
                 events.send_again,
                 outlet,
                 partial(self._tell_missed, topic.group),
+                self._since_1970,
             )
             context = evolve(context, repair=repair)
         dissemination = group.dissemination(context)

@@ -59,7 +59,11 @@ class _Stream:
 
 
 class Publisher:
-    """The streams of one process; `epoch` is its start in milliseconds, `started` by its clock."""
+    """The streams of one process.
+
+    `epoch` is its start in milliseconds since 1970, `since_1970` what these are in seconds when its
+    clock is at 0.
+    """
 
     def __init__(
         self,
@@ -67,7 +71,7 @@ class Publisher:
         intake: Intake,
         recorder: Recorder,
         epoch: int,
-        started: float,
+        since_1970: float,
         signing: Signing | None = None,
     ) -> None:
         self._me = me
@@ -75,7 +79,7 @@ class Publisher:
         self._recorder = recorder
         self._signing = signing
         self._number = epoch  # of the next stream
-        self._milliseconds = epoch - 1000.0 * started  # since 1970, when the clock was at 0
+        self._since_1970 = since_1970
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
         self._open: list[_Stream] = []
 
@@ -154,7 +158,7 @@ class Publisher:
             stream.topic,
             typed=stream.typed,
             upward_probability=stream.upward_probability,
-            published=round(self._milliseconds + 1000.0 * now),
+            published=round(1000 * (self._since_1970 + now)),
             since=now,
             busy=stream.participation.dissemination.flags_busy
             and stream.is_busy(len(payloads), now),

@@ -125,9 +125,8 @@ class VirtualNetwork:
         trace = None
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
-        # Epochs rise with every start, as the start times of live processes do: chosen: 65,536,
-        # more streams than a process begins in a life.
-        node = Node(me, settings, self.protocol, self._lives << 16, trace, started=self.queue.now)
+        now = self.queue.now
+        node = Node(me, settings, self.protocol, round(1000 * now), trace, started=now)
         process = Process(number, self._lives, me, node)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)

@@ -393,7 +393,7 @@ def tree(story: Story) -> None:
     story.say("{} crashes, and n1 publishes again: what {} says and hears".format(*names))
     story.network.kill(parent)
     story.network.do(nodes[0], publish)
-    story.network.run(1.6)
+    story.network.run(2.0)
     story.only(child)
     story.run(0.0, *quiet, Probe)
     story.say("the next batch")

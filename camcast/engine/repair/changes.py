@@ -1,8 +1,7 @@
-"""What has changed of late in a community's streams, and the hash of what has not."""
+"""What has changed of late in a community's streams, and is told as news."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -15,7 +14,6 @@ CLIMBING_SECONDS: Final = 8.0  # chosen: at 0, 1, 3 and 7 s, so that a short cut
 _NEWS_AGE_MAX: Final = TOLD_AGAIN * NEWS_SECONDS
 _CLIMBING_AGES: Final = (0, 1, 3, 7)
 REMEMBERED_SECONDS: Final = 1800.0  # [PROTOCOLS 8] (stream, top) is remembered for 30 minutes
-HASH_BYTES: Final = 8  # chosen: two states are taken for the same once in 10^19
 
 FindRanges = Callable[[StreamId], KnownRanges | None]
 
@@ -24,29 +22,22 @@ class Changes:
     """The streams of one community, by how long they have been quiet.
 
     A stream that has changed within two rounds of news is *recent*, then it is *settled*, and for
-    some seconds it may be *climbing* as well. The hash covers the stream and the last number of
-    each that is settled: it does not depend on the order of their coming.
+    some seconds it may be *climbing* as well.
     """
 
     def __init__(self, find: FindRanges) -> None:
         self._find = find
         self.recent: dict[StreamId, KnownRanges] = {}
-        self._settled: dict[StreamId, int] = {}  # with its part of the hash, the oldest first
+        self._settled: dict[StreamId, None] = {}  # the oldest first
         self._climbing: dict[StreamId, KnownRanges] = {}
         self.brought: dict[StreamId, None] = {}
         """Those of which this process brought something into the community, while they climb."""
-        self._hash = 0
-        self.hash = b""
-        """Of what is settled; empty if that is nothing."""
 
     def note(self, stream: StreamId, known: KnownRanges) -> None:
         """Note that something new came of a stream."""
         if stream not in self.recent:
             self.recent[stream] = known
-            part = self._settled.pop(stream, None)
-            if part is not None:
-                self._hash ^= part
-                self._renew_hash()
+            self._settled.pop(stream, None)
 
     def take_news(self, now: float) -> tuple[list[StreamId], list[list[StreamId]]]:
         """Return what to tell the neighbours, and what to tell upward, in this round.
@@ -66,9 +57,8 @@ class Changes:
             if stream in self.recent and quiet >= _NEWS_AGE_MAX:
                 del self.recent[stream]
                 self._climbing[stream] = known
-                self._settle(stream, known)
+                self._settled[stream] = None
         self._forget(now)
-        self._renew_hash()
         return news, upward
 
     @property
@@ -81,13 +71,6 @@ class Changes:
         yield from reversed(self.recent)
         yield from reversed(self._settled)
 
-    def _settle(self, stream: StreamId, known: KnownRanges) -> None:
-        # What was given up counts as known, so that the hash becomes that of those who have it.
-        named = stream + max(known.stop, known.floor).to_bytes(8)
-        part = int.from_bytes(hashlib.blake2b(named, digest_size=HASH_BYTES).digest())
-        self._settled[stream] = part
-        self._hash ^= part
-
     def _forget(self, now: float) -> None:
         """Forget the streams that have been quiet for long, or are not known any more."""
         while self._settled:
@@ -95,7 +78,4 @@ class Changes:
             known = self._find(stream)
             if known is not None and now - known.heard <= REMEMBERED_SECONDS:
                 return
-            self._hash ^= self._settled.pop(stream)
-
-    def _renew_hash(self) -> None:
-        self.hash = self._hash.to_bytes(HASH_BYTES) if self._settled else b""
+            del self._settled[stream]

@@ -13,18 +13,20 @@ a question.
 *What is missing* shows in three ways. A received batch leaves a hole below it, which is asked for
 after `REORDER_SECONDS`, since n+1 often overtakes n. The *news* tell of the streams that have
 changed: a second after something came to two neighbours, and a second later to two more; nothing
-when nothing came (`camcast.engine.repair.changes`). And a heartbeat carries a hash of what is
-settled, which is every stream that has been quiet for two seconds: one that differs twice running
-makes the *full* `Have`, in pages, which the other side answers with its own. While that brings
-nothing, it is said ever more seldom: a newcomer knows less of the past for good.
+when nothing came (`camcast.engine.repair.changes`). And a heartbeat carries a *tally*, a hash of
+what its sender knows of a few seconds ago and before (`camcast.engine.repair.agreement`): one that
+differs twice running makes the *full* `Have`, in pages, which the other side answers with its own.
+A difference that three full `Have`s did not remove is left at that: a newcomer knows less of the
+past for good.
 
 *Upward*, a process sends its news with p_sel, four times in eight seconds and each time to another
 super-process of each super-topic table: to one, or to several in a community of fewer than g. It
 surely does so with what it has brought into the community itself, as its publisher or from another
-level. A super-process that is new to it, or is back, is told all that is kept, and so are all when
-one has failed, which may have heard nothing. The super-process asks for what it lacks, and is told
-of nothing else below it. What it gets is as fresh as if it had climbed: it is pushed, and climbs
-on. Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
+level. A super-process that is new to it, or is back, is told all that is kept, unless it came in
+exchange for another, and so are all when one has failed, which may have heard nothing. The
+super-process asks for what it lacks, and is told of nothing else below it. What it gets is as fresh
+as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that was asked for is
+delivered, kept and announced, and not pushed.
 
 *Newcomers above.* Nobody asks for what is older than its membership. So what was said below while
 all members of a community ended and others took their place would stay below, though members
@@ -51,11 +53,17 @@ from itertools import islice
 from math import ceil, inf
 from typing import Final
 
-from attrs import define
+from attrs import define, field
 
 from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges, KnownStreams
+from camcast.engine.repair.agreement import (
+    FULL_SECONDS,
+    HASH_BYTES,
+    Agreement,
+    Tally,
+)
 from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, TOLD_AGAIN, Changes
 from camcast.engine.repair.lack import (
     REORDER_SECONDS,
@@ -84,8 +92,6 @@ HAVE_BYTES_MAX: Final = 240_000  # chosen: at once 6,000 streams, the newest; th
 HAVE_BYTES_A_SECOND: Final = 28_000  # [issue 14] at most 32 kB a second and node, in two minutes
 HELD_BYTES: Final = 36  # chosen: a stream without holes takes 33 to 38 bytes of MessagePack
 RANGE_BYTES: Final = 10  # two numbers of at most five bytes
-FULL_SECONDS: Final = 2.0  # [PROTOCOLS 8] a hash that differs for two periods, of a second each
-FULL_SECONDS_MAX: Final = 16.0  # chosen: a newcomer's past costs 50 bytes/s and 20 streams
 LACKS_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new streams a second
 STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
 NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
@@ -105,14 +111,40 @@ class _Neighbour:
 
     member_since: float = -inf
     """When it became a member, by this process's clock."""
-    hash: bytes = b""
-    """The hash in its last heartbeat that differed from this process's own."""
-    full_at: float = -inf
-    """When it was last sent a full `Have`."""
-    pause: float = FULL_SECONDS
+    agreement: Agreement = field(factory=Agreement)
     second: float = -inf
     """When the second began in which `answered` bytes went to it."""
     answered: int = 0
+
+
+@define(eq=False)
+class _Above:
+    """What is remembered of the super-processes of one super-topic table."""
+
+    told: dict[PeerId, None] | None = None
+    """Those that have been told all that is kept, or need not be; None before the first news."""
+    topic: Topic | None = None
+    """The topic of their community: that which is nearest."""
+    failures: int = 0
+    """How many had failed by then."""
+
+    def follow(self, topic: Topic, above: Sequence[Contact], failures: int) -> dict[PeerId, None]:
+        """Return `told` for the super-processes of now.
+
+        Who was there before the first news needs not be told all, nor who comes in exchange for
+        another: it has been a member for long. When one has failed, all may have heard nothing.
+        """
+        peers = dict.fromkeys(contact.peer for contact in above)
+        if self.told is None:
+            self.told = peers
+        elif failures != self.failures or topic != self.topic:
+            self.told = {}
+        else:
+            stayed = {peer: None for peer in self.told if peer in peers}
+            exchanged = len(self.told) - len(stayed)
+            self.told = stayed | dict.fromkeys(list(peers)[len(peers) - exchanged :])
+        self.topic, self.failures = topic, failures
+        return self.told
 
 
 class Repair(Repairs):
@@ -127,6 +159,7 @@ class Repair(Repairs):
         send_again: SendAgain,
         outlet: ControlOutlet,
         tell_missed: Callable[[Missed, float], None],
+        since_1970: float,
     ) -> None:
         self.haves_sent = 0
         """The pages of `Have`s to other processes."""
@@ -141,14 +174,16 @@ class Repair(Repairs):
         self._send_again = send_again
         self._outlet = outlet
         self._tell_missed = tell_missed
+        self._since_1970 = since_1970  # in seconds, when the clock was at 0
         self._watcher = RepairWatcher()
         self._retention = context.parameters.retention_seconds
         self._member_since = inf
         self._changes = Changes(streams.known.get)
+        self._tally = Tally()
+        self._changed = -inf  # when the tally last did
         self._lacks: dict[StreamId, Lack] = {}
         self._neighbours: dict[PeerId, _Neighbour] = {}
-        self._told_above: list[dict[PeerId, None]] = [{} for _ in context.super_tables]
-        """By super-topic table, the super-processes that have been told all that is kept."""
+        self._above = [_Above() for _ in context.super_tables]
         self._have_bytes = 0.0  # said of late in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
         self._have_at = 0.0  # when that was reckoned
         self._timer = 0  # the number of the timer for news; those before are void
@@ -160,10 +195,14 @@ class Repair(Repairs):
 
     # -- what others read ------------------------------------------------------------------
 
-    @property
-    def hash(self) -> bytes:
-        """The hash of what is settled, for heartbeats; empty if nothing is."""
-        return self._changes.hash
+    def tally(self, second: int) -> bytes:
+        """Return the tally up to a second, for heartbeats; empty if nothing is known."""
+        tally = self._tally.until(second)
+        return tally.to_bytes(HASH_BYTES) if tally else b""
+
+    def is_changing(self, now: float) -> bool:
+        """Whether something came within the retention, so that neighbours may lack it."""
+        return now - self._changed < self._retention
 
     @property
     def incomplete_streams(self) -> int:
@@ -217,6 +256,8 @@ class Repair(Repairs):
         stream = batch.stream
         if batch.first == 1:
             known.begun = published_at(batch)
+        self._tally.add(batch, int(self._since_1970 + now))
+        self._changed = now
         self._note(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
             self._changes.brought[stream] = None
@@ -241,20 +282,17 @@ class Repair(Repairs):
             self._outlet.wake(URGENT_SECONDS, "urgent")
         self._urgent[batch.stream] = None
 
-    def hear_hash(self, source: Contact, settled: bytes, now: float) -> None:
-        """Take the hash of what is settled at a neighbour, empty if that is nothing."""
-        if settled == self.hash:
-            neighbour = self._neighbours.get(source.peer)
-            if neighbour is not None:
-                neighbour.hash, neighbour.pause = b"", FULL_SECONDS
+    def hear_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
+        """Take the tally of a neighbour up to a second, empty if it knows nothing."""
+        own = self._tally.until(second)
+        if own is None:
+            return  # the neighbour's clock is far behind, so it can compare
+        if not own and not tally:
             return
-        neighbour = self._neighbour(source.peer)
-        if neighbour.full_at == -inf or (
-            neighbour.hash and now - neighbour.full_at >= neighbour.pause
-        ):
-            neighbour.pause = min(2 * neighbour.pause, FULL_SECONDS_MAX)
-            self._send_full(source, now, reply=True)
-        neighbour.hash = settled or self.hash
+        difference = own ^ int.from_bytes(tally[:HASH_BYTES])
+        agreement = self._neighbour(source.peer).agreement
+        if agreement.hear(difference, second, now) and self._send_full(source, now, reply=True):
+            agreement.tell(difference)
 
     def leave(self, now: float) -> None:
         """Give what this process published of late to others, who cannot ask it any more.
@@ -339,10 +377,9 @@ class Repair(Repairs):
         """Tell super-processes, each time others, with p_sel; surely of what came in here."""
         context, parameters = self._context, self._context.parameters
         size, brought = context.membership.size(), self._changes.brought
-        for table, told_all in zip(context.super_tables, self._told_above, strict=True):
+        for table, state in zip(context.super_tables, self._above, strict=True):
             topic, above = table.nearest()
-            if not told_all.keys() <= {contact.peer: None for contact in above}.keys():
-                told_all.clear()
+            told_all = state.follow(topic, above, table.failures)
             if not above or context.groups.membership(topic) is not None:
                 continue
             unserved = now - table.unserved_since(now) + TOLD_AGAIN * NEWS_SECONDS
@@ -370,15 +407,20 @@ class Repair(Repairs):
         known = None if newest is None else self._streams.known.get(newest)
         return known is not None and now - known.heard < self._retention
 
-    def _send_full(self, contact: Contact, now: float, *, reply: bool) -> None:
-        """Tell a neighbour all that is remembered and younger than its membership."""
+    def _send_full(self, contact: Contact, now: float, *, reply: bool) -> bool:
+        """Tell a neighbour all that is remembered, is younger than its membership, and may be new.
+
+        Nothing is sent, and False returned, if the news have said too much of late.
+        """
         neighbour = self._neighbour(contact.peer)
         if self._have_room(now) <= 0:
-            return  # the news have said too much of late; the hash will differ again
-        neighbour.full_at = now
+            return False
+        agreement = neighbour.agreement
         after = max(neighbour.member_since, now - REMEMBERED_SECONDS)
-        held = self._held(self._heard_after(after), after, now)
-        self._send_have(contact, held, now, reply=reply)
+        streams = self._heard_after(max(after, agreement.news_since()))
+        agreement.told_at = now
+        self._send_have(contact, self._held(streams, after, now), now, reply=reply)
+        return True
 
     def _ask_history(self, now: float) -> None:
         """Ask two neighbours for what is older than this process's membership."""
@@ -461,7 +503,7 @@ class Repair(Repairs):
             after = now - have.history
             history = self._held(self._heard_after(after), after, now)
             self._send_have(source, history, now)
-        elif have.reply and now - neighbour.full_at >= FULL_SECONDS:
+        elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             self._send_full(source, now, reply=False)
 
     def _take_held(self, holder: Holder, now: float) -> None:
@@ -479,7 +521,8 @@ class Repair(Repairs):
             lack = self._lack(stream, now)
             if lack is None:
                 return
-            self._neighbour(holder.contact.peer).pause = FULL_SECONDS  # it had something to tell
+            neighbour = self._neighbour(holder.contact.peer)
+            neighbour.agreement.pause = FULL_SECONDS  # it had something to tell
         stop = holder.held[3][-1]
         if known is None or stop > known.stop:
             self._watcher.told(stream, stop, now)
@@ -648,7 +691,7 @@ class Repair(Repairs):
                 if neighbour.answered >= ANSWER_BYTES:
                     return True  # it asks again for what it does not get
                 neighbour.answered += len(batch.body)
-                neighbour.pause = FULL_SECONDS  # it had something to hear
+                neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
                 self._send_again(batch, contact, now, above)
                 sent = batch.first + batch.count
         return answered

@@ -1,4 +1,4 @@
-"""What has changed of late in a community's streams, and the hash of what has not."""
+"""What has changed of late in a community's streams."""
 
 from __future__ import annotations
 
@@ -7,24 +7,6 @@ from camcast.engine.repair.changes import NEWS_SECONDS, Changes
 from camcast.vocabulary.events import StreamId
 
 STREAM = StreamId(bytes(24))
-
-
-def settled(known: KnownRanges) -> bytes:
-    """Return the hash of a stream that has been quiet for long."""
-    changes = Changes({STREAM: known}.get)
-    changes.note(STREAM, known)
-    changes.take_news(100.0)
-    return changes.hash
-
-
-def test_who_gave_events_up_settles_with_those_who_have_them() -> None:
-    """Else two neighbours would tell each other all they know, for half an hour."""
-    having, lacking = KnownRanges(0.0, b""), KnownRanges(0.0, b"")
-    having.add(1, 9)
-    lacking.add(1, 5)
-    assert settled(having) != settled(lacking)
-    lacking.floor = 10
-    assert settled(having) == settled(lacking)
 
 
 def test_a_stream_is_told_upward_four_times_and_how_often_it_was_is_told() -> None:

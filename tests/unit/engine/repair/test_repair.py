@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 from camcast.engine.node import Node
+from camcast.engine.repair.agreement import TOLD_MAX
 from camcast.engine.repair.messages import DECODER, Have, Want
 from camcast.engine.repair.repair import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
 from camcast.engine.store import Store
@@ -336,6 +337,43 @@ def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld
     assert max(said.values()) <= 20 * 32_000
     assert min(said.values()) >= 20 * 10_000  # and the news are told
     assert all(node.counters.events == published for node in nodes)
+
+
+def fulls(world: RepairWorld) -> int:
+    return sum(isinstance(message, Have) and message.reply for *_, message in world.said)
+
+
+def test_under_a_steady_flux_of_new_streams_nobody_tells_all(world: RepairWorld) -> None:
+    """Five lone events a second, by each member in turn: the hashes of what had been quiet for two
+    seconds hardly ever agreed, and neighbours told each other all they knew without end."""
+    nodes = list(members(world, *[A] * 10))
+    for number in range(100):
+        stream = stream_id(PeerId(number.to_bytes(16)), 1)
+        body = make_batch(stream, 1, [b"lone"], A, published=round(1000 * world.now)).body
+        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
+        world.virtual.inject(nodes[number % 10].me.address, FRAME_HEADER + head + body)
+        world.run(0.2)
+    assert all(node.counters.events == 100 for node in nodes)
+    assert fulls(world) == 0
+    newcomer = world.join(A)
+    world.run(200.0)  # it knows less, and all neighbours find that out, some of them twice
+    told = [said[:2] for said in world.said if isinstance(said[2], Have) and said[2].reply]
+    assert 0 < max(map(told.count, told)) <= TOLD_MAX + 1
+    assert newcomer.counters.events == 0
+
+
+def test_who_gave_up_what_its_neighbours_had_is_left_in_peace(world: RepairWorld) -> None:
+    one, *others = members(world, A, A, A, A, A)
+    away = others[-1]
+    world.publish(one, A, b"before")
+    world.sever(*((away, node) for node in (one, *others[:-1])))
+    world.publish(one, A, b"missed", seconds=RETENTION + 30.0)
+    world.heal()
+    world.publish(one, A, b"after", seconds=60.0)
+    assert [(node, told.first, told.last) for node, told in world.told] == [(away, 2, 2)]
+    world.said.clear()
+    world.run(60.0)
+    assert not world.said
 
 
 def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allows(
