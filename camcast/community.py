@@ -226,6 +226,11 @@ class CommunityManager:
         )
         if self._settings.parameters.spread == "tree" and not repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
+        if closed and getattr(self._settings.discovery, "hears_strangers", False):
+            raise OptionError(
+                f"the discovery {discovery or backend.discovery!r} hears everybody on the network,"
+                " and a passphrase keeps strangers out: leave one of the two out"
+            )
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
         if passphrase is not None and pipes is not None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from zeroconf import IPVersion, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
@@ -48,6 +48,8 @@ GROUPS_MAX: Final = 256  # chosen: 5 kB of TXT record; an mDNS packet has at mos
 
 class LanDiscovery(Discovery):
     """Discovery by multicast DNS; see the module's text."""
+
+    hears_strangers: ClassVar[bool] = True
 
     def __init__(self, context: DiscoveryContext) -> None:
         """Raise `OptionError` if there are gateways, which nobody would ask."""

@@ -67,6 +67,11 @@ class Discovery(ABC):
     decoder: ClassVar[Decoder[Any] | None] = None
     """Decodes the messages that `receive` takes; None: what comes for it is counted as stray."""
 
+    hears_strangers: ClassVar[bool] = False
+    """Whether it has sockets of its own, by which anybody on the network can name members. Pipes
+    and datagrams of the process are closed to strangers by its profile; such a discovery is not,
+    and is refused in all profiles but `open`."""
+
     def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
         """Begin to listen; called once, before any other input.
 

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 import camcast.community
-from camcast import CommunityManager, GatewayTimeout, InsecureError, PassphraseError, open_pipes
+from camcast import (
+    CommunityManager,
+    GatewayTimeout,
+    InsecureError,
+    OptionError,
+    PassphraseError,
+    open_pipes,
+)
 from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe
 from camcast.experiment.run import run_experiment
@@ -169,6 +176,11 @@ def test_a_process_that_lets_strangers_in_does_not_start(monkeypatch: pytest.Mon
     [
         (lambda: CommunityManager(passphrase="too short"), PassphraseError, "at least 15"),
         (lambda: open_pipes(passphrase=""), PassphraseError, "at least 15"),
+        (
+            lambda: CommunityManager(discovery="lan", passphrase=OURS),
+            OptionError,
+            "'lan' hears everybody on the network",
+        ),
         (
             lambda: CommunityManager(bind="tcp://192.0.2.1:0"),
             InsecureError,

@@ -348,7 +348,8 @@ class Decoder:
             return self._later_command(name, body)
         if name == b"ERROR":
             said = body[1:].decode("utf-8", "replace")
-            raise ProtocolError(f"it ended the handshake: {said!r}")
+            why = f"it ended the handshake: {said!r}"
+            raise ProtocolError(why) if self._plain else StrangerError(why)
         answer, metadata = self.mechanism.take(name, body)
         if metadata is not None:
             self.metadata = self._check_metadata(metadata)
