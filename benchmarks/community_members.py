@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -47,6 +48,15 @@ class CommunityMembers(Members):
         self._readers: list[asyncio.Task[None]] = []
         self._pipes: Any = None
         self._fleet = 0
+        self._load()
+
+    def _load(self) -> None:
+        """Load plugs and transport now: they are no node's memory, and loaded when first used."""
+        CommunityManager(self._membership, protocol=self._protocol, topics=[TOPIC])
+        with suppress(ImportError):  # earlier commits have one transport, which is loaded by now
+            from camcast.live import transports
+
+            transports.find_transport(self._transport or transports.DEFAULT)
 
     async def start(self, share: Share, known: list[str]) -> list[str]:
         """See `Members`."""
