@@ -145,7 +145,7 @@ def check_held(held: Held) -> bool:
         and len(bounds) <= 2 * RANGES_MAX + 1
         and bounds[0] >= 1
         and bounds[-1] <= SEQUENCE_MAX + 1
-        and all(one < other for one, other in pairwise(bounds))
+        and (len(bounds) == 1 or all(one < other for one, other in pairwise(bounds)))
         and 0 <= offered <= SEQUENCE_MAX
         and begun >= UNKNOWN
     )

@@ -258,7 +258,8 @@ class Repair(Repairs):
             known.begun = published_at(batch)
         self._tally.add(batch, int(self._since_1970 + now))
         self._changed = now
-        self._note(stream, known, now)
+        if stream not in self._changes.recent:
+            self._note(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
             self._changes.brought[stream] = None
         bounds = known.bounds
@@ -370,8 +371,9 @@ class Repair(Repairs):
 
     def _tell_neighbours(self, news: Sequence[StreamId], now: float) -> None:
         neighbours = self._context.membership.neighbours() if news else ()
+        held = list(self._held(news, -inf, now)) if neighbours else ()
         for contact in self._sample(neighbours, TOLD_AT_ONCE):
-            self._send_have(contact, self._held(news, -inf, now), now)
+            self._send_have(contact, held, now)
 
     def _tell_upward(self, news: Sequence[Sequence[StreamId]], now: float) -> None:
         """Tell super-processes, each time others, with p_sel; surely of what came in here."""
@@ -493,6 +495,10 @@ class Repair(Repairs):
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
+            stream, _, _, bounds = held
+            known = self._streams.known.get(stream)
+            if known is not None and bounds[-1] <= known.low and stream not in self._lacks:
+                continue  # settled here, as nearly all is of a stream that flows
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._take_held(one, now)
         if have.below:
