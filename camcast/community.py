@@ -262,6 +262,11 @@ class CommunityManager:
         self._communities: dict[GroupId, Community] = {}
         self._waiters: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
 
+    def __repr__(self) -> str:
+        if self._runner is None:
+            return "<CommunityManager that is not running>"
+        return f"<CommunityManager at {self._runner.node.me.address}>"
+
     # -- life --------------------------------------------------------------------------------
 
     async def start(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import errno
+import os
+import sys
+from typing import Annotated, Final
 
 import typer
 
@@ -14,6 +17,7 @@ from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.dashboard import dashboard
 from camcast.cli.demo import demo
 from camcast.cli.doctor import doctor
+from camcast.cli.failure import EXIT_FAILED, complain
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
 from camcast.cli.logs import LogForm, set_up_logs
@@ -27,6 +31,8 @@ from camcast.cli.simulate import simulate
 from camcast.cli.subscribe import subscribe
 from camcast.cli.sweep import sweep
 from camcast.cli.watch import watch
+
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -103,5 +109,21 @@ app.command(epilog="Example: camcast doctor --gateway tcp://192.0.2.1:7000")(doc
 
 
 def main() -> None:
-    """Run the command line; the entry point ``camcast``."""
-    app(prog_name="camcast")
+    """Run the command line; the entry point ``camcast``.
+
+    Of results that cannot be written, as on a full disk, it says so; a reader of stdout that has
+    gone, as ``head`` does, is no news.
+    """
+    try:
+        try:
+            app(prog_name="camcast")
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        # What is still buffered goes nowhere: else Python fails once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno != errno.EPIPE:
+            complain(f"cannot write the output: {error.strerror}")
+        sys.exit(EXIT_FAILED)

@@ -14,6 +14,7 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
@@ -61,7 +62,10 @@ def compare_protocols(
     ] = None,
     reliability: Annotated[
         float | None,
-        typer.Option("--reliability", help="Share of expected deliveries to reach; default: 0.99."),
+        probability_option(
+            "--reliability",
+            "Share of expected deliveries to reach; default: 0.99.",
+        ),
     ] = None,
     protocols: Annotated[
         str | None, typer.Option("--protocols", metavar="A,B,...", help="Default: all.")
@@ -71,7 +75,11 @@ def compare_protocols(
         typer.Option("--membership", "-m", help="Of those that have none of their own."),
     ] = None,
     loss: Annotated[
-        float | None, typer.Option("--loss", help="Share of copies that get lost; default: 0.05.")
+        float | None,
+        probability_option(
+            "--loss",
+            "Share of copies that get lost; default: 0.05.",
+        ),
     ] = None,
     members_max: Annotated[
         int | None, typer.Option("--members-max", help="Processes of one community; default: 6.")

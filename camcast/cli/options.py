@@ -12,6 +12,7 @@ import attrs
 import typer
 
 from camcast.cli.failure import CommandError
+from camcast.cli.probability import probability_option
 from camcast.community import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
@@ -214,7 +215,10 @@ G = Annotated[float | None, typer.Option("--g", help="Processes that send upward
 A = Annotated[float | None, typer.Option("--a", help="Super-processes each sends to (paper: a).")]
 Z = Annotated[int | None, typer.Option("--z", help="Size of a super-topic table (paper: z).")]
 Tau = Annotated[int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")]
-PSel = Annotated[float | None, typer.Option("--p-sel", help="Fixed p_sel instead of g/N.")]
+PSel = Annotated[
+    float | None,
+    probability_option("--p-sel", "Fixed p_sel instead of g/N."),
+]
 Preset = Annotated[
     str | None,
     typer.Option(

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import attrs
 from rich.console import Console
-from rich.table import Table
 
-from camcast.cli.measures_table import measures_table
+from camcast.cli.measures_table import MeasuresTable, measures_table
 from camcast.experiment.run import Outcome
 from camcast.measures import measure_of
 from camcast.runs.summary import Summary
@@ -35,7 +34,7 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     )
 
 
-def summary_table(summary: Summary) -> Table:
+def summary_table(summary: Summary) -> MeasuresTable:
     """Return a table with a line for each community."""
     return measures_table(
         ["community"],

@@ -11,6 +11,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.experiment import FAILURES, carry_out
 from camcast.cli.failure import clear_failures
+from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import sizes_of
 from camcast.runs.folder import dated_folder
 from camcast.scenarios.base import ScenarioError
@@ -90,7 +91,10 @@ def run(
     ] = None,
     kill: Annotated[
         float | None,
-        typer.Option("--kill", metavar="SHARE", help="Kill so many of them half-way (kill -9)."),
+        probability_option(
+            "--kill",
+            "Kill so many of them half-way (kill -9).",
+        ),
     ] = None,
     seed: options.Seed = None,
     output: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from camcast.cli import options
+from camcast.cli.probability import probability_option
 from camcast.settings.base import SettingError
 from camcast.settings.chain import Setting, chain
 
@@ -15,9 +16,16 @@ Sizes = Annotated[
     typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, the root last."),
 ]
 Success = Annotated[
-    float, typer.Option("--success", help="Probability that a copy arrives (paper: 0.85).")
+    float,
+    probability_option(
+        "--success",
+        "Probability that a copy arrives (paper: 0.85).",
+    ),
 ]
-Crash = Annotated[float, typer.Option("--crash", help="Probability that a process is crashed.")]
+Crash = Annotated[
+    float,
+    probability_option("--crash", "Probability that a process is crashed."),
+]
 Weak = Annotated[
     bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
 ]
@@ -55,12 +63,4 @@ def setting(
     """Build the setting that the options describe; `ValueError` names what is wrong."""
     parameters = options.parameters(c, g, a, z, None, p_sel, preset=preset)
     communities = chain(sizes_of(sizes), parameters)
-    check_probability("--success", success)
-    check_probability("--crash", crash)
     return Setting(communities=communities, success=success, crash=crash, weak=weak)
-
-
-def check_probability(option: str, given: float) -> None:
-    """Raise `SettingError` for what is no probability."""
-    if not 0 <= given <= 1:
-        raise SettingError(f"{option} is a probability from 0 to 1, not {given:g}")

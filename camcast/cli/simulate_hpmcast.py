@@ -12,7 +12,8 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
-from camcast.cli.setting_options import Workers, check_probability
+from camcast.cli.probability import probability_option
+from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
 from camcast.sweeps import JSON, Cell, SweepError
 from camcast.systems import outcome_of, runs_in_cells
@@ -43,14 +44,22 @@ def hpmcast(
         int, typer.Option("--fanout", help="F: processes chosen in a round.")
     ] = 2,  # [hpmcast 5.3, Figures 7, 8]
     interested: Annotated[
-        float, typer.Option("--interested", help="p_1: probability that a process is.")
+        float,
+        probability_option(
+            "--interested",
+            "p_1: probability that a process is.",
+        ),
     ] = 0.5,  # chosen: amid Figure 7
     loss: Annotated[
-        float, typer.Option("--loss", help="Probability that a copy is lost.")
+        float,
+        probability_option("--loss", "Probability that a copy is lost."),
     ] = 0.0,  # [hpmcast 5.3] the captions name none
     crash: Annotated[
         float,
-        typer.Option("--crash", help="Probability that a process is dead from the beginning."),
+        probability_option(
+            "--crash",
+            "Probability that a process is dead from the beginning.",
+        ),
     ] = 0.0,  # [hpmcast 5.3] the captions name none
     threshold: Annotated[
         int, typer.Option("--threshold", help="D: a smaller audience of a view is made so large.")
@@ -79,9 +88,6 @@ def hpmcast(
         from camcast.population.hpmcast import reception
         from camcast.settings.tree import HpmcastSetting
 
-        # what is wrong with the options is said here, and not by a worker
-        for name, given in (("interested", interested), ("loss", loss), ("crash", crash)):
-            check_probability(f"--{name}", given)
         setting = HpmcastSetting(
             arity=arity,
             depth=depth,

@@ -12,7 +12,8 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
-from camcast.cli.setting_options import Workers, check_probability
+from camcast.cli.probability import probability_option
+from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
 from camcast.sweeps import JSON, Cell, SweepError
 from camcast.systems import runs_in_cells
@@ -39,10 +40,16 @@ def percolation(
             " file:EDGES, two node numbers a line.",
         ),
     ],
-    sigma: Annotated[float, typer.Option("--sigma", help="Probability that a node subscribes.")],
+    sigma: Annotated[
+        float,
+        probability_option("--sigma", "Probability that a node subscribes."),
+    ],
     gamma: Annotated[
         float,
-        typer.Option("--gamma", help="Probability that a neighbour who does not is sent a copy."),
+        probability_option(
+            "--gamma",
+            "Probability that a neighbour who does not is sent a copy.",
+        ),
     ],
     ttl: Annotated[
         int | None,
@@ -69,9 +76,6 @@ def percolation(
     with clear_failures(ValueError, SweepError, OSError), extras_named():
         from camcast.population.percolation import TTL_MAX, Gossip, corpus_of, join
 
-        # what is wrong with the options is said here, and not by a worker
-        check_probability("--sigma", sigma)
-        check_probability("--gamma", gamma)
         gossip = Gossip(sigma=sigma, gamma=gamma, ttl=TTL_MAX if ttl is None else ttl)
         overlay = overlay_of(degrees)
         shared: dict[str, JSON] = {

@@ -55,7 +55,10 @@ def parse_gateways(given: Iterable[str] | Mapping[str, Iterable[str]]) -> Gatewa
     gateways: dict[Topic, tuple[str, ...]] = {}
     for name, addresses in by_topic.items():
         if isinstance(addresses, str) or not isinstance(addresses, Iterable):
-            raise GatewayError(f"the gateways of {name!r} are a list of addresses")
+            raise GatewayError(
+                f"the gateways of {name!r} are a list of addresses, such as"
+                f' ["tcp://127.0.0.1:7000"], and not {addresses!r}'
+            )
         try:
             gateways[Topic.parse(name)] = tuple(check_address(str(a)) for a in addresses)
         except (TopicError, AddressError) as error:

@@ -28,6 +28,7 @@ NAME_BYTES_MAX: Final = 255  # [TRUST, identity and format]; also fits one lengt
 
 # Letters, digits, '_', '-', '+' [TRUST]. `\w` is Unicode's letters, digits and '_'.
 _LEVEL = re.compile(r"[\w+-]+")
+_WILDCARDS: Final = ("*", "**", "#", ">")  # of MQTT, NATS and zenoh
 
 
 class TopicError(CamcastError, ValueError):
@@ -56,6 +57,11 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
                 f" {LEVEL_LENGTH_MAX} characters"
             )
         if not _LEVEL.fullmatch(level):
+            if level in _WILDCARDS:
+                raise TopicError(
+                    f"topic {name!r} has the wildcard {level!r}; a topic covers all topics below"
+                    " it, so leave the level out"
+                )
             wrong = next(c for c in level if not _LEVEL.fullmatch(c))
             raise TopicError(
                 f"topic {name!r} has the character {wrong!r} in level {level!r};"

@@ -181,6 +181,22 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
         assert running.end()[0] == 0  # --count
 
 
+@pytest.mark.parametrize(
+    "command", [["model", "--sizes", "10"], ["model", "--sizes", "10", "--json"], ["--help"]]
+)
+def test_a_full_disk_is_said_in_a_sentence(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "camcast: cannot write the output: No space left on device\n"
+
+
 def test_events_of_a_class_are_read_and_written(gateway: str) -> None:
     """What the command line publishes, a program gets as an instance, and the other way round."""
     topic = ".plant.reading"

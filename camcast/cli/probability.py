@@ -1,0 +1,24 @@
+"""Options that are probabilities or shares: 0.3, or 30%."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+
+def probability_option(name: str, meaning: str) -> Any:
+    """Return what an option of this name is annotated with."""
+    return typer.Option(name, parser=_probability, metavar="SHARE", help=meaning)
+
+
+def _probability(given: str | float) -> float:
+    """Read a probability, or a default, which comes as a number."""
+    text = str(given).strip()
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{text!r} is no probability; write 0.3 or 30%, from 0 to 1")
+    return value
