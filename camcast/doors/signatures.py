@@ -37,5 +37,14 @@ class Signatures(Protocol):
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         """Return the chain that ends in the certificate of this hash; empty if it is not known."""
 
+    def revocations_hash(self) -> bytes:
+        """Return a hash of all lists of revocations that are known here."""
+
+    def revocations(self) -> Sequence[bytes]:
+        """Return the latest list of each issuer."""
+
+    def take_revocations(self, data: bytes, now: float) -> str:
+        """Take a list of revocations, if it is newer; return why it is refused, or ""."""
+
     def learn(self, chain: Sequence[bytes], now: float) -> str:
         """Take a chain of certificates; return why it does not count, "" if it does."""

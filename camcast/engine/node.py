@@ -148,7 +148,13 @@ class Node:
         """Signs and verifies events; None where they are not signed."""
         if settings.signatures is not None:
             outlet = ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP)
-            self.signing = Signing(settings.signatures, outlet, epoch / 1000 - started)
+            self.signing = Signing(
+                settings.signatures,
+                outlet,
+                self._strangers.neighbours,
+                rng,
+                epoch / 1000 - started,
+            )
         self._intake = Intake(
             me.peer,
             outbox,
@@ -309,6 +315,9 @@ class Node:
                 self._note(Notice("healed" if was_isolated else "isolated", count=count))
         elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
+        elif token.kind is Kind.SECURITY:
+            assert self.signing is not None
+            self.signing.wake()
         else:
             serial, *name = token.name
             participation = self._groups.current.get(token.group)
@@ -377,7 +386,7 @@ class Node:
             if self.signing is None:
                 counters.stray_controls += 1
             else:
-                self.signing.receive(signing_module.DECODER.decode(body), now)
+                self.signing.receive(source, signing_module.DECODER.decode(body), now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Callable, Sequence
+from random import Random
 from typing import Final
 
 from camcast.doors.signatures import NotAllowedError, Signatures
+from camcast.engine.asked_lately import AskedLately
+from camcast.engine.revocation_spread import RevocationNews, RevocationsKnown, RevocationSpread
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
@@ -33,8 +35,6 @@ _log = logging.getLogger(__name__)
 # chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; for so long a
 # process that lost one does without this sender's copies, unless it asks for them
 CARRY_SECONDS: Final = 10.0
-# chosen: 30 peers and 500 publishers; a bound, because the publishers of others fill this table
-CARRIED_MAX: Final = 2**14
 
 
 class Certificates(Message, frozen=True, tag=1):
@@ -43,21 +43,31 @@ class Certificates(Message, frozen=True, tag=1):
     chain: tuple[bytes, ...]
 
 
-DECODER: Final[Decoder[Certificates]] = Decoder(Certificates)
+DECODER: Final[Decoder[Certificates | RevocationNews | RevocationsKnown]] = Decoder(
+    Certificates | RevocationNews | RevocationsKnown
+)
 
 
 class Signing:
     """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0."""
 
-    def __init__(self, signatures: Signatures, outlet: ControlOutlet, offset: float) -> None:
+    def __init__(
+        self,
+        signatures: Signatures,
+        outlet: ControlOutlet,
+        neighbours: Callable[[int], list[Contact]],
+        rng: Random,
+        offset: float,
+    ) -> None:
         self._signatures = signatures
         self._outlet = outlet
         self._offset = offset
-        self._carried: dict[bytes, float] = {}
-        """When a chain last went to a peer, by the ids of both, the latest at the end."""
+        self._carried = AskedLately()
+        """When a chain last went to a peer, by peer and certificate."""
+        self._spread = RevocationSpread(signatures, outlet, neighbours, rng)
         self._log = MinuteLog()
         self.refused: Counter[str] = Counter()
-        """Events, and chains of certificates, by why they were not believed."""
+        """Events, chains of certificates, and lists, by why they were not believed."""
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
@@ -88,27 +98,33 @@ class Signing:
                 )
         return not reason
 
-    def receive(self, message: Certificates, now: float) -> None:
-        """Take the chain that a batch needs."""
-        reason = self._signatures.learn(message.chain, self._offset + now)
-        if reason:
-            self.refused[f"chain_{reason}"] += 1
+    def wake(self) -> None:
+        """Take this part's timer."""
+        self._spread.wake()
+
+    def receive(
+        self,
+        source: Contact,
+        message: Certificates | RevocationNews | RevocationsKnown,
+        now: float,
+    ) -> None:
+        """Take the chain that a batch needs, or what a neighbour knows of revocations."""
+        match message:
+            case Certificates():
+                if reason := self._signatures.learn(message.chain, self._offset + now):
+                    self.refused[f"chain_{reason}"] += 1
+            case RevocationNews():
+                if reason := self._spread.take(source, message, self._offset + now, now):
+                    self.refused[f"list_{reason}"] += 1
+            case RevocationsKnown():
+                self._spread.compare(source, message, now)
 
     def accompany(
         self, batch: Batch, peers: Sequence[Contact], now: float, *, asked_for: bool = False
     ) -> None:
         """Send the chain of a batch, which is sent next, to those of its receivers that need it."""
-        carried, certificate = self._carried, batch.certificate
-        latest = inf if asked_for else now - CARRY_SECONDS
-        lacking = []
-        for peer in peers:
-            key = peer.peer + certificate
-            if carried.get(key, -inf) <= latest:
-                carried.pop(key, None)
-                carried[key] = now
-                lacking.append(peer)
-        if lacking:
-            while len(carried) > CARRIED_MAX:
-                del carried[next(iter(carried))]
-            if chain := self._signatures.chain(certificate):
-                self._outlet.send(lacking, Certificates(tuple(chain)))
+        seconds, certificate = 0.0 if asked_for else CARRY_SECONDS, batch.certificate
+        carried = self._carried
+        lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
+        if lacking and (chain := self._signatures.chain(certificate)):
+            self._outlet.send(lacking, Certificates(tuple(chain)))

@@ -86,6 +86,22 @@ class EventSignatures:
             return error.reason.value
         return ""
 
+    def revocations_hash(self) -> bytes:
+        """See `Signatures`."""
+        return self.known.revocations.hash()
+
+    def revocations(self) -> Sequence[bytes]:
+        """See `Signatures`."""
+        return self.known.revocations.all()
+
+    def take_revocations(self, data: bytes, now: float) -> str:
+        """See `Signatures`."""
+        try:
+            self.known.take_revocations(data, now)
+        except RefusedError as error:
+            return error.reason.value
+        return ""
+
     def _chain_for(self, topic: Topic) -> Chain:
         """Return the chain to publish in a topic by; the first one if there is none."""
         fitting = (chain for chain in self._own if chain.last.grants(Rights.PUBLISH, topic))

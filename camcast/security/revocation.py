@@ -101,6 +101,7 @@ class Revocations:
 
     def __init__(self) -> None:
         self._lists: dict[bytes, _Known] = {}
+        self._hash: SealHash | None = None
 
     def take(self, data: bytes, now: float, may_issue: Callable[[bytes], bool]) -> bool:
         """Take a signed list; return whether it is news.
@@ -122,6 +123,7 @@ class Revocations:
             raise RefusedError(Reason.UNTRUSTED, f"lists of {ISSUERS_MAX} issuers are known")
         REVOCATIONS.check(data, news.issuer)
         serials = {entry.serial: entry for entry in news.revoked}
+        self._hash = None
         self._lists[news.issuer] = _Known(news.number, data, news.next_update, serials)
         return True
 
@@ -143,6 +145,12 @@ class Revocations:
             if now > known.next_update + SLACK_SECONDS
         ]
 
+    def all(self) -> list[bytes]:
+        """Return the latest signed list of each issuer, by the issuers' keys."""
+        return [self._lists[issuer].data for issuer in sorted(self._lists)]
+
     def hash(self) -> SealHash:
         """Return a hash of all that is known here; equal where the same lists are known."""
-        return seal_hash(b"".join(self._lists[issuer].data for issuer in sorted(self._lists)))
+        if self._hash is None:
+            self._hash = seal_hash(b"".join(self.all()))
+        return self._hash

@@ -3,75 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from random import Random
 
 import pytest
-from attrs import evolve
 
 from camcast.doors.signatures import NotAllowedError
-from camcast.engine.node import Node
 from camcast.engine.signing import CARRY_SECONDS, Certificates, Signing
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
-from camcast.testing.world import World
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import encode
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
-from camcast.vocabulary.topics import GroupId, Topic
-from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from camcast.vocabulary.topics import Topic
+from tests.authority import ADA, CLUB, EVE, ROOT, grant
+from tests.signed_world import ITALY, NO_GROUP, SOCCER, SignedWorld, certificate, key, with_own
 
-ITALY, SOCCER = Topic.parse(".soccer.italy"), Topic.parse(".soccer")
 CHESS = Topic.parse(".chess")
-NO_GROUP = GroupId(bytes(8))
-
-
-class InVirtualTime(EventSignatures):
-    """Clocks of virtual processes do not tell the time of day: a batch is judged at its own."""
-
-    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
-        return super().refusal(batch, group, batch.published / 1000, retention_seconds)
-
-    def learn(self, chain: Sequence[bytes], now: float) -> str:
-        return super().learn(chain, 1.0)
-
-
-def certificate(of: SecretKey, topic: str = ".soccer", rights: Rights = MEMBER) -> bytes:
-    return grant(ROOT, of, topic, rights, 0, 2**32 - 1)
-
-
-def key(number: int) -> SecretKey:
-    return SecretKey(number.to_bytes(32))
-
-
-def with_own(secret: SecretKey, *certificates: bytes) -> InVirtualTime:
-    """Return what a process signs by; it believes the root, and Eve what she issued herself."""
-    roots = [ROOT.public, EVE.public] if secret is EVE else [ROOT.public]
-    signatures = InVirtualTime(secret, roots)
-    signatures.renew([[each] for each in certificates], now=1.0)
-    return signatures
-
-
-def join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
-
-
-class SignedWorld(World):
-    """A world in which every process has a certificate for a topic and all below it."""
-
-    def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
-        signatures = with_own(secret, own or certificate(secret))
-        node = self.start(evolve(self.settings, signatures=signatures), peer=signatures.peer_id)
-        for topic in topics:
-            self.do(node, partial(join, topic))
-        self.run(0.1)
-        return node
-
-    def got(self, payload: bytes) -> list[Node]:
-        return [node for node, delivery in self.delivered if delivery.event.payload == payload]
 
 
 def signed_event(
@@ -189,9 +140,8 @@ def test_an_event_in_a_member_s_name_silences_nobody(first: int, world: SignedWo
 def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
     signatures = with_own(ADA, certificate(ADA))
-    signing = Signing(
-        signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
-    )
+    outlet = ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP)
+    signing = Signing(signatures, outlet, lambda _: [], Random(1), offset=0.0)
     batch = signing.sign(make_batch(stream_id(me.peer, 7), 1, [b"goal"], SOCCER, published=5_000))
     peers = [Contact(PeerId(bytes([n]) * 16), f"tcp://127.0.0.{n}:7000") for n in (1, 2, 3)]
 
@@ -205,21 +155,6 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     assert told(peers, 1.0 + CARRY_SECONDS) == peers[:2]
     assert told(peers[:1], 2.0 + CARRY_SECONDS) == []
     assert told(peers[:1], 2.0 + CARRY_SECONDS, asked_for=True) == peers[:1]
-
-
-def test_the_peers_that_were_told_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("camcast.engine.signing.CARRIED_MAX", 2)
-    outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
-    signatures = with_own(ADA, certificate(ADA))
-    signing = Signing(
-        signatures, ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP), offset=0.0
-    )
-    batch = signing.sign(make_batch(stream_id(me.peer, 7), 1, [b"goal"], SOCCER))
-    peers = [Contact(PeerId(bytes([n]) * 16), f"tcp://127.0.0.{n}:7000") for n in (1, 2, 3)]
-    signing.accompany(batch, peers, 1.0)
-    outbox.sends.clear()
-    signing.accompany(batch, peers, 2.0)
-    assert [send.contacts for send in outbox.sends] == [peers[:1]]  # the first one was forgotten
 
 
 def test_who_may_publish_is_known_beforehand() -> None:

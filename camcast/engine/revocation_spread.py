@@ -1,0 +1,106 @@
+"""How lists of revocations reach every process.
+
+Who learns a newer list sends it to his neighbours at once, and so on. Every few seconds a process
+also tells one neighbour the hash of all lists that it knows. The other one answers with its own
+lists where the hashes differ, and is answered with newer ones: so a list reaches those too who
+were away, or joined later. What is answered is bounded, since anybody may ask in another's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from camcast.doors.signatures import Signatures
+from camcast.engine.asked_lately import AskedLately
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.outbox import ControlOutlet
+
+# chosen: a list that one process has is everywhere within some periods of a few processes each
+# [TRUST: 30 s], and a hash costs a process 15 bytes a second
+PERIOD_SECONDS: Final = 5.0
+ANSWERS_MAX: Final = 4  # chosen: a period; processes whose hashes differ meet now and then
+ANSWER_BYTES_MAX: Final = 2**16  # chosen: two full lists, of which most have some hundred bytes
+NEIGHBOURS_MAX: Final = 64  # chosen: all in the tables of a process of a few communities
+
+
+class RevocationNews(Message, frozen=True, tag=2):
+    """One signed list of revocations."""
+
+    data: bytes
+
+
+class RevocationsKnown(Message, frozen=True, tag=3):
+    """The hash of all lists that the sender knows."""
+
+    hash: bytes
+
+
+class RevocationSpread:
+    """Spreads lists for one process; `neighbours` returns so many contacts, chosen by chance."""
+
+    def __init__(
+        self,
+        signatures: Signatures,
+        outlet: ControlOutlet,
+        neighbours: Callable[[int], list[Contact]],
+        rng: Random,
+    ) -> None:
+        self._signatures = signatures
+        self._outlet = outlet
+        self._neighbours = neighbours
+        self._rng = rng
+        self._spread = signatures.revocations_hash()
+        """The hash of what the neighbours were sent; another where a file told something new."""
+        self._answered = AskedLately()
+        self._answers = 0
+        outlet.wake(PERIOD_SECONDS, "revocations")
+
+    def wake(self) -> None:
+        """Take the timer: send what is new, else tell one neighbour what is known."""
+        self._answers = 0
+        known = self._signatures.revocations_hash()
+        if known != self._spread:
+            self._spread = known
+            self._send_all(self._neighbours(NEIGHBOURS_MAX))
+        else:
+            self._outlet.send(self._neighbours(1), RevocationsKnown(known))
+        self._outlet.wake(PERIOD_SECONDS, "revocations")
+
+    def compare(self, source: Contact, message: RevocationsKnown, now: float) -> None:
+        """Answer a process that knows other lists."""
+        if message.hash != self._signatures.revocations_hash():
+            self._answer(source, now)
+
+    def take(self, source: Contact, message: RevocationNews, wall: float, now: float) -> str:
+        """Take a list, at the time `wall` since 1970; return why it is refused, or ""."""
+        before = self._signatures.revocations_hash()
+        reason = self._signatures.take_revocations(message.data, wall)
+        after = self._signatures.revocations_hash()
+        if after != before:
+            if self._spread == before:
+                self._spread = after
+            receivers = [c for c in self._neighbours(NEIGHBOURS_MAX) if c.peer != source.peer]
+            self._outlet.send(receivers, message)
+        elif not reason and message.data not in self._signatures.revocations():
+            self._answer(source, now)  # which has an older one
+        return reason
+
+    def _answer(self, source: Contact, now: float) -> None:
+        if self._answers < ANSWERS_MAX and self._answered.due(source.peer, PERIOD_SECONDS, now):
+            self._answers += 1
+            self._send_all([source])
+
+    def _send_all(self, receivers: list[Contact]) -> None:
+        lists = list(self._signatures.revocations())
+        if not lists:
+            self._outlet.send(receivers, RevocationsKnown(self._signatures.revocations_hash()))
+        self._rng.shuffle(lists)
+        room = ANSWER_BYTES_MAX
+        for data in lists:
+            room -= len(data)
+            if room < 0:
+                break
+            self._outlet.send(receivers, RevocationNews(data))

@@ -1,0 +1,70 @@
+"""A virtual network of processes that sign their events, by certificates of one root."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from attrs import evolve
+
+from camcast.engine.node import Node
+from camcast.security.certificates import Rights
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import SecretKey
+from camcast.testing.world import World
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.topics import GroupId, Topic
+from tests.authority import EVE, MEMBER, ROOT, grant
+
+ITALY, SOCCER = Topic.parse(".soccer.italy"), Topic.parse(".soccer")
+NO_GROUP = GroupId(bytes(8))
+
+
+class InVirtualTime(EventSignatures):
+    """Clocks of virtual processes do not tell the time of day: a batch is judged at its own."""
+
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+        return super().refusal(batch, group, batch.published / 1000, retention_seconds)
+
+    def take_revocations(self, data: bytes, now: float) -> str:
+        return super().take_revocations(data, 1.0)
+
+    def learn(self, chain: Sequence[bytes], now: float) -> str:
+        return super().learn(chain, 1.0)
+
+
+def certificate(
+    of: SecretKey, topic: str = ".soccer", rights: Rights = MEMBER, serial: int = 1
+) -> bytes:
+    return grant(ROOT, of, topic, rights, 0, 2**32 - 1, serial)
+
+
+def key(number: int) -> SecretKey:
+    return SecretKey(number.to_bytes(32))
+
+
+def with_own(secret: SecretKey, *certificates: bytes) -> InVirtualTime:
+    """Return what a process signs by; it believes the root, and Eve what she issued herself."""
+    roots = [ROOT.public, EVE.public] if secret is EVE else [ROOT.public]
+    signatures = InVirtualTime(secret, roots)
+    signatures.renew([[each] for each in certificates], now=1.0)
+    return signatures
+
+
+def join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+class SignedWorld(World):
+    """A world in which every process has a certificate for a topic and all below it."""
+
+    def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
+        signatures = with_own(secret, own or certificate(secret))
+        node = self.start(evolve(self.settings, signatures=signatures), peer=signatures.peer_id)
+        for topic in topics:
+            self.do(node, partial(join, topic))
+        self.run(0.1)
+        return node
+
+    def got(self, payload: bytes) -> list[Node]:
+        return [node for node, delivery in self.delivered if delivery.event.payload == payload]

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from random import Random
+
+from camcast.engine.node import Node
+from camcast.engine.revocation_spread import (
+    ANSWERS_MAX,
+    PERIOD_SECONDS,
+    RevocationNews,
+    RevocationsKnown,
+    RevocationSpread,
+)
+from camcast.security.keys import SecretKey
+from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.wire import Kind
+from tests.authority import ADA, CLUB, EVE, ROOT
+from tests.signed_world import (
+    NO_GROUP,
+    SOCCER,
+    InVirtualTime,
+    SignedWorld,
+    certificate,
+    key,
+    with_own,
+)
+
+FAR = 2**32 - 1
+SERIAL = 66  # of Eve's certificate
+
+
+def revocations(number: int, *serials: int, by: SecretKey = ROOT) -> bytes:
+    entries = tuple(RevokedSerial(serial.to_bytes(8), FAR) for serial in serials)
+    return REVOCATIONS.sign(RevocationList(by.public.raw, number, 0, FAR, entries), by)
+
+
+def signatures_of(node: Node) -> InVirtualTime:
+    signing = node.signing
+    assert signing is not None
+    signatures = signing._signatures
+    assert isinstance(signatures, InVirtualTime)
+    return signatures
+
+
+def test_a_revoked_member_is_refused_everywhere_within_half_a_minute() -> None:
+    world = SignedWorld(repair=True, loss=0.1)
+    for number in range(1, 13):
+        world.member(key(number), SOCCER)
+    eve = world.member(EVE, SOCCER, own=certificate(EVE, serial=SERIAL))
+    world.run(20)
+    world.publish(eve, SOCCER, b"before", 10.0)
+    assert len({id(node) for node in world.got(b"before")}) == 13
+    signatures_of(world.nodes[5]).take_revocations(revocations(1, SERIAL), 0.0)
+    world.run(30)  # [issue 15] from when one member has it
+    late = world.member(ADA, SOCCER)
+    world.run(30)
+    for node in world.nodes:
+        assert signatures_of(node).revocations() == [revocations(1, SERIAL)]
+    # What Eve would publish if she had not heard of it herself.
+    forged = with_own(EVE, certificate(EVE, serial=SERIAL))
+    signing = eve.signing
+    assert signing is not None
+    signing._signatures = forged
+    world.publish(eve, SOCCER, b"after", 10.0)
+    world.publish(late, SOCCER, b"goal", 10.0)
+    assert {id(node) for node in world.got(b"after")} == {id(eve)}
+    assert {id(node) for node in world.got(b"goal")} == {id(node) for node in world.nodes}
+
+
+def contact(number: int) -> Contact:
+    return Contact(PeerId(number.to_bytes(16)), f"tcp://127.0.{number // 250}.{number % 250 + 1}:9")
+
+
+class Process:
+    """One process with three neighbours, and what it sends."""
+
+    def __init__(self, *lists: bytes) -> None:
+        self.outbox = Outbox()
+        self.signatures = with_own(ADA, certificate(ADA))
+        for data in lists:
+            assert self.signatures.take_revocations(data, 0.0) == ""
+        me = Contact(ADA.public.peer_id, "tcp://127.0.0.1:7000")
+        self.neighbours = [contact(number) for number in (1, 2, 3)]
+        self.spread = RevocationSpread(
+            self.signatures,
+            ControlOutlet(self.outbox, me, Kind.SECURITY, NO_GROUP),
+            lambda wanted: self.neighbours[:wanted],
+            Random(1),
+        )
+
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Return to how many the records went that were sent until now, and these."""
+        sends = [(len(send.contacts), send.record) for send in self.outbox.sends]
+        self.outbox.sends.clear()
+        return sends
+
+    def take(self, data: bytes, source: Contact, now: float = 1.0) -> str:
+        return self.spread.take(source, RevocationNews(data), 0.0, now)
+
+
+def test_news_goes_on_to_all_neighbours_but_the_one_who_told() -> None:
+    process = Process(revocations(1))
+    assert process.take(revocations(2, SERIAL), process.neighbours[0]) == ""
+    ((count, record),) = process.sent()
+    assert (count, revocations(2, SERIAL) in record) == (2, True)
+    assert process.take(revocations(2, SERIAL), process.neighbours[1]) == ""
+    assert process.sent() == []
+    process.spread.wake()
+    ((count, record),) = process.sent()  # the hash, to one
+    assert count == 1
+    assert process.signatures.revocations_hash() in record
+
+
+def test_what_a_file_told_goes_to_all_neighbours() -> None:
+    process = Process()
+    process.signatures.take_revocations(revocations(1, SERIAL), 0.0)
+    process.spread.wake()
+    assert [count for count, _ in process.sent()] == [3]
+
+
+def test_an_older_list_is_answered_with_the_newer_one() -> None:
+    process = Process(revocations(2, SERIAL))
+    assert process.take(revocations(1), contact(9)) == ""
+    ((count, record),) = process.sent()
+    assert (count, revocations(2, SERIAL) in record) == (1, True)
+
+
+def test_what_no_issuer_signed_goes_nowhere() -> None:
+    process = Process(revocations(1, by=ROOT))
+    assert process.take(revocations(9, SERIAL, by=EVE), contact(9)) == "untrusted"
+    assert process.take(revocations(9, SERIAL, by=CLUB), contact(9)) == "untrusted"
+    assert process.take(revocations(2, SERIAL)[:-1] + b"\0", contact(9)) == "forged"
+    assert process.take(b"garbage", contact(9)) == "malformed"
+    assert process.sent() == []
+
+
+def test_who_asks_in_the_names_of_many_draws_little() -> None:
+    process = Process(revocations(1, *range(1000)))
+    for number in range(1000):
+        process.spread.compare(contact(number), RevocationsKnown(b"another!"), 1.0)
+    assert len(process.sent()) == ANSWERS_MAX
+    process.spread.wake()
+    process.sent()
+    process.spread.compare(contact(0), RevocationsKnown(b"another!"), 1.0 + PERIOD_SECONDS)
+    assert len(process.sent()) == 1
+    process.spread.compare(contact(0), RevocationsKnown(b"another!"), 2.0 + PERIOD_SECONDS)
+    assert process.sent() == []
+
+
+def test_who_knows_no_list_asks_for_them() -> None:
+    process = Process()
+    process.spread.compare(contact(9), RevocationsKnown(b"another!"), 1.0)
+    ((count, record),) = process.sent()
+    assert count == 1
+    assert process.signatures.revocations_hash() in record
