@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from attrs import evolve
@@ -12,25 +11,11 @@ from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.testing.world import World
-from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.topics import GroupId, Topic
 from tests.authority import EVE, MEMBER, ROOT, grant
 
 ITALY, SOCCER = Topic.parse(".soccer.italy"), Topic.parse(".soccer")
 NO_GROUP = GroupId(bytes(8))
-
-
-class InVirtualTime(EventSignatures):
-    """Clocks of virtual processes do not tell the time of day: a batch is judged at its own."""
-
-    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
-        return super().refusal(batch, group, batch.published / 1000, retention_seconds)
-
-    def take_revocations(self, data: bytes, now: float) -> str:
-        return super().take_revocations(data, 1.0)
-
-    def learn(self, chain: Sequence[bytes], now: float) -> str:
-        return super().learn(chain, 1.0)
 
 
 def certificate(
@@ -43,10 +28,10 @@ def key(number: int) -> SecretKey:
     return SecretKey(number.to_bytes(32))
 
 
-def with_own(secret: SecretKey, *certificates: bytes) -> InVirtualTime:
+def with_own(secret: SecretKey, *certificates: bytes) -> EventSignatures:
     """Return what a process signs by; it believes the root, and Eve what she issued herself."""
     roots = [ROOT.public, EVE.public] if secret is EVE else [ROOT.public]
-    signatures = InVirtualTime(secret, roots)
+    signatures = EventSignatures(secret, roots)
     signatures.renew([[each] for each in certificates], now=1.0)
     return signatures
 

@@ -10,6 +10,7 @@ from camcast.engine.revocation_spread import (
     RevocationsKnown,
     RevocationSpread,
 )
+from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.vocabulary.identity import Contact, PeerId
@@ -19,7 +20,6 @@ from tests.authority import ADA, CLUB, EVE, ROOT
 from tests.signed_world import (
     NO_GROUP,
     SOCCER,
-    InVirtualTime,
     SignedWorld,
     certificate,
     key,
@@ -35,11 +35,11 @@ def revocations(number: int, *serials: int, by: SecretKey = ROOT) -> bytes:
     return REVOCATIONS.sign(RevocationList(by.public.raw, number, 0, FAR, entries), by)
 
 
-def signatures_of(node: Node) -> InVirtualTime:
+def signatures_of(node: Node) -> EventSignatures:
     signing = node.signing
     assert signing is not None
     signatures = signing._signatures
-    assert isinstance(signatures, InVirtualTime)
+    assert isinstance(signatures, EventSignatures)
     return signatures
 
 
