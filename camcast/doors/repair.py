@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 
 
 class RepairWatcher:
     """A dissemination as repair sees it. Each verb does nothing unless it is overridden."""
 
-    def told(self, stream: StreamId, stop: int, now: float) -> None:
-        """Learn that a neighbour has told of events up to before `stop`, not all known here."""
+    def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
+        """Learn that `source` has told of events up to before `stop`, not all known here."""
 
     def patience(self, stream: StreamId, told: float, now: float) -> float:
         """Return for how many seconds what was told of a stream is not asked for yet.

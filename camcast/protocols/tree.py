@@ -21,6 +21,8 @@ is a shorter way: whoever was first is the parent from then on.
 and `SECONDS_BURST` later in a burst. Who lacks something of that waits for its parent: links are
 FIFO, so that what was told may be behind other events of the stream, and an overloaded process
 gets announcements long before events (`camcast.protocols.arrival_delay`). Then repair asks for it.
+What repair has brought is sent along no tree: the children are told of it as well, and need not
+wait, since the parent would have sent it before it told of it.
 
 *Graft.* A process that has got by repair what should have come along the tree, and whose parent is
 gone or silent, takes the neighbour that had it for its parent and says so (`Graft`). What repair
@@ -100,6 +102,8 @@ class _Tree:
     told_at: float = inf
     """When a neighbour told of something that has not come yet: all before `told_stop`."""
     told_stop: int = 0
+    withheld: bool = False
+    """Whether the parent has told of something that it did not send, for repair brought it."""
 
 
 class Tree(Dissemination, RepairWatcher, Watcher):
@@ -115,7 +119,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         self._gossip = Gossip(context)
         self._trees: dict[StreamId, _Tree] = {}
         self._delay = ArrivalDelay()
-        self._news: dict[StreamId, None] = {}
+        self._news: dict[StreamId, bool] = {}  # with whether repair has brought something
         self._news_events = 0
         self._news_at = inf
         self._news_timer = 0  # the number of the timer for news; those before are void
@@ -179,6 +183,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                 self._choose_children(tree, batch.stream, None, now)
             return tree.contacts
         if not batch.head_flags & REPAIRED:
+            tree.withheld = False
             if tree.parent is None:
                 self._follow(tree, source, now)
             elif (
@@ -202,6 +207,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if tree is None:
             return
         self._note_news(batch, now)
+        self._news[batch.stream] = True
         silent = tree.parent is None or now - tree.heard >= self._delay.timeout
         contact = self._contact(source) if silent else None
         if contact is not None:
@@ -257,16 +263,20 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                         self._follow(tree, None, now)
                     self._add_child(tree, source, now)
 
-    def told(self, stream: StreamId, stop: int, now: float) -> None:
+    def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
         """See `RepairWatcher`."""
         tree = self._trees.get(stream)
-        if tree is not None and tree.told_at == inf:
+        if tree is None:
+            return
+        if source == tree.parent:
+            tree.withheld = True
+        if tree.told_at == inf:
             tree.told_at, tree.told_stop = now, stop
 
     def patience(self, stream: StreamId, told: float, now: float) -> float:
         """See `RepairWatcher`."""
         tree = self._trees.get(stream)
-        if tree is None or tree.parent is None:
+        if tree is None or tree.parent is None or tree.withheld:
             return 0.0
         return max(tree.heard, told) + self._delay.timeout - now
 
@@ -294,7 +304,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     def _note_news(self, batch: Batch, now: float) -> None:
         """Take note that a batch is to be announced, soon if it is one of many."""
-        self._news[batch.stream] = None
+        self._news.setdefault(batch.stream, False)
         self._news_events += batch.count
         if self._news_at == inf:
             self._tell_after(SECONDS_PACED, now)
@@ -310,7 +320,11 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     def _tell_news(self, now: float) -> None:
         """Tell every neighbour what has come of the streams that it is not sent along a tree."""
-        news = [(stream, self._trees[stream]) for stream in self._news if stream in self._trees]
+        news = [
+            (stream, self._trees[stream], repaired)
+            for stream, repaired in self._news.items()
+            if stream in self._trees
+        ]
         self._news.clear()
         self._news_events, self._news_at = 0, inf
         alike: dict[tuple[StreamId, ...], list[Contact]] = {}
@@ -318,8 +332,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             peer = contact.peer
             streams = tuple(
                 stream
-                for stream, tree in news
-                if peer != tree.parent and peer not in tree.children and not stream.startswith(peer)
+                for stream, tree, repaired in news
+                if peer != tree.parent
+                and (repaired or peer not in tree.children)
+                and not stream.startswith(peer)
             )
             alike.setdefault(streams, []).append(contact)
         for streams, contacts in alike.items():
@@ -373,7 +389,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     def _follow(self, tree: _Tree, parent: PeerId | None, now: float) -> None:
         """Take a process for the parent; None: there is none."""
-        former, tree.parent, tree.rival = tree.parent, parent, None
+        former, tree.parent, tree.rival, tree.withheld = tree.parent, parent, None, False
         tree.parent_contact = None if parent is None else self._contact(parent)
         if tree.parent_contact is not None:
             self._context.liveness.watch(tree.parent_contact, now)

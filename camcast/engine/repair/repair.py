@@ -531,7 +531,7 @@ class Repair(Repairs):
             neighbour.agreement.pause = FULL_SECONDS  # it had something to tell
         stop = holder.held[3][-1]
         if known is None or stop > known.stop:
-            self._watcher.told(stream, stop, now)
+            self._watcher.told(stream, stop, holder.contact.peer, now)
         if lack.hear(holder, offers=offers):
             lack.due = now  # those before may be silent
             self._ask_after(0.0)

@@ -380,12 +380,34 @@ def test_patience_follows_how_long_things_take(stand: Stand) -> None:
     stand.settle(1)
     before = stand.tree.patience(STREAM, stand.now, stand.now)
     for number in range(2, 30):
-        stand.tree.told(STREAM, number + 1, stand.now)
-        stand.tree.told(STREAM, number + 1, stand.now + 0.4)  # by a second neighbour: no matter
+        stand.tree.told(STREAM, number + 1, peer(2), stand.now)
+        stand.tree.told(STREAM, number + 1, peer(3), stand.now + 0.4)  # the second: no matter
         stand.now += 0.5
         stand.push(batch(number), source=1)
     after = stand.tree.patience(STREAM, stand.now, stand.now)
     assert 0.5 < after < before
+
+
+def test_what_repair_has_brought_is_told_to_the_children_too(stand: Stand) -> None:
+    """After a cut each waited eight seconds for a parent that had it by repair, and told others."""
+    stand.settle(1)
+    stand.tree.receive(contact(2), Graft(STREAM), stand.now)
+    stand.push(batch(2), source=1)
+    stand.wake()
+    assert 2 not in dict(stand.told)
+    stand.tree.repaired(batch(3, repaired=True), stand.now, peer(4))
+    stand.wake()
+    assert dict(stand.told)[2] == (STREAM,)
+
+
+def test_what_the_parent_tells_of_is_not_waited_for(stand: Stand) -> None:
+    stand.settle(1)
+    stand.tree.told(STREAM, 5, peer(2), stand.now)
+    assert stand.tree.patience(STREAM, stand.now, stand.now) > 0
+    stand.tree.told(STREAM, 5, peer(1), stand.now)
+    assert stand.tree.patience(STREAM, stand.now, stand.now) == 0
+    stand.push(batch(5), source=1)
+    assert stand.tree.patience(STREAM, stand.now, stand.now) > 0
 
 
 def test_who_repairs_for_a_silent_parent_is_followed(stand: Stand) -> None:
