@@ -572,8 +572,7 @@ class Repair(Repairs):
                 key = holder.contact, holder.nonce, holder.below
                 since[key] = min(holder.since, since.get(key, inf))
             elif holder is not None and known is not None and not known.holes():
-                lack.due = now + patience
-                continue
+                continue  # with patience, which the next look need not have any more
             elif now - lack.since > self._retention or not (missing := lack.missing_here(known)):
                 del self._lacks[stream]
                 continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
+from camcast.doors.repair import RepairWatcher
 from camcast.engine.node import Node
 from camcast.engine.repair.agreement import TOLD_MAX
 from camcast.engine.repair.messages import DECODER, Have, Want
@@ -106,6 +107,30 @@ def test_what_a_cut_swallowed_is_there_soon_after_it_heals(world: RepairWorld) -
     assert sorted(world.payloads(other)) == sorted(world.payloads(third)) == lost
     assert not world.told
     assert world.parasites == 0
+
+
+class Patient(RepairWatcher):
+    def patience(self, stream: StreamId, told: float, now: float) -> float:
+        return 8.0
+
+
+def test_a_hole_is_asked_for_though_what_was_told_before_is_still_waited_for(
+    world: RepairWorld,
+) -> None:
+    """After a cut, what a tree waited for eight seconds for became a hole as the stream went on."""
+    one, other = members(world, A, A)
+    participation = other.participation(A)
+    assert participation is not None
+    assert participation.repair is not None
+    participation.repair.report_to(Patient())
+    world.publish(one, A, b"1")
+    world.sever((one, other))
+    world.publish(one, A, b"2", seconds=0.5)
+    world.heal()
+    world.run(2.5)
+    assert world.payloads(other) == [b"1"]  # it was told of 2, and waits for it
+    world.publish(one, A, b"3", seconds=2.0)
+    assert sorted(world.payloads(other)) == [b"1", b"2", b"3"]
 
 
 def test_a_quiet_community_says_nothing_of_repair(world: RepairWorld) -> None:
