@@ -52,6 +52,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def _to_copy(link: re.Match[str]) -> str:
     """Return a link to the copy of a file; for a folder, which the site has not, its name alone."""
     text, name = link.groups()
+    if name == "README.md":
+        return f"[{text}](index.md)"
     if (ROOT / name).is_file():
         return f"[{text}](source/{name})"
     if (ROOT / name).is_dir():
