@@ -39,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     front = IN_README.sub(_to_copy, readme).replace("](docs/", "](")
     files.append(File.generated(config, "index.md", content=front))
     for name in dict.fromkeys(linked):
-        if (path := ROOT / name).is_file():
+        if name != "README.md" and (path := ROOT / name).is_file():
             files.append(File.generated(config, f"source/{name}", abs_src_path=str(path)))
     return files
 
