@@ -56,7 +56,7 @@ def write_key_pair(path: Path, key: SecretKey) -> Path:
 def read_secret_key(path: Path) -> SecretKey:
     """Read a secret key; raises `KeyFileError`, also if others than its owner may read the file."""
     try:
-        return SecretKey.parse(_read(path, _SECRET, _OTHERS))
+        return SecretKey.parse(_read(path, _SECRET))
     except InvalidKeyError as error:
         raise KeyFileError(f"{path}: {error}") from error
 
@@ -64,7 +64,7 @@ def read_secret_key(path: Path) -> SecretKey:
 def read_public_key(path: Path) -> PublicKey:
     """Read a public key; raises `KeyFileError`."""
     try:
-        return PublicKey.parse(_read(path, _PUBLIC, 0))
+        return PublicKey.parse(_read(path, _PUBLIC))
     except InvalidKeyError as error:
         raise KeyFileError(f"{path}: {error}") from error
 
@@ -79,34 +79,42 @@ def read_any_key(path: Path) -> PublicKey:
 
 def read_passphrase(path: Path) -> str:
     """Read the passphrase of a group, one line; raises as `read_secret_key`."""
-    lines = _lines(path, _OTHERS)
+    lines, mode = _lines(path)
+    _check_private(path, mode)
     if len(lines) != 1:
         raise KeyFileError(f"{path}: not a passphrase: expected one line of text")
     return lines[0]
 
 
-def _lines(path: Path, forbidden_mode: int) -> list[str]:
-    """Return the lines of a small file, which nobody with `forbidden_mode` may read."""
+def _lines(path: Path) -> tuple[list[str], int]:
+    """Return the lines of a small file, none of a larger one, and its mode."""
     try:
         with path.open("rb") as source:
             mode = os.fstat(source.fileno()).st_mode
-            if mode & forbidden_mode:
-                raise KeyFileError(
-                    f"{path}: others may read this secret (mode {stat.S_IMODE(mode):04o});"
-                    f" run: chmod 600 {path}. If they have, make a new one"
-                )
             data = source.read(_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror}") from error
-    return data.decode("utf-8", "replace").splitlines() if len(data) <= _FILE_BYTES_MAX else []
+    return (
+        data.decode("utf-8", "replace").splitlines() if len(data) <= _FILE_BYTES_MAX else []
+    ), mode
 
 
-def _read(path: Path, kind: str, forbidden_mode: int) -> str:
-    """Return the key's text in a file of this kind, which nobody with `forbidden_mode` may read."""
-    lines = _lines(path, forbidden_mode)
+def _check_private(path: Path, mode: int) -> None:
+    if mode & _OTHERS:
+        raise KeyFileError(
+            f"{path}: others may read this secret (mode {stat.S_IMODE(mode):04o});"
+            f" run: chmod 600 {path}. If they have, make a new one"
+        )
+
+
+def _read(path: Path, kind: str) -> str:
+    """Return the key's text in a file of this kind; nobody else may read the one of a secret."""
+    lines, mode = _lines(path)
     words = [line.split() for line in lines if line and not line.startswith("#")]
     match words:
         case [[found, text]] if found == kind:
+            if kind == _SECRET:
+                _check_private(path, mode)
             return text
         case [[found, _]] if found == _SECRET:
             raise _OtherKindError(

@@ -74,7 +74,6 @@ def test_the_other_file_of_a_pair_is_named(tmp_path: Path) -> None:
     public = write_key_pair(tmp_path / "ada.key", KEY)
     with pytest.raises(KeyFileError, match=rf"the secret key; name .*{public.name}"):
         read_public_key(tmp_path / "ada.key")
-    public.chmod(0o600)
     with pytest.raises(KeyFileError, match="the public key; name the file of the secret one"):
         read_secret_key(public)
 

@@ -1,0 +1,96 @@
+"""What a stranger sends to a process that verifies: nothing of it is kept, passed on or answered.
+
+In process, a frame of 32 KiB of each. `tests/hostile/test_forgeries.py` has what is never believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from camcast.engine.node import Node
+from camcast.engine.revocation_spread import ANSWERS_MAX, RevocationNews, RevocationsKnown
+from camcast.engine.signing import Certificates
+from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.messages import Message, encode
+from tests.authority import ADA, EVE, MEMBER, ROOT, grant
+from tests.signed_world import NO_GROUP, SOCCER, SignedWorld, certificate, key, with_own
+
+FRAME_BYTES = 32_000
+STRANGER = PeerId(b"S" * 16)
+
+
+def control(message: Message) -> bytes:
+    head = wire.control_head(wire.Kind.SECURITY, NO_GROUP, STRANGER, "tcp://127.0.0.9:9")
+    return wire.encode_control(head, encode(message))
+
+
+def forged_event(number: int) -> bytes:
+    """An event in Ada's name, in a stream of its own, with a signature that has one wrong bit."""
+    stream = stream_id(ADA.public.peer_id, 1_000_000 + number)
+    signed = with_own(ADA, certificate(ADA)).sign(
+        make_batch(stream, 1, [b"forged"], SOCCER, published=5_000)
+    )
+    body = signed.body[:-64] + bytes([signed.body[-64] ^ 1]) + signed.body[-63:]
+    return wire.event_head(len(body), 1, 0.0, SOCCER.group, STRANGER) + body
+
+
+def forged_chain(number: int) -> bytes:
+    signed = grant(ROOT, EVE, ".soccer", MEMBER, 0, 2**32 - 1, number + 2)
+    return control(Certificates((signed[:-64] + bytes(64),)))
+
+
+def full_list(number: int) -> bytes:
+    revoked = tuple(RevokedSerial(serial.to_bytes(8), 2**32 - 1) for serial in range(1_500))
+    signed = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 9, 0, 9, revoked), ROOT)
+    return control(RevocationNews(signed[:-64] + bytes(64)))
+
+
+FLOODS: dict[str, Callable[[int], bytes]] = {
+    "forged events": forged_event,
+    "forged chains": forged_chain,
+    "a forged list": full_list,
+    "a stranger's lists": lambda number: control(
+        RevocationNews(REVOCATIONS.sign(RevocationList(EVE.public.raw, number, 0, 9, ()), EVE))
+    ),
+    "hashes": lambda number: control(RevocationsKnown(number.to_bytes(8))),
+    "garbage": lambda number: control(Certificates((b"", number.to_bytes(8) * 9))),
+}
+
+
+def state(node: Node) -> tuple[object, ...]:
+    participation, signing = node.participation(SOCCER), node.signing
+    assert participation is not None
+    assert signing is not None
+    known = signing._signatures.known  # type: ignore[attr-defined] # the real one
+    return list(participation.streams.known), list(known._chains), known.revocations.hash()
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_changes_nothing_and_draws_next_to_nothing(name: str) -> None:
+    world = SignedWorld(repair=True)
+    victim = world.member(key(1), SOCCER)
+    ada = world.member(ADA, SOCCER)
+    world.run(3)
+    world.publish(ada, SOCCER, b"before")
+    before = state(victim)
+    frame, number = wire.FRAME_HEADER, 0
+    while len(frame) < FRAME_BYTES and number < 10_000:
+        record = FLOODS[name](number)
+        if len(frame) + len(record) > FRAME_BYTES and number:
+            break
+        frame, number = frame + record, number + 1
+    assert victim.outbox.sends == []
+    victim.receive(frame, world.now)
+    assert victim.counters.malformed == 0
+    assert state(victim) == before
+    assert len(victim.outbox.sends) <= ANSWERS_MAX
+    assert sum(len(send.record) * len(send.contacts) for send in victim.outbox.sends) < 1_000
+    world.publish(ada, SOCCER, b"after")
+    assert victim in world.got(b"after")
+    assert world.got(b"forged") == []
