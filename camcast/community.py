@@ -28,6 +28,7 @@ from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
+from camcast.event_trace import Account
 from camcast.feed import Feed
 from camcast.interests.attributes import matches_by_topic
 from camcast.interests.bounded import union_of
@@ -35,8 +36,10 @@ from camcast.interests.interest import Interest
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
+from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import Reach, reaches
+from camcast.live.recent import Recent
 from camcast.live.runner import Runner
 from camcast.live.self_test import lets_strangers_in
 from camcast.live.shared_key import SharedKey
@@ -49,7 +52,7 @@ from camcast.live.stats import (
     take_peer_stats,
     take_stats,
 )
-from camcast.received import ReceivedBatch, received_of
+from camcast.received import Received, ReceivedBatch, received_of
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.subscription import (
     QUEUE_BYTES,
@@ -63,7 +66,7 @@ from camcast.subscription import (
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.events import Receipt, parse_event_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
@@ -250,7 +253,9 @@ class CommunityManager:
         answers: dict[str, Answer] = {
             "status": lambda _: self.stats().as_dict(),
             "peers": lambda _: self.peers(),
+            "trace": self._trace_event,
         }
+        self._recent = None if control is None else Recent()
         self._control = None if control is None else ControlServer(Path(control), answers)
         # Seeded once: a system call for every draw would double the cost of a fan-out.
         self._rng = rng or Random(SystemRandom().getrandbits(64))
@@ -298,6 +303,7 @@ class CommunityManager:
                 advertise=self._advertise,
                 rng=self._rng,
                 sink=self._trace,
+                recent=self._recent,
                 on_deliver=self._deliver,
                 on_missed=self._tell_missed,
                 on_step=self._stepped,
@@ -521,6 +527,18 @@ class CommunityManager:
             for subscription in community._subscriptions:
                 subscription.tell(tell.missed)
 
+    def _trace_event(self, question: Mapping[str, Any]) -> Account:
+        """Answer what this process knows of an event, which is named by its identifier."""
+        assert self._recent is not None, "there is a control socket"
+        parts = [
+            (community.topic.name, community._participation, len(community._subscriptions))
+            for community in self._communities.values()
+            if community._participation is not None
+        ]
+        event = parse_event_id(str(question.get("event")))
+        self._running().flush()  # it may have been published in this very turn of the loop
+        return account_of_event(event, self._running(), self._recent, parts)
+
     def _changed(self, group: GroupId, change: Change) -> None:
         node = self._running().node
         for community in self._communities.values():
@@ -718,6 +736,7 @@ class Community:
             overflow=overflow,
             where=interest,
             own=own,
+            dropped=None if self._manager._recent is None else self._note_lagged,
         )
         self._note_callback(subscription)
         if since:
@@ -959,7 +978,9 @@ class Community:
             wanted = True if where is None else matches_by_topic(where, batch.topic)
             if wanted:
                 subscription.put(received)
-            elif wanted is None and where is not None:
+            elif wanted is False:
+                self._note("filtered", received)
+            elif where is not None:
                 if attributes is None:  # read once, for all subscriptions of this community
                     of = self._manager._running().node.attributes.of
                     attributes = [of(event) for event in batch.events()]
@@ -970,6 +991,20 @@ class Community:
                     assert isinstance(received, ReceivedBatch)  # a part of several matches
                     places = [place for place, one in enumerate(matches) if one]
                     subscription.put(received.part(places))
+                    others = [place for place, one in enumerate(matches) if not one]
+                    self._note("filtered", received.part(others))
+                else:
+                    self._note("filtered", received)
+
+    def _note_lagged(self, dropped: Received | ReceivedBatch) -> None:
+        self._note("lagged", dropped)
+
+    def _note(self, kind: str, events: Received | ReceivedBatch) -> None:
+        """Note what became of events, if somebody may ask."""
+        if self._manager._recent is not None:
+            now = asyncio.get_running_loop().time()
+            for event_id in [events.id] if isinstance(events, Received) else events.ids:
+                self._manager._recent.note(now, kind, self.topic.name, event_id)
 
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()

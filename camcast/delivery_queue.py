@@ -16,6 +16,7 @@ as it is, and a batch is made of it for who takes batches. Nothing here waits or
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import Enum
 from itertools import accumulate
 
@@ -50,6 +51,8 @@ class DeliveryQueue:
         self.events_max = events_max
         self.bytes_max = bytes_max
         self._overflow = overflow
+        self.dropped: Callable[[Received | ReceivedBatch], None] | None = None
+        """Told of what is dropped, if somebody wants to know."""
         self._unopened: deque[Received | ReceivedBatch | Gap] = deque()
         """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
         self._events = 0  # in `_unopened`
@@ -167,12 +170,15 @@ class DeliveryQueue:
         told: list[Missed] = []
         while self._over():
             if self.opened:
-                self._opened_bytes -= len(self.opened.popleft().payload)
+                event = self.opened.popleft()
+                self._opened_bytes -= len(event.payload)
                 missed += 1
+                self._tell_dropped(event)
                 continue
             oldest = self._take_unopened()
             if isinstance(oldest, Received):
                 missed += 1
+                self._tell_dropped(oldest)
                 continue
             if isinstance(oldest, Missed):
                 told.append(oldest)
@@ -180,6 +186,7 @@ class DeliveryQueue:
             assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
             if self._over():
                 missed += len(oldest)
+                self._tell_dropped(oldest)
             else:  # a part of it fits
                 self._open(oldest)
         self._unopened.extendleft(reversed(told))
@@ -187,10 +194,15 @@ class DeliveryQueue:
         self.gap += missed
         self.missed += missed
 
+    def _tell_dropped(self, dropped: Received | ReceivedBatch) -> None:
+        if self.dropped is not None:
+            self.dropped(dropped)
+
     def _drop_newest(self, newest: Received | ReceivedBatch) -> None:
         self._unopened.pop()
         self._count(newest, -1)
         gap = 1
+        fitting = 0
         if isinstance(newest, ReceivedBatch):
             room = self.events_max - self.events
             bytes_left = self.bytes_max - self._bytes - self._opened_bytes
@@ -202,6 +214,10 @@ class DeliveryQueue:
                 self._unopened.append(part)
                 self._count(part, 1)
         self.missed += gap
+        if isinstance(newest, ReceivedBatch) and fitting:
+            self._tell_dropped(newest.part(range(fitting, len(newest))))
+        else:
+            self._tell_dropped(newest)
         if self._unopened and isinstance(last := self._unopened[-1], Lagged):
             gap += last.missed
             self._unopened.pop()

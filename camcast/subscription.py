@@ -68,6 +68,7 @@ class Subscription(Feed[DeliveryQueue]):
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
         own: bool = True,
+        dropped: Callable[[Received | ReceivedBatch], None] | None = None,
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
@@ -81,6 +82,7 @@ class Subscription(Feed[DeliveryQueue]):
         self._on_lagged = on_lagged
         self._on_missed = on_missed
         queue = DeliveryQueue(queue_length, queue_bytes, overflow)
+        queue.dropped = dropped
         take: Callable[[], Received | ReceivedBatch | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )

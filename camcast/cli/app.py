@@ -30,6 +30,7 @@ from camcast.cli.run import run
 from camcast.cli.simulate import simulate
 from camcast.cli.subscribe import subscribe
 from camcast.cli.sweep import sweep
+from camcast.cli.trace import trace
 from camcast.cli.watch import watch
 
 _UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)
@@ -106,6 +107,9 @@ app.command(epilog="Example: camcast status /run/user/1000/camcast.sock")(status
 app.command(epilog="Example: camcast peers /run/user/1000/camcast.sock")(peers)
 app.command(epilog="Example: camcast topics /run/user/1000/camcast.sock")(topics)
 app.command(epilog="Example: camcast doctor --gateway tcp://192.0.2.1:7000")(doctor)
+app.command(
+    epilog="Example: camcast trace 2f0c8f5e19a3b6d72f0c8f5e19a3b6d7-1795351636-3 a.sock b.sock"
+)(trace)
 
 
 def main() -> None:

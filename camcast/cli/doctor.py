@@ -36,6 +36,8 @@ def doctor(
     bind: options.Bind = options.DEFAULT_BIND,
     advertise: options.Advertise = None,
     insecure: options.Insecure = False,
+    profile: options.Profile = None,
+    passphrase_file: options.PassphraseFile = None,
     transport: options.Transport = None,
     json: options.Json = False,
 ) -> None:
@@ -60,6 +62,7 @@ def doctor(
                     bind=bind,
                     advertise=advertise,
                     insecure=insecure,
+                    passphrase=options.passphrase(profile, passphrase_file),
                     transport=transport,
                 )
                 findings += asyncio.run(_tried(manager, overlay=overlay))

@@ -159,6 +159,8 @@ class OutputPipes(ABC):
     """How many output pipes there may be."""
     connections_max: int
     """How many connections others may have to the inputs."""
+    lost: list[Callable[[str, Sequence[bytes]], None]]
+    """Told of the address and the pieces whenever records are dropped, by who wants to know."""
     crowded: Mapping[str, object]
     """The pipes that are more than half full, by their addresses."""
 

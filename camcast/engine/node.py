@@ -307,9 +307,11 @@ class Node:
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""
         if token.kind is Kind.LIVENESS:
-            was_isolated = self.liveness.isolated
+            was_isolated, paused = self.liveness.isolated, self.liveness.paused_seconds
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
+            if self.liveness.paused_seconds > paused:
+                self._note(Notice("paused", seconds=self.liveness.paused_seconds - paused))
             if self.liveness.isolated is not was_isolated:
                 count = self.liveness.watched()
                 self._note(Notice("healed" if was_isolated else "isolated", count=count))
@@ -603,7 +605,7 @@ class Node:
                 self._since_1970,
             )
             context = evolve(context, repair=repair)
-        dissemination = group.dissemination(context)
+        dissemination, trace = group.dissemination(context), self.recorder.trace
         return Participation(
             context=context,
             dissemination=dissemination,
@@ -613,7 +615,8 @@ class Node:
             transit=group.transit,
             parasitic=settings.protocol.parasitic,
             selective=settings.protocol.selective,
-            reports_duplicates=self.recorder.trace is not None or dissemination.hears_duplicates,
+            reports_duplicates=(trace is not None and trace.duplicates)
+            or dissemination.hears_duplicates,
             serial=serial,
             neighbour_changes=changes,
             streams=streams,

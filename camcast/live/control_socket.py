@@ -41,6 +41,10 @@ class ControlError(CamcastError):
     """A process could not be asked, or refused to answer; the message says why."""
 
 
+class SilentError(ControlError):
+    """The process took the question and gave no answer in time."""
+
+
 class ControlServer:
     """Answers questions at a path; `answers` has a function for each thing that can be asked."""
 
@@ -194,7 +198,7 @@ def ask(path: Path, question: str, timeout_seconds: float = 5.0, **given: object
                     raise ControlError(f"the process at {path} closed the connection: it is busy")
                 pieces.append(piece)
     except TimeoutError as error:
-        raise ControlError(
+        raise SilentError(
             f"the process at {path} does not answer: it is stopped, or far too busy"
         ) from error
     except OSError as error:

@@ -178,6 +178,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self.limits = limits = limits or PipeLimits()
         self.profile = profile
         self.counters = PipeCounters()
+        self.lost: list[Callable[[str, Sequence[bytes]], None]] = []
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))
         self.connections_max = limits.connections_max or _connections_allowed(self.pipes_max)
         self._loop = asyncio.get_running_loop()
@@ -238,17 +239,17 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 pipe = self._open(contact.address)
                 total = self._waiting  # less, if a pipe was closed to make room
                 if pipe is None:
-                    self.counters.records_dropped += 1
+                    self._drop(contact.address, [record])
                     continue
             records, waiting = pipe.records, pipe.waiting
             count = len(records)
             if waiting > half_bytes or count > half_records or total > total_bound:
                 if waiting > bytes_bound or count >= records_bound or total > total_bound:
-                    self._overflows(pipe)
+                    self._overflows(pipe, record)
                     continue
                 crowd.pipes[pipe.address] = pipe
             if contact.peer != pipe.named and not self._may_take(pipe, contact.peer):
-                self.counters.records_dropped += 1
+                self._drop(contact.address, [record])
                 self.counters.records_misdirected += 1
                 continue
             if not count:
@@ -429,9 +430,15 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if pipe.address in self.crowded:
             self._crowd.renew(pipe)
 
-    def _overflows(self, pipe: P) -> None:
-        """Count a record for which there is no room."""
-        self.counters.records_dropped += 1
+    def _drop(self, address: str, records: Sequence[bytes]) -> None:
+        """Count records that do not leave, and tell whoever wants to know."""
+        self.counters.records_dropped += len(records)
+        for tell in self.lost:
+            tell(address, records)
+
+    def _overflows(self, pipe: P, record: bytes) -> None:
+        """Drop a record for which there is no room."""
+        self._drop(pipe.address, [record])
         if self._log.due("full", self._loop.time()):
             _log.warning(
                 "dropped a record for %s, since its queue or all room for what waits is full"
@@ -520,7 +527,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
 
     def _end(self, pipe: P, linger_milliseconds: int) -> None:
         pipe.closed = True
-        self.counters.records_dropped += len(pipe.records)
+        self._drop(pipe.address, pipe.records)
         self._emptied(pipe)
         if pipe.watched:
             pipe.watched = False

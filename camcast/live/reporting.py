@@ -7,18 +7,21 @@ Every record has the fields of the notice in its attribute ``camcast``, for prog
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from camcast.changes import Change, Standing
 from camcast.engine.node import Node
 from camcast.engine.participation import Participation
+from camcast.live.recent import Recent
 from camcast.vocabulary.notices import Notice
 from camcast.vocabulary.topics import GroupId
 
 _log = logging.getLogger(__name__)
 
+_EXPLAIN: Final = ("isolated", "healed", "paused", "linked", "unlinked")
 _STANDINGS: dict[Standing, str] = {
     "member": "a member of {topic}, with {count} peers in its table",
     "alone": "alone in {topic}: no other member is known",
@@ -27,11 +30,19 @@ _STANDINGS: dict[Standing, str] = {
 
 
 class Reporter:
-    """Reads the notices of one node; `on_change` gets the changes of its groups."""
+    """Reads the notices of one node.
 
-    def __init__(self, node: Node, on_change: Callable[[GroupId, Change], None]) -> None:
+    `on_change` gets the changes of its groups, and `recent` what may explain later why an event did
+    not arrive.
+    """
+
+    def __init__(
+        self, node: Node, on_change: Callable[[GroupId, Change], None], recent: Recent | None
+    ) -> None:
         self._node = node
+        self._recent = recent
         self._on_change = on_change
+        self._loop = asyncio.get_running_loop()
         self.standings: dict[GroupId, Standing] = {}
         """How the process stands in the groups that it is a member of."""
         self._linked: dict[tuple[GroupId, str], None] = {}
@@ -46,6 +57,10 @@ class Reporter:
         participation = self._node.find(notice.group)
         topic = "" if participation is None else participation.topic.name
         asked = ", ".join(notice.addresses)
+        if self._recent is not None and notice.kind in _EXPLAIN:
+            of = "" if notice.topic is None else notice.topic.name
+            now = self._loop.time()
+            self._recent.note_life(now, notice.kind, topic, of, notice.seconds)
         match notice.kind:
             case "joined":
                 assert participation is not None
@@ -73,6 +88,9 @@ class Reporter:
                 self._say(logging.INFO, notice, topic, text)
                 for one in self._node.participations:
                     self._renew_standing(one)
+            case "paused":
+                text = f"this process did not run for {notice.seconds:.1f} s"
+                self._say(logging.INFO, notice, topic, text)
             case "linked" | "unlinked":
                 self._say_links(notice, topic)
             case "searching":
@@ -142,6 +160,8 @@ class Reporter:
             fields["gateways"] = notice.addresses
         if notice.kind in ("linked", "found", "isolated", "healed"):
             fields["count"] = notice.count
+        if notice.seconds:
+            fields["seconds"] = notice.seconds
         if notice.kind == "peer_gone":
             fields["silent"] = notice.silent
         _log.log(level, "%s", text, extra={"camcast": fields})

@@ -17,6 +17,7 @@ from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPi
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
+from camcast.live.recent import Both, Recent
 from camcast.live.reporting import Reporter
 from camcast.live.sealed_port import SealedPort
 from camcast.live.udp import UdpPort
@@ -49,7 +50,8 @@ class Runner:
 
     Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` what
     it cannot get any more. `on_step` is called after every step, and `on_change` with what has
-    changed in a group. Raises what `OutputPipes.open_input` raises.
+    changed changed in a group. `recent` is told what happens to events. Raises what
+    `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Runner:
         advertise: str | None,
         rng: Random,
         sink: Sink | None,
+        recent: Recent | None,
         on_deliver: Callable[[Deliver], None],
         on_missed: Callable[[Tell], None],
         on_step: Callable[[], None],
@@ -88,6 +91,11 @@ class Runner:
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         me = Contact(peer, advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
+        if recent is not None:
+            trace = Trace(me.peer, recent) if sink is None else Trace(me.peer, Both(recent, sink))
+            trace.duplicates = sink is not None
+            pipes.lost.append(self._note_unsent)
+        self._recent = recent
         self.node = Node(
             me,
             settings,
@@ -97,7 +105,7 @@ class Runner:
             started=self.started,
         )
         self.node.outbox.notices = []
-        self._reporter = Reporter(self.node, on_change)
+        self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams: DatagramPort = (
             UdpPort(self._receive_datagram)
@@ -197,8 +205,14 @@ class Runner:
     def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
+        if self._recent is not None:
+            self._pipes.lost.remove(self._note_unsent)
         self.input.close()
         self.node.discovery.close(self._loop.time())
+
+    def _note_unsent(self, address: str, pieces: Sequence[bytes]) -> None:
+        assert self._recent is not None
+        self._recent.note_unsent(self._loop.time(), self.node.me.peer, address, pieces)
 
     def _receive_datagram(self, port: int, source: Endpoint, data: bytes) -> None:
         self.node.receive_datagram(port, source, data, self._loop.time())

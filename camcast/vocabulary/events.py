@@ -50,6 +50,22 @@ class EventId(NamedTuple):
         return f"{stream[:PEER_ID_BYTES].hex()}-{number}-{self.sequence}"
 
 
+def parse_event_id(text: str) -> EventId:
+    """Read an identifier as `EventId` writes it; raises `ValueError`."""
+    publisher, *numbers = text.split("-")
+    try:
+        number, sequence = map(int, numbers)
+        event = EventId(stream_id(PeerId(bytes.fromhex(publisher)), number), sequence)
+        if len(event.stream) == STREAM_ID_BYTES and str(event) == text:
+            return event
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(
+        f"{text!r} is no event: one is named PUBLISHER-STREAM-NUMBER, as `camcast subscribe`"
+        ' prints it as "id"'
+    )
+
+
 class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is made for each
     """One event of a batch: the paper's E_j^t (2.1, 5.3.2.1).
 

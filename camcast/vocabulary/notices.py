@@ -21,6 +21,7 @@ NoticeKind = Literal[
     "peer_gone",
     "isolated",
     "healed",
+    "paused",
     "linked",
     "unlinked",
     "searching",
@@ -32,7 +33,8 @@ NoticeKind = Literal[
 ]
 """`joined` and `left` are this process's; `unanswered`: nobody could tell who is in the community,
 which is asked for again. `peer_seen` and `peer_gone` are changes of the topic table. `isolated`:
-nothing is heard of any peer, until `healed`. `linked`: the nearest super-processes known are now
+nothing is heard of any peer, until `healed`. `paused`: the process itself did not run for so many
+`seconds`, until now. `linked`: the nearest super-processes known are now
 `count` of `topic`; `unlinked`: there are none. `searching`: super-processes are looked for up to
 `topic`. `gateway_answers` is the first answer of one, `gateway_back` the first after it was lost.
 `seek`: members of `topic` are looked for, of whom `count` were `found`."""
@@ -53,5 +55,6 @@ class Notice:
     addresses: tuple[str, ...] = ()
     """The gateways that it is about."""
     count: int = 0
+    seconds: float = 0.0
     silent: bool = False
     """Whether a `peer_gone` was found dead or cut off: others may just have left the table."""

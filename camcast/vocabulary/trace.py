@@ -145,9 +145,11 @@ class JsonLinesSink:
 class Trace:
     """The trace of one node: numbers its records and hands them to a sink."""
 
-    __slots__ = ("_sequence", "_sink", "node")
+    __slots__ = ("_sequence", "_sink", "duplicates", "node")
 
-    def __init__(self, node: bytes, sink: Sink) -> None:
+    def __init__(self, node: bytes, sink: Sink, *, duplicates: bool = True) -> None:
+        self.duplicates = duplicates
+        """Whether duplicates are of interest, which are most of what arrives."""
         self.node = node.hex()
         self._sink = sink
         self._sequence = 0

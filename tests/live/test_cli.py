@@ -386,7 +386,7 @@ def test_a_wrong_gateway_file_is_named_with_its_key(tmp_path: Path) -> None:
     "command",
     [
         *("demo", "run", "subscribe", "publish", "gateway"),
-        *("status", "peers", "topics", "doctor"),
+        *("status", "peers", "topics", "doctor", "trace"),
     ],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:

@@ -268,11 +268,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.meant_before not in fits:
             self._end_frame(pipe)
         meant = [pipe.meant_before] * (len(pipe.records) - len(meant)) + meant
-        kept = [record for record, to in zip(pipe.records, meant, strict=True) if to in fits]
-        dropped = len(pipe.records) - len(kept)
+        named = list(zip(pipe.records, meant, strict=True))
+        kept = [record for record, to in named if to in fits]
+        dropped = [record for record, to in named if to not in fits]
         if dropped:
-            self.counters.records_dropped += dropped
-            self.counters.records_misdirected += dropped
+            self._drop(pipe.address, dropped)
+            self.counters.records_misdirected += len(dropped)
             self._emptied(pipe)
             pipe.records.extend(kept)
             pipe.waiting = sum(map(len, kept))
@@ -280,7 +281,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     def _drop_all(self, pipe: _ZmtpOutput) -> None:
         """Drop what waits, since nobody who listens at the address could read it."""
-        self.counters.records_dropped += len(pipe.records)
+        self._drop(pipe.address, pipe.records)
         self._emptied(pipe)
         self._end_frame(pipe)
         pipe.meant.clear()

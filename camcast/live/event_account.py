@@ -1,0 +1,57 @@
+"""What a running process says of one event, for `camcast trace`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from camcast.engine.participation import Participation
+from camcast.event_trace import Account, CommunityAccount, Moment
+from camcast.live.recent import Recent
+from camcast.live.runner import Runner
+from camcast.live.stats import take_peer_stats
+from camcast.vocabulary.events import EventId
+
+
+def account_of_event(
+    event: EventId,
+    runner: Runner,
+    recent: Recent,
+    communities: Iterable[tuple[str, Participation, int]],
+) -> Account:
+    """Give an account of an event.
+
+    `communities` are those of the application: the topic, the participation, and how many
+    subscriptions there are.
+    """
+    since_1970 = time.time() - asyncio.get_running_loop().time()
+
+    def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
+        return tuple(msgspec.structs.replace(one, when=one.when + since_1970) for one in moments)
+
+    me = runner.node.me
+    return Account(
+        name=me.address,
+        peer=me.peer.hex(),
+        address=me.address,
+        communities=tuple(_community(event, *one) for one in communities),
+        known=tuple(one.peer for one in take_peer_stats(runner)),
+        moments=told(recent.of_event(str(event))),
+        life=told(recent.life),
+    )
+
+
+def _community(
+    event: EventId, topic: str, participation: Participation, subscriptions: int
+) -> CommunityAccount:
+    known = participation.streams.known.get(event.stream)
+    return CommunityAccount(
+        topic=topic,
+        joined=participation.joined,
+        knows=known is not None and known.knows(event.sequence, 1),
+        subscriptions=subscriptions,
+        links={link.super_topic.name: len(link.nearest()[1]) for link in participation.links},
+    )
