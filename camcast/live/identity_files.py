@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import field, frozen
@@ -57,22 +58,32 @@ class IdentityFiles:
         return signatures
 
     def read_again(self, signatures: EventSignatures, now: float) -> None:
-        """Take certificates and lists of revocations anew; raises as `read`, and changes nothing.
+        """Take certificates and lists of revocations anew; keys stay as they are.
 
-        Keys stay as they are.
+        Raises as `read`, and then the certificates stay as they are, too.
         """
+        chains = self._valid_chains(signatures, now)
+        for path in self.revocations:
+            _, data = read_revocations(path)
+            with _naming(path):
+                signatures.known.take_revocations(data, now)
+        self._valid_chains(signatures, now)  # after what the lists have said
+        signatures.renew(chains, now)
+
+    def _valid_chains(self, signatures: EventSignatures, now: float) -> list[list[bytes]]:
         chains = []
         for path in self.certificates:
             chain = read_chain(path)
-            try:
+            with _naming(path):
                 signatures.check_own(chain, now)
-            except RefusedError as error:
-                raise CertificateFileError(f"{path}: {error}") from error
             chains.append(chain)
-        signatures.renew(chains, now)
-        for path in self.revocations:
-            _, data = read_revocations(path)
-            try:
-                signatures.known.take_revocations(data, now)
-            except RefusedError as error:
-                raise CertificateFileError(f"{path}: {error}") from error
+        return chains
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let the error about what stands in a file name the file."""
+    try:
+        yield
+    except RefusedError as error:
+        raise CertificateFileError(f"{path}: {error}") from error

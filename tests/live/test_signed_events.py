@@ -23,6 +23,7 @@ from tests.live.test_cli import camcast as command
 from tests.patience import eventually, live
 
 FAR = 2**32 - 1
+REVOKED = RevokedSerial((1).to_bytes(8), FAR)  # Ada's certificate
 
 
 @pytest.fixture
@@ -81,7 +82,6 @@ def test_only_certified_publishers_are_heard(files: Path) -> None:
 def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
     async def test() -> None:
         revoked = files / "root.revoked"
-        entries = (RevokedSerial((1).to_bytes(8), FAR),)
         first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
         revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
         async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
@@ -97,7 +97,7 @@ def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
             certify(files / "ada.cert", ADA, ".soccer", serial=2)
             ada.renew()
             await soccer.publish(b"renewed")
-            second = next_list(first, ROOT.public.raw, entries, 1_700_000_000)
+            second = next_list(first, ROOT.public.raw, [REVOKED], 1_700_000_000)
             revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
             ada.renew()
             await soccer.publish(b"another serial is revoked")
@@ -116,6 +116,8 @@ def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
         ({"certificates": "club.cert"}, CertificateFileError, r"club\.cert: .* for another key"),
         ({"certificates": "root.pub"}, CertificateFileError, r"root\.pub: line 1 is not"),
         ({"trust": "eve.pub"}, CertificateFileError, r"ada\.cert: .* no trusted root"),
+        ({"revocations": "root.list"}, CertificateFileError, r"ada\.cert: .* is revoked"),
+        ({"revocations": "eve.list"}, CertificateFileError, r"eve\.list: its issuer may not"),
         ({"certificates": "old.cert"}, CertificateFileError, r"old\.cert: .* has expired"),
     ],
 )
@@ -124,6 +126,9 @@ def test_files_that_do_not_fit_are_refused(
     manager: type[Any], changes: dict[str, Any], error: type[Exception], message: str, files: Path
 ) -> None:
     certify(files / "old.cert", ADA, ".soccer", until=DAY)
+    for name, issuer in (("root", ROOT), ("eve", EVE)):
+        revoked = next_list(None, issuer.public.raw, [REVOKED], 1_700_000_000)
+        (files / f"{name}.list").write_text(revocations_text(REVOCATIONS.sign(revoked, issuer)))
     named = {
         name: files / value if isinstance(value, str) else value for name, value in changes.items()
     }
