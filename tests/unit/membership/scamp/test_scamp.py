@@ -14,7 +14,7 @@ from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, control_end, decode_control
-from membership.scamp.messages import Arc, Copy, Drop, Kept, Renew, Replace, Subscribe
+from membership.scamp.messages import Arc, Copy, Drop, Kept, Probe, Renew, Replace, Subscribe
 from membership.scamp.scamp import SPONSORED_MAX, Scamp, ScampOptions
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
 
@@ -33,8 +33,8 @@ class Bench:
         outlet = ControlOutlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
         self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
         self.part = part = self.liveness.part(Kind.MEMBERSHIP, TOPIC.group)
-        context = MembershipContext(process(1), TOPIC, Random(1), outlet, part)
-        self.scamp = Scamp(context, ScampOptions(c=c))
+        self.context = MembershipContext(process(1), TOPIC, Random(1), outlet, part)
+        self.scamp = Scamp(self.context, ScampOptions(c=c))
         self.scamp.join((), 0.0)
         for number in range(2, 2 + holders):
             self.scamp.receive(process(number), Kept(), 0.0)
@@ -254,3 +254,21 @@ def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
     told = told_on_leaving(alone)
     assert told[process(2).address] == [Drop(left=True)]
     assert told[process(3).address] == [Replace(process(2))]
+
+
+# -- joining -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "message",
+    [Probe(b"", cold=True), Copy(0, 7), Arc(0.5, 0.5, 0, False, False, False, b"", False)],
+)
+def test_whoever_is_held_by_a_member_while_it_joins_is_a_member(message: Message) -> None:
+    """Its arc to the member hid that member from it: with its gateway dead it never got in."""
+    bench = Bench()
+    joining = Scamp(bench.context, ScampOptions())
+    joining.join((process(9),), 0.0)
+    assert not joining.joined
+    joining.receive(process(2), message, 1.0)
+    assert list(joining.peers()) == [process(2)]
+    assert joining.joined
