@@ -372,7 +372,11 @@ class SuperLinks(Watcher):
         self._renew_nearest()
         alive = list(self._table.values())
         refresh = self._rng.random() < self._parameters.refresh_probability
-        if len(alive) > self._parameters.tau and not refresh:
+        topic, nearest = self._nearest
+        if len(nearest) <= self._parameters.tau < len(alive) and not refresh:
+            # The farther ones do not stand in for the nearest, of whom one may be a newcomer.
+            alive = [entry for entry in alive if entry.topic == topic]
+        elif len(alive) > self._parameters.tau and not refresh:
             # Enough are alive; but whoever knows no others would have nobody when these fail.
             alive = [] if len(self._cold) else alive[:1]
         for entry in alive:
@@ -396,11 +400,12 @@ class SuperLinks(Watcher):
     def _warm(self, now: float) -> None:
         """Ask cold processes, no farther than those at hand, whether they live.
 
-        As many as there is room for; of a full table one that is nearer or in exchange.
+        As many as there is room for, where farther ones make room; of a full table one that is
+        nearer or in exchange.
         """
         topic, contacts = self._nearest
         level = topic.level if contacts else 0
-        count = self._parameters.z - len(self._table)
+        count = self._parameters.z - len(contacts)
         if count <= 0 and topic != self.super_topic:
             count, level = 1, level + 1
         self._ping(self._cold.sample(max(count, int(self._exchange)), self._rng, now, level))
@@ -467,7 +472,8 @@ class SuperLinks(Watcher):
                 self._cold.put(contact, topic, now)
         if changed:
             self._renew_nearest()
-        self._ping(list(doubted.values())[: self._parameters.z - len(self._table)])
+        as_near = sum(entry.topic.level >= topic.level for entry in self._table.values())
+        self._ping(list(doubted.values())[: self._parameters.z - as_near])
         return changed
 
     def _enter(self, contact: Contact, topic: Topic, now: float) -> None:

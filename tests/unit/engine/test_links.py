@@ -439,6 +439,19 @@ def test_who_failed_is_asked_when_a_peer_says_that_it_lives() -> None:
     assert bench.sent(Ping) == []  # no room
 
 
+def test_farther_ones_take_no_room_from_the_nearest() -> None:
+    """One of `.a.b.c` and two of the root left it at that, and whoever it did not know unserved."""
+    bench = linked(1, 2)
+    bench.checked()  # both seem dead
+    bench.know(AB, 3, 4, 5)
+    bench.sent(Message)
+    bench.tell(SuperProcesses(ABC.name, contacts(6, 1), pushed=True), FELLOW)
+    assert bench.nearest == (ABC.name, [6])
+    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]  # it may live after all
+    bench.checked(4, 5, 6)
+    assert [to for to, _ in bench.sent(NewProcess)] == [[contact(6).address]]
+
+
 def test_a_leaver_is_not_asked_again() -> None:
     bench = linked(1, 2)
     bench.tell(Gone(".a.b.c"), contact(1))
