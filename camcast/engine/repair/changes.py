@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Final
 
 from camcast.engine.known_streams import KnownRanges
@@ -32,6 +34,7 @@ class Changes:
         self._climbing: dict[StreamId, KnownRanges] = {}
         self.brought: dict[StreamId, None] = {}
         """Those of which this process brought something into the community, while they climb."""
+        self._looked = -inf  # when the round of news before was
 
     def note(self, stream: StreamId, known: KnownRanges) -> None:
         """Note that something new came of a stream."""
@@ -42,15 +45,16 @@ class Changes:
     def take_news(self, now: float) -> tuple[list[StreamId], list[list[StreamId]]]:
         """Return what to tell the neighbours, and what to tell upward, in this round.
 
-        The latter is told several times, and is given by how often it was told before.
+        The latter is told several times, and is given by how often it was told before. A round
+        that is late, after a pause of this process, skips all times but the last that was due.
         """
         news = [s for s, known in self.recent.items() if now - known.heard < _NEWS_AGE_MAX]
         upward: list[list[StreamId]] = [[] for _ in _CLIMBING_AGES]
         for stream, known in (self._climbing | self.recent).items():
             quiet = now - known.heard
-            age = int(quiet / NEWS_SECONDS)
-            if age in _CLIMBING_AGES:
-                upward[_CLIMBING_AGES.index(age)].append(stream)
+            times = bisect_right(_CLIMBING_AGES, quiet / NEWS_SECONDS)
+            if known.heard + _CLIMBING_AGES[times - 1] * NEWS_SECONDS > self._looked:
+                upward[times - 1].append(stream)
             if quiet >= CLIMBING_SECONDS:
                 self._climbing.pop(stream, None)
                 self.brought.pop(stream, None)
@@ -58,6 +62,7 @@ class Changes:
                 del self.recent[stream]
                 self._climbing[stream] = known
                 self._settled[stream] = None
+        self._looked = now
         self._forget(now)
         return news, upward
 

@@ -1,4 +1,4 @@
-"""The two messages of repair, and the nonces that keep strangers from misusing them."""
+"""The messages of repair, and the nonces that keep strangers from misusing them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ class Have(Message, tag=1, frozen=True):
 
     `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds, and keeps
     the bodies of all that it got in the last `kept` seconds. `below`
-    is the topic of its community if the message is for a super-community, else empty. It asks for
-    a full `Have` in return if `reply`. What is younger than `history` seconds, if that is not 0,
-    matters whoever was a member then: a community is asked for it, and a super-community told that
-    perhaps nobody there has had it.
+    is the topic of its community if the message is for a super-community, else empty. If `reply` is
+    not 0, it asks for a full `Have` in return, or, in a super-community, for a `Heard` with this
+    number. What is younger than `history` seconds, if that is not 0, matters whoever was a member
+    then: a community is asked for it, and a super-community told that perhaps nobody there has had
+    it.
     """
 
     nonce: bytes
     member: float
     kept: float
     below: str
-    reply: bool
+    reply: int
     history: float
     streams: tuple[Held, ...]
 
@@ -56,7 +57,13 @@ class Want(Message, tag=2, frozen=True):
     streams: tuple[Wanted, ...]
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Have | Want)
+class Heard(Message, tag=3, frozen=True):
+    """A `Have` from a community below has come, the one with this `reply`."""
+
+    reply: int
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Have | Want | Heard)
 
 
 class Nonces:

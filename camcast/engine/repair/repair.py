@@ -23,10 +23,11 @@ past for good.
 super-process of each super-topic table: to one, or to several in a community of fewer than g. It
 surely does so with what it has brought into the community itself, as its publisher or from another
 level. A super-process that is new to it, or is back, is told all that is kept, unless it came in
-exchange for another, and so are all when one has failed, which may have heard nothing. The
-super-process asks for what it lacks, and is told of nothing else below it. What it gets is as fresh
-as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that was asked for is
-delivered, kept and announced, and not pushed.
+exchange for another, and so are all when one has failed, which may have heard nothing. What is told
+for the last time is told again, each time to another super-process, until one says that it has come
+(`Heard`). The super-process asks for what it lacks, and is told of nothing else below it. What it
+gets is as fresh as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that
+was asked for is delivered, kept and announced, and not pushed.
 
 *Newcomers above.* Nobody asks for what is older than its membership. So what was said below while
 all members of a community ended and others took their place would stay below, though members
@@ -73,7 +74,7 @@ from camcast.engine.repair.lack import (
     flat,
     missing_of,
 )
-from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Want, Wanted
+from camcast.engine.repair.messages import UNKNOWN, Have, Heard, Held, Nonces, Want, Wanted
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
@@ -98,7 +99,19 @@ NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
 ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
 HEIRS: Final = 3  # chosen: one that lives among them at 80 % dead, half the time
 LATE_SECONDS: Final = 3.0  # chosen: by then the news were told, to four neighbours
+HEARD_SECONDS: Final = 1.5  # chosen: two rounds of news; a `Heard` is there sooner but in a pause
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
+
+
+@define
+class _Unheard:
+    """A page that a super-process was told, and has not said to have heard."""
+
+    peer: PeerId
+    when: float
+    since: float
+    """From when on it matters whoever was a member then, as the page said."""
+    streams: list[StreamId]
 
 
 SendAgain = Callable[[Batch, Contact, float, Topic | None], None]
@@ -184,6 +197,9 @@ class Repair(Repairs):
         self._lacks: dict[StreamId, Lack] = {}
         self._neighbours: dict[PeerId, _Neighbour] = {}
         self._above = [_Above() for _ in context.super_tables]
+        self._unheard: list[dict[int, _Unheard]] = [{} for _ in context.super_tables]
+        """By super-topic table, what is to be told again, by the number that a `Heard` gives."""
+        self._pages_told = 0
         self._have_bytes = 0.0  # said of late in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
         self._have_at = 0.0  # when that was reckoned
         self._timer = 0  # the number of the timer for news; those before are void
@@ -314,12 +330,17 @@ class Repair(Repairs):
                             self._send_again(batch, contact, now, upward)
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """Take a `Have` or a `Want`."""
+        """Take a message of repair."""
         match message:
             case Have():
                 self._take_have(source, message, now)
             case Want():
                 self._take_want(source, message, now)
+            case Heard():
+                for unheard in self._unheard:
+                    page = unheard.get(message.reply)
+                    if page is not None and page.peer == source.peer:
+                        del unheard[message.reply]
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take the timer of the news, or that of asking."""
@@ -364,7 +385,7 @@ class Repair(Repairs):
         news, upward = self._changes.take_news(now)
         self._tell_neighbours(news, now)
         self._tell_upward(upward, now)
-        if self._changes.active:
+        if self._changes.active or any(self._unheard):
             self._tell_after(NEWS_SECONDS, now)
         elif self._context.super_tables and self._keeps_something(now):
             self._tell_after(self._context.parameters.check_seconds, now)
@@ -379,29 +400,50 @@ class Repair(Repairs):
         """Tell super-processes, each time others, with p_sel; surely of what came in here."""
         context, parameters = self._context, self._context.parameters
         size, brought = context.membership.size(), self._changes.brought
-        for table, state in zip(context.super_tables, self._above, strict=True):
+        tables = zip(context.super_tables, self._above, self._unheard, strict=True)
+        for table, state, unheard in tables:
             topic, above = table.nearest()
             told_all = state.follow(topic, above, table.failures)
             if not above or context.groups.membership(topic) is not None:
+                for number, page in list(unheard.items()):
+                    if now - page.when >= self._retention:
+                        del unheard[number]
                 continue
             unserved = now - table.unserved_since(now) + TOLD_AGAIN * NEWS_SECONDS
             unserved = min(max(0.0, unserved), self._retention)
             drawn = context.rng.random() < parameters.selection_probability(size)
             at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
             told: dict[int, list[StreamId]] = {}
+            until_heard: dict[int, None] = {}
+            since: dict[int, float] = {}
             for often, streams in enumerate(news):
                 chosen = [stream for stream in streams if drawn or stream in brought]
                 for place in range(at_once) if chosen else ():
                     place = (int(now / NEWS_SECONDS) + often + place) % len(above)
                     told.setdefault(place, []).extend(chosen)
+                    if often == len(news) - 1:
+                        until_heard[place] = None
+            for number, page in list(unheard.items()):
+                if now - page.when >= HEARD_SECONDS:
+                    del unheard[number]
+                    place = int(now / NEWS_SECONDS) % len(above)
+                    told.setdefault(place, []).extend(page.streams)
+                    since[place] = min(page.since, since.get(place, inf))
+                    until_heard[place] = None
             new = [place for place, one in enumerate(above) if one.peer not in told_all]
             if drawn and new:
                 place = context.rng.choice(new)
                 told_all[above[place].peer] = None
                 told[place] = list(self._heard_after(now - self._retention))
+                until_heard[place] = None
             for place, streams in told.items():
-                held = self._held(streams, now - self._retention, now, upward=True)
-                self._send_have(above[place], held, now, above=topic, history=unserved)
+                once = dict.fromkeys(streams)
+                held = self._held(once, now - self._retention, now, upward=True)
+                history = max(unserved, now - since.get(place, inf))
+                again = unheard if place in until_heard else None
+                self._send_have(
+                    above[place], held, now, above=topic, history=history, unheard=again
+                )
 
     def _keeps_something(self, now: float) -> bool:
         """Whether a body is still kept here that a super-process could lack."""
@@ -464,11 +506,13 @@ class Repair(Repairs):
         above: Topic | None = None,
         reply: bool = False,
         history: float = 0.0,
+        unheard: dict[int, _Unheard] | None = None,
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
         Without streams nothing is sent, unless it asks for something. Of many streams those come
-        first that fit, and one page in any case.
+        first that fit, and one page in any case. Each page asks for a `Heard` if it is to be noted
+        as `unheard`.
         """
         nonce, member = self._nonces.issue(contact, now), self._seconds_a_member(now)
         kept = min(member, self._retention, self._store.retention_reached(now))
@@ -478,7 +522,12 @@ class Repair(Repairs):
         for page, size in _pages(held, self._have_room(now), ask=ask):
             self._have_bytes += size
             self.haves_sent += 1
-            message = Have(nonce, member, kept, below, reply, history, page)
+            number = int(reply)
+            if unheard is not None:
+                self._pages_told = number = self._pages_told + 1
+                streams = [StreamId(held[0]) for held in page]
+                unheard[number] = _Unheard(contact.peer, now, now - history, streams)
+            message = Have(nonce, member, kept, below, number, history, page)
             self._outlet.send([contact], message, group=group)
             reply = False
 
@@ -502,6 +551,9 @@ class Repair(Repairs):
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._take_held(one, now)
         if have.below:
+            if have.reply:
+                group = read_topic(have.below).group
+                self._outlet.send([source], Heard(have.reply), group=group)
             return
         if have.history > 0:
             if self._have_room(now) <= 0:
@@ -619,7 +671,10 @@ class Repair(Repairs):
         wants_history = now < self._history_until
         if not wants_history and (known is None or (known.low == 1 and known.bounds)):
             # Who keeps all from before this process's time would have offered what is not older.
+            # But one that has taken this process for younger does not, and another may offer it.
             before = max((p.below for p in lack.passed.values() if p.kept <= member), default=1)
+            offers = (missing_of(one.held, known) for one in lack.holders)
+            before = min([before, *(missing[0][0] for missing in offers if missing)])
             if known is None:
                 lack.before = max(lack.before, before)
             else:
