@@ -5,7 +5,7 @@ A node without it, as in the profile `open`, signs nothing and believes every ba
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from camcast.vocabulary.batches import Batch
@@ -45,6 +45,9 @@ class Signatures(Protocol):
 
     def take_revocations(self, data: bytes, now: float) -> str:
         """Take a list of revocations, if it is newer; return why it is refused, or ""."""
+
+    def warnings(self, now: float) -> Mapping[bytes, str]:
+        """Return what the operator has to see to soon: a sentence each, by what it is about."""
 
     def learn(self, chain: Sequence[bytes], now: float) -> str:
         """Take a chain of certificates; return why it does not count, "" if it does."""

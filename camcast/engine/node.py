@@ -319,7 +319,7 @@ class Node:
             self.discovery.wake(token.name, now)
         elif token.kind is Kind.SECURITY:
             assert self.signing is not None
-            self.signing.wake()
+            self.signing.wake(now)
         else:
             serial, *name = token.name
             participation = self._groups.current.get(token.group)

@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 # chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; for so long a
 # process that lost one does without this sender's copies, unless it asks for them
 CARRY_SECONDS: Final = 10.0
+WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
 
 
 class Certificates(Message, frozen=True, tag=1):
@@ -66,6 +67,7 @@ class Signing:
         """When a chain last went to a peer, by peer and certificate."""
         self._spread = RevocationSpread(signatures, outlet, neighbours, rng)
         self._log = MinuteLog()
+        self._warned = AskedLately()
         self.refused: Counter[str] = Counter()
         """Events, chains of certificates, and lists, by why they were not believed."""
 
@@ -98,9 +100,12 @@ class Signing:
                 )
         return not reason
 
-    def wake(self) -> None:
+    def wake(self, now: float) -> None:
         """Take this part's timer."""
         self._spread.wake()
+        for subject, warning in self._signatures.warnings(self._offset + now).items():
+            if self._warned.due(subject, WARN_SECONDS, now):
+                _log.warning("%s", warning)
 
     def receive(
         self,

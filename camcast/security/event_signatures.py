@@ -5,9 +5,10 @@ It is what the engine asks of the profile `signed`: `camcast.doors.signatures.Si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from camcast.security.certificates import Rights
+from camcast.security.certificates import Certificate, Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
@@ -16,6 +17,22 @@ from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
+
+RENEW_SHARE: Final = 0.2  # [TRUST, profiles] of a certificate's time is left: it has to be renewed
+
+
+def _ends_soon(certificate: Certificate, now: float) -> bool:
+    time = certificate.not_after - certificate.not_before
+    return now > certificate.not_after - RENEW_SHARE * time
+
+
+def _ending(certificate: Certificate, now: float) -> str:
+    hours = (certificate.not_after - now) / 3600
+    when = f"ends in {hours:.1f} hours" if hours > 0 else "has ended"
+    return (
+        f"the certificate {certificate.serial.hex()} of this process, for {certificate.prefix},"
+        f" {when}: certify its key again"
+    )
 
 
 class EventSignatures:
@@ -101,6 +118,15 @@ class EventSignatures:
         except RefusedError as error:
             return error.reason.value
         return ""
+
+    def warnings(self, now: float) -> Mapping[bytes, str]:
+        """See `Signatures`: own certificates that end soon, and lists that are overdue."""
+        ending = [chain.last for chain in self._own if _ends_soon(chain.last, now)]
+        return {certificate.serial: _ending(certificate, now) for certificate in ending} | {
+            issuer: f"a list of revocations of {PublicKey(issuer)} is overdue: what it has revoked"
+            " since the last one is not known here"
+            for issuer in self.known.revocations.overdue(now)
+        }
 
     def _chain_for(self, topic: Topic) -> Chain:
         """Return the chain to publish in a topic by; the first one if there is none."""

@@ -173,3 +173,13 @@ def test_who_may_not_publish_is_told(world: SignedWorld) -> None:
     world.publish(world.nodes[0], SOCCER, b"goal")
     assert eve in world.got(b"goal")
     assert world.got(b"forged") == []
+
+
+def test_the_operator_is_warned_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+    late = SignedWorld()
+    late.member(ADA, SOCCER, own=grant(ROOT, ADA, ".soccer", Rights.JOIN, 0, 100))
+    late.run(70)
+    assert caplog.messages == []
+    late.run(4000)
+    ended = "the certificate 0000000000000001 of this process, for .soccer, "
+    assert [message[: len(ended)] for message in caplog.messages] == [ended] * 2
