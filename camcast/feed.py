@@ -125,8 +125,9 @@ class Feed(Generic[_Queue]):
 
     def _wake(self) -> None:
         """Tell the task that has waited for longest, if there is something for it."""
-        if self._line and (self._queue or self._closed) and not self._line[0].done():
-            self._line[0].set_result(None)
+        line = self._line
+        if line and not line[0].done() and (self._queue or self._closed):
+            line[0].set_result(None)
 
     # -- callbacks ---------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         """Return the payloads, each with memory of its own."""
         body, start = self.body, self.payloads_start
         if self.count == 1:
-            return [body[start : start + self.size]]
+            return [body[start : -SIGNED_BYTES if self.flags & SIGNED else None]]
         ends = accumulate(self.lengths(), initial=start)
         return [body[begin:end] for begin, end in pairwise(ends)]
 
