@@ -26,9 +26,10 @@ at the peer's address, which took over the port of one that died.
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
 accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
 for its entry's silence is *suspect*. No part is told yet: events still go to the peer. It is sent
-heartbeats, even if the parts only listen to it, and `HELPERS` other peers are asked with a `Probe`
-whether it lives. A helper tries for itself, and tells with a `Verdict` what it found: that
-the peer lives, which ends the suspicion, or that the helper cannot reach it either. With C such
+heartbeats, even if the parts only listen to it, and `HELPERS` other peers, if possible at other
+hosts than these two, are asked with a `Probe` whether it lives. A helper tries for itself, and
+tells with a `Verdict` what it found: that the peer lives, which ends the suspicion, or that the
+helper cannot reach it either. With C such
 confirmations of k live helpers a suspicion lasts
 
     high - (high - low) * log(C + 1) / log(k + 1)
@@ -64,6 +65,7 @@ from typing import Final, Protocol
 from attrs import define, field
 
 from camcast.doors.liveness import Liveness, Watcher
+from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, encode
 from camcast.vocabulary.outbox import ControlOutlet
@@ -402,7 +404,13 @@ class LivenessService:
                 if one.met and one.silence < inf and one.suspected_for(now) <= 0
                 if peer not in entry.helpers
             ]
-            helpers += nlargest(HELPERS - len(helpers), others, key=lambda one: one.heard)
+            # At a host of neither: processes of a loop share a connection, and fall silent as one.
+            near = [host_of(one) for one in (self._outlet.me.address, entry.contact.address)]
+            helpers += nlargest(
+                HELPERS - len(helpers),
+                others,
+                key=lambda one: (host_of(one.contact.address) not in near, one.heard),
+            )
         # Who is asked later, since the first ones died at the same time, has less time left.
         units = max(SILENCE_UNITS, PROBE_UNITS - entry.suspected_for(now) / entry.unit)
         probe = Probe(entry.contact, units * entry.unit)

@@ -62,6 +62,11 @@ def check_address(text: str, *, bind: bool = False) -> str:
     return address.text
 
 
+def host_of(address: str) -> str:
+    """Return all of a checked address but its port."""
+    return address.rpartition(":")[0]
+
+
 def is_loopback(address: str) -> bool:
     """Say whether `address` is on 127/8, ``::1`` or ``localhost``; raises `AddressError`.
 

@@ -121,11 +121,11 @@ class ControlOutlet:
     of the other process, or of this one. Its methods return nothing; answers are later inputs.
     """
 
-    __slots__ = ("_group", "_head", "_kind", "_me", "_outbox", "_scope")
+    __slots__ = ("_group", "_head", "_kind", "_outbox", "_scope", "me")
 
     def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
         self._outbox = outbox
-        self._me = me
+        self.me = me
         self._kind = kind
         self._group = group
         self._scope = scope
@@ -147,7 +147,7 @@ class ControlOutlet:
         if chosen:
             head = self._head
             if head is None or group is not None or reply_to is not None:
-                sender = reply_to or self._me
+                sender = reply_to or self.me
                 head = control_head(
                     self._kind,
                     self._group if group is None else group,
