@@ -38,8 +38,8 @@ def trace(
 ) -> None:
     """Find out what became of an event: its way, who has it, and why somebody lacks it.
 
-    Each PLACE is the control socket of a running process, which remembers what it lately did with
-    16,384 copies of events, or the folder of a run with its traces. The more processes are asked
+    Each PLACE is the control socket of a running process, which remembers its last 16,384 dealings
+    with batches of events, or the folder of a run with its traces. The more processes are asked
     the more is known: a process that did not get the event seldom knows why. Exit code 1: nobody
     who was asked remembers the event.
     """

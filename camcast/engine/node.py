@@ -615,8 +615,7 @@ class Node:
             transit=group.transit,
             parasitic=settings.protocol.parasitic,
             selective=settings.protocol.selective,
-            reports_duplicates=(trace is not None and trace.duplicates)
-            or dissemination.hears_duplicates,
+            reports_duplicates=(trace is not None and trace.each) or dissemination.hears_duplicates,
             serial=serial,
             neighbour_changes=changes,
             streams=streams,

@@ -89,7 +89,11 @@ class Recorder:
 
         One record an event and peer; one an event without `peers`.
         """
-        if self.trace is not None:
+        if self.trace is None:
+            return
+        if self.trace.whole is not None:
+            self.trace.whole(now, kind, batch, community, peers)
+        if self.trace.each:
             topic, hops = batch.topic.name, batch.hops
             for sequence, size in enumerate(batch.lengths(), batch.first):
                 event = str(EventId(batch.stream, sequence))

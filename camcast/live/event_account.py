@@ -39,7 +39,7 @@ def account_of_event(
         address=me.address,
         communities=tuple(_community(event, *one) for one in communities),
         known=tuple(one.peer for one in take_peer_stats(runner)),
-        moments=told(recent.of_event(str(event))),
+        moments=told(recent.of_event(event)),
         life=told(recent.life),
     )
 

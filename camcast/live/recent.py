@@ -13,31 +13,42 @@ from typing import Final
 
 from camcast.event_trace import Moment
 from camcast.vocabulary import wire
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.trace import Sink, TraceRecord
 
-EVENTS_MAX: Final = 2**14  # chosen: 6 MB; a second of 1,000 events and 14 copies of each
+EVENTS_MAX: Final = 2**14  # chosen: 5 MB; a second of 4,000 batches, each published or passed on
 LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and found every minute
 
-_OF_EVENTS: Final = ("publish", "send", "upward", "receive", "deliver", "drop", "parasite")
-_OF_LIFE: Final = ("join", "leave")
+_OF_LIFE: Final = ("join", "leave", "missed")
+
+_Noted = tuple[float, str, str, StreamId, int, int, str, int, tuple[bytes, ...]]
+"""When, what, in which community; stream, first, count; topic, hops, peers. A tuple, since one is
+made for every batch and thing that happens to it."""
 
 
 class Recent:
-    """The rings of one process; a `Sink` of its trace."""
+    """The rings of one process; a `Sink` and a `TakeBatch` of its trace."""
 
     def __init__(self) -> None:
         self.life: deque[Moment] = deque(maxlen=LIFE_MAX)
-        self._events: deque[TraceRecord | Moment] = deque(maxlen=EVENTS_MAX)
+        self._events: deque[_Noted | Moment] = deque(maxlen=EVENTS_MAX)
 
     def write(self, record: TraceRecord) -> None:
-        """Take a record of the trace; see `Sink`."""
-        if record.kind in _OF_EVENTS:
-            self._events.append(record)
-        elif record.kind in _OF_LIFE:
-            self.life.append(Moment(record.when, record.kind, record.community))
-        elif record.kind == "missed":
-            self.life.append(_moment_of(record))
+        """Take a record of the trace that is about the process; see `Sink`."""
+        if record.kind in _OF_LIFE:
+            count = record.size if record.kind == "missed" else 0
+            moment = Moment(record.when, record.kind, record.community, record.event, count)
+            self.life.append(moment)
+
+    def note_batch(
+        self, when: float, kind: str, batch: Batch, community: str, peers: tuple[bytes, ...]
+    ) -> None:
+        """Note what happened to a batch; see `TakeBatch`."""
+        if kind == "duplicate":
+            return
+        of = batch.stream, batch.first, batch.count
+        self._events.append((when, kind, community, *of, batch.topic.name, batch.hops, peers))
 
     def note_life(
         self, when: float, kind: str, community: str = "", topic: str = "", seconds: float = 0.0
@@ -74,30 +85,21 @@ class Recent:
                     self.note(when, "unsent", "", EventId(StreamId(stream), first), count, address)
                 start += 4 + length
 
-    def of_event(self, event: str) -> list[Moment]:
+    def of_event(self, event: EventId) -> list[Moment]:
         """Return what happened to an event, in the order of happening."""
         found: list[Moment] = []
         for one in self._events:
             if isinstance(one, Moment):
-                if one.covers(event):
+                if one.covers(str(event)):
                     found.append(one)
-            elif one.event == event:
-                found.append(_moment_of(one))
+                continue
+            when, kind, community, stream, first, count, topic, hops, peers = one
+            if stream == event.stream and first <= event.sequence < first + count:
+                found += [
+                    Moment(when, kind, community, str(event), 1, peer.hex(), "", topic, hops)
+                    for peer in peers or (b"",)
+                ]
         return found
-
-
-def _moment_of(record: TraceRecord) -> Moment:
-    count = record.size if record.kind == "missed" else 1
-    return Moment(
-        record.when,
-        record.kind,
-        record.community,
-        record.event,
-        count,
-        record.peer,
-        topic=record.topic,
-        hops=record.hops,
-    )
 
 
 class Both:

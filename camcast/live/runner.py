@@ -92,8 +92,8 @@ class Runner:
         me = Contact(peer, advertise or self.input.address)
         trace = None if sink is None else Trace(me.peer, sink)
         if recent is not None:
-            trace = Trace(me.peer, recent) if sink is None else Trace(me.peer, Both(recent, sink))
-            trace.duplicates = sink is not None
+            both = recent if sink is None else Both(recent, sink)
+            trace = Trace(me.peer, both, each=sink is not None, whole=recent.note_batch)
             pipes.lost.append(self._note_unsent)
         self._recent = recent
         self.node = Node(

@@ -7,11 +7,14 @@ None once an input. A sink that cannot write costs trace records, never events.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
+
+from camcast.vocabulary.batches import Batch
 
 TraceKind = Literal[
     "publish",
@@ -142,14 +145,22 @@ class JsonLinesSink:
             self.flush()
 
 
+TakeBatch = Callable[[float, TraceKind, Batch, str, tuple[bytes, ...]], None]
+"""Takes what happened to a batch: when, what, in which community, and which peers it went to."""
+
+
 class Trace:
     """The trace of one node: numbers its records and hands them to a sink."""
 
-    __slots__ = ("_sequence", "_sink", "duplicates", "node")
+    __slots__ = ("_sequence", "_sink", "each", "node", "whole")
 
-    def __init__(self, node: bytes, sink: Sink, *, duplicates: bool = True) -> None:
-        self.duplicates = duplicates
-        """Whether duplicates are of interest, which are most of what arrives."""
+    def __init__(
+        self, node: bytes, sink: Sink, *, each: bool = True, whole: TakeBatch | None = None
+    ) -> None:
+        self.each = each
+        """Whether the sink takes a record for each event and copy, duplicates included."""
+        self.whole = whole
+        """Takes what happens to events by the batch, which is cheaper; duplicates excluded."""
         self.node = node.hex()
         self._sink = sink
         self._sequence = 0

@@ -1,7 +1,9 @@
 """Metrics over HTTP, read by Prometheus's own parser, against the snapshot they are made of."""
 
 import asyncio
+import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -18,8 +20,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from camcast import BindError, CommunityManager, Parameters, blocking
 from camcast.community import open_pipes
 from camcast.doors.transport import PipeCounters
+from camcast.experiment.progress import Progress
+from camcast.experiment.run import run_experiment
 from camcast.live.stats import Stats
 from camcast.metrics import Collector, serve
+from camcast.runs.folder import OutputFolder
+from camcast.scenarios.live import Scenario, chain
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.topics import ROOT
 from tests.camcast_command import refusal
 from tests.live.communities import Inbox, free_address, join_all, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
@@ -233,6 +241,41 @@ def test_what_is_no_address_is_refused(address: str, capfd: pytest.CaptureFixtur
     code, said = refusal(capfd, "gateway", "--bind", "tcp://127.0.0.1:0", "--metrics", address)
     assert code == 2
     assert "[HOST:]PORT" in said
+
+
+def test_each_process_of_a_run_serves_the_metrics_of_its_nodes(tmp_path: Path) -> None:
+    port = next(
+        port
+        for port in range(20_000 + os.getpid() % 10_000, 40_000)
+        if all(is_free(one) for one in (port, port + 1))
+    )
+    scenario = Scenario(
+        communities=chain([4]), workload=Workload(topic=ROOT, events=5), processes=2
+    )
+    nodes: list[dict[str, str]] = []
+
+    def look(progress: Progress) -> None:
+        if progress.phase == "settling tables" and not nodes:
+            for one in (port, port + 1):
+                samples = scrape(f"http://127.0.0.1:{one}/metrics")
+                nodes.extend(
+                    dict(labels) for name, labels in samples if name == "camcast_community_peers"
+                )
+
+    folder = OutputFolder(tmp_path)
+    asyncio.run(run_experiment(scenario, folder, look, metrics=("127.0.0.1", port)))
+    assert sorted(labels["node"] for labels in nodes) == ["0", "1", "2", "3"]
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_run_needs_a_port_for_each_process(capfd: pytest.CaptureFixture[str]) -> None:
+    code, said = refusal(capfd, "run", "--sizes", "2", "--metrics", "0")
+    assert code == 2
+    assert "a port for each of" in said
 
 
 def test_metrics_off_import_nothing() -> None:

@@ -15,7 +15,7 @@ from camcast.doors.transport import PipeLimits
 from camcast.event_trace import Account, CommunityAccount, Explanation, Moment, Verdict, explain
 from camcast.live.control_socket import ask
 from camcast.live.transports import DEFAULT, find_transport
-from camcast.vocabulary.trace import JsonLinesSink, TraceKind, TraceRecord
+from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 from tests.camcast_command import answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
@@ -338,3 +338,16 @@ def test_a_run_is_read_like_running_processes(
     code, said = refusal(capfd, "trace", event, tmp_path.parent)
     assert code == 1
     assert "no traces" in said
+
+
+@live
+async def test_a_trace_and_a_control_socket_go_together(tmp_path: Path) -> None:
+    sink = ListSink()
+    async with CommunityManager(control=tmp_path / "both", trace=sink) as manager:
+        community = await manager.join(".a")
+        community.subscribe()
+        events = {str((await community.publish(b"%d" % number)).id) for number in range(3)}
+        told = [explained(event, [manager]) for event in events]
+        assert {one.verdicts[0].reason for one in told} == {"published"}
+    assert {record.event for record in sink.records if record.kind == "deliver"} == events
+    assert {"join", "leave"} <= {record.kind for record in sink.records}

@@ -1,21 +1,26 @@
 """What a process remembers of events and of itself: bounded, and the latter for longer."""
 
 from camcast.live.recent import EVENTS_MAX, LIFE_MAX, Both, Recent
-from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.events import EventId, StreamId, stream_id
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import ListSink, TraceRecord
+from tests.event_frames import batch_of
 
-STREAM = StreamId(bytes(16) + (7).to_bytes(8))
+A = Topic.parse(".a")
+PUBLISHER = PeerId(b"p" * 16)
+STREAM = stream_id(PUBLISHER, 1)
 
 
-def event(sequence: int) -> str:
-    return str(EventId(STREAM, sequence))
+def event(sequence: int) -> EventId:
+    return EventId(STREAM, sequence)
 
 
 def test_both_rings_are_bounded_and_events_push_out_no_life() -> None:
     recent = Recent()
     recent.write(TraceRecord(0.0, 1, "join", "aa", ".a"))
     for sequence in range(1, EVENTS_MAX + 2):
-        recent.write(TraceRecord(1.0, 1, "receive", "aa", ".a", event=event(sequence)))
+        recent.note_batch(1.0, "receive", batch_of(PUBLISHER, sequence, A), ".a", ())
     assert recent.of_event(event(1)) == []
     assert [one.kind for one in recent.of_event(event(2))] == ["receive"]
     assert [one.kind for one in recent.life] == ["join"]
@@ -25,23 +30,33 @@ def test_both_rings_are_bounded_and_events_push_out_no_life() -> None:
     assert recent.life[0].kind == "paused"
 
 
+def test_what_happens_to_a_batch_happens_to_each_of_its_events_and_at_each_peer() -> None:
+    recent = Recent()
+    batch = batch_of(PUBLISHER, 5, A, b"x", b"y", hops=2)
+    recent.note_batch(1.0, "send", batch, ".a", (b"\1", b"\2"))
+    for sequence in (5, 6):
+        moments = recent.of_event(event(sequence))
+        assert [one.peer for one in moments] == ["01", "02"]
+        assert {(one.kind, one.topic, one.hops) for one in moments} == {("send", ".a", 2)}
+    assert recent.of_event(event(4)) == recent.of_event(event(7)) == []
+
+
 def test_what_is_noted_of_several_events_counts_for_each_of_them() -> None:
     recent = Recent()
-    recent.note(1.0, "lagged", ".a", EventId(STREAM, 5), 3)
-    recent.write(TraceRecord(1.0, 1, "missed", "aa", ".a", event=event(9), size=2))
+    recent.note(1.0, "lagged", ".a", event(5), 3)
+    missed = TraceRecord(1.0, 1, "missed", "aa", ".a", event=str(event(9)), size=2)
+    recent.write(missed)
     assert [bool(recent.of_event(event(n))) for n in range(4, 9)] == [False, *3 * [True], False]
-    assert [recent.life[0].covers(event(n)) for n in (8, 9, 10, 11)] == [False, True, True, False]
+    covered = [recent.life[0].covers(str(event(n))) for n in (8, 9, 10, 11)]
+    assert covered == [False, True, True, False]
     assert not recent.life[0].covers(str(EventId(StreamId(bytes(24)), 9)))
 
 
-def test_what_is_of_no_use_is_not_kept_and_another_sink_gets_all() -> None:
+def test_a_sink_of_its_own_gets_all_beside_the_ring() -> None:
     recent, sink = Recent(), ListSink()
     both = Both(recent, sink)
-    records = [
-        TraceRecord(1.0, 1, kind, "aa", ".a", event=event(1))
-        for kind in ("duplicate", "control", "learn", "receive")
-    ]
+    records = [TraceRecord(1.0, 1, kind, "aa", ".a") for kind in ("control", "learn", "leave")]
     for record in records:
         both.write(record)
     assert sink.records == records
-    assert [one.kind for one in recent.of_event(event(1))] == ["receive"]
+    assert [one.kind for one in recent.life] == ["leave"]
