@@ -11,10 +11,10 @@ import msgspec
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 
 PeerId = NewType("PeerId", bytes)
-"""Sixteen bytes, uniformly distributed, that name one incarnation of a process.
+"""Sixteen bytes, uniformly distributed, that name a process.
 
-In open mode they are random. A later signed mode derives them from the process's key
-(TRUST, identity and format); nothing else in the code depends on how they are made.
+They are random, of each start of a process anew; where events are signed, they are the hash of
+the process's public key (`camcast.security.keys`). Nothing else depends on how they are made.
 """
 
 PEER_ID_BYTES: Final = 16  # chosen: 128 bits, so that random ids never collide; fits the header
