@@ -107,11 +107,11 @@ GroupTally = tuple[bytes, bytes]
 class Tallies(Protocol):
     """What goes along with heartbeats for repair: whether both know the same events of a group."""
 
-    def changing(self, now: float) -> Sequence[GroupId]:
-        """Return the groups of which every heartbeat is to carry the tally."""
-
     def second(self, now: float) -> int:
         """Return up to which second since 1970 the tallies of this moment go."""
+
+    def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
+        """Return the tallies that every heartbeat is to carry."""
 
     def tally(self, group: GroupId, second: int) -> bytes | None:
         """Return the tally of a group, empty for nothing; None if the group is not repaired."""
@@ -231,6 +231,8 @@ class LivenessService:
         self._rng = rng
         self._take_piece = take_piece
         self._tallies = tallies
+        self._second = 0  # up to which the tallies go that are changing
+        self._changing: dict[GroupId, bytes] = {}
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self.entries: dict[PeerId, Entry] = {}
         """What is known of each peer; the intake notes its signs of life here."""
@@ -535,15 +537,21 @@ class LivenessService:
         """
         if self._tallies is None:
             return (), 0
-        groups = [GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP]
-        changing = self._tallies.changing(now)
-        if changing:
-            shared = [part.group for part in entry.parts if part.kind == Kind.MEMBERSHIP]
-            groups += [group for group in shared if group in changing and group not in groups]
         second = self._tallies.second(now)
-        each = [(group, self._tallies.tally(group, second)) for group in groups]
-        told = tuple((group, tally) for group, tally in each if tally is not None)
-        return told, second if told else 0
+        if second != self._second:  # the same for all peers
+            self._second, self._changing = second, self._tallies.changing(second, now)
+        changing = self._changing
+        told: dict[GroupId, bytes] = {}
+        if changing:
+            for part in entry.parts:
+                if part.kind == Kind.MEMBERSHIP and part.group in changing:
+                    told[part.group] = changing[part.group]
+        for kind, group, _ in pieces:
+            if kind == Kind.MEMBERSHIP and group not in told:
+                tally = self._tallies.tally(GroupId(group), second)
+                if tally is not None:
+                    told[GroupId(group)] = tally
+        return tuple(told.items()), second if told else 0
 
     def _peers_at(self, address: str) -> list[PeerId]:
         """Return the peers that are known at an address: who answers there speaks for them all.

@@ -396,17 +396,19 @@ class Node:
         else:
             self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
 
-    def changing(self, now: float) -> list[GroupId]:
-        """See `camcast.engine.liveness.Tallies`."""
-        return [
-            group
-            for group, participation in self._groups.current.items()
-            if participation.repair is not None and participation.repair.is_changing(now)
-        ]
-
     def second(self, now: float) -> int:
         """See `camcast.engine.liveness.Tallies`."""
         return int(self._since_1970 + now) - LAG_SECONDS
+
+    def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
+        """See `camcast.engine.liveness.Tallies`."""
+        return {
+            group: participation.repair.tally(second)
+            for group, participation in self._groups.current.items()
+            if participation.repair is not None
+            and participation.joined
+            and participation.repair.is_changing(now)
+        }
 
     def tally(self, group: GroupId, second: int) -> bytes | None:
         """See `camcast.engine.liveness.Tallies`."""

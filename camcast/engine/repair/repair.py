@@ -22,12 +22,13 @@ past for good.
 *Upward*, a process sends its news with p_sel, four times in eight seconds and each time to another
 super-process of each super-topic table: to one, or to several in a community of fewer than g. It
 surely does so with what it has brought into the community itself, as its publisher or from another
-level. A super-process that is new to it, or is back, is told all that is kept, unless it came in
-exchange for another, and so are all when one has failed, which may have heard nothing. What is told
-for the last time is told again, each time to another super-process, until one says that it has come
-(`Heard`). The super-process asks for what it lacks, and is told of nothing else below it. What it
-gets is as fresh as if it had climbed: it is pushed, and climbs on. Inside a community, a batch that
-was asked for is delivered, kept and announced, and not pushed.
+level, and of this also a tenth of a second after it came. A super-process that is new to it, or is
+back, is told all that is kept, unless it came in exchange for another, and so are all when one has
+failed, which may have heard nothing. What is told for the last time is told again, each time to
+another super-process, until one says that it has come (`Heard`). The super-process asks for what it
+lacks, and is told of nothing else below it. What it gets is as fresh as if it had climbed: it is
+pushed, and climbs on. Inside a community, a batch that was asked for is delivered, kept and
+announced, and not pushed.
 
 *Newcomers above.* Nobody asks for what is older than its membership. So what was said below while
 all members of a community ended and others took their place would stay below, though members
@@ -85,6 +86,8 @@ from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import OTHER_LEVEL, MalformedError
 
 TOLD_AT_ONCE: Final = 2  # [PROTOCOLS 8] news go to one or two neighbours
+# chosen: one event in thirty draws no upward message; it is then asked for `ASK_SECONDS` later
+CLIMB_SECONDS: Final = 0.1
 URGENT_SECONDS: Final = 0.2  # chosen: what was asked for is announced soon, for it is late already
 ASK_SECONDS: Final = REORDER_SECONDS
 GIVE_UP_SECONDS: Final = 10.0  # [issue 14] by then what a partition held back is there
@@ -204,6 +207,7 @@ class Repair(Repairs):
         self._have_at = 0.0  # when that was reckoned
         self._timer = 0  # the number of the timer for news; those before are void
         self._news_at = inf
+        self._climbing: dict[StreamId, None] = {}  # what came in here, and is untold above
         self._urgent: dict[StreamId, None] = {}  # what was asked for, has come, and is untold
         self._asking = False  # whether a timer for asking is set
         self._history = 0.0  # the history that is asked for, in seconds before the membership
@@ -278,6 +282,10 @@ class Repair(Repairs):
             self._note(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
             self._changes.brought[stream] = None
+            if self._context.super_tables:
+                if not self._climbing:
+                    self._outlet.wake(CLIMB_SECONDS, "climb")
+                self._climbing[stream] = None
         bounds = known.bounds
         if bounds and (bounds[0] > known.floor or len(bounds) > 2) and stream not in self._lacks:
             sender = self._context.membership.peers().get(source)
@@ -349,6 +357,9 @@ class Repair(Repairs):
                 self._news_at = inf
                 self._store.expire(now)
                 self._tell_news(now)
+            case ("climb",):
+                climbing, self._climbing = self._climbing, {}
+                self._tell_upward([list(climbing), []], now)  # not for the last time
             case ("urgent",):
                 urgent, self._urgent = self._urgent, {}
                 self._tell_neighbours(list(urgent), now)

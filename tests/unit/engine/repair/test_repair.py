@@ -225,6 +225,16 @@ def test_what_the_only_member_has_said_at_last_climbs_when_it_leaves(world: Repa
     assert world.payloads(root) == [b"last"]
 
 
+def test_what_climbs_comes_soon_when_its_upward_messages_were_lost(world: RepairWorld) -> None:
+    """One event in thirty draws none; what was told after a second made the p99 of the root."""
+    root, one, other = members(world, ROOT, A, A)
+    world.sever((one, root), (other, root))
+    world.publish(one, A, b"goal", seconds=0.05)
+    world.heal()
+    world.run(0.35)
+    assert world.payloads(root) == [b"goal"]
+
+
 @pytest.mark.parametrize(
     "bounds",
     [(), (0,), (5, 4, 6), (5, 6), (1, 1, 2), (2**32 + 1,), tuple(range(1, 2**8, 2))],
