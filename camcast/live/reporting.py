@@ -71,7 +71,7 @@ class Reporter:
                 self._say(logging.INFO, notice, topic, f"left {topic}")
                 self._change("left", participation)
             case "unanswered":
-                text = f"{topic} cannot be joined yet, and is asked for again: no use was {asked}"
+                text = f"{topic} cannot be joined yet: {asked} could not tell who is there"
                 self._say(logging.INFO, notice, topic, text)
             case "peer_seen" | "peer_gone":
                 assert notice.contact is not None
