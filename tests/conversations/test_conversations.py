@@ -242,14 +242,14 @@ def scamp_unsubscribe(story: Story) -> None:
 def scamp_lease(story: Story) -> None:
     """A lease ends: copies for new holders first, and then so many old holders drop.
 
-    Of 20 processes, with c = 0, only what is said by, to or for n4 is shown.
+    Of 20 processes, with c = 0, only what is said by, to or for n5 is shown.
     """
     story.options["c"] = 0
     nodes = community(story, 20, seconds=20.0)
-    story.wait_for(nodes[3], Renew)
-    story.say("n4's lease ends; it asks for one new holder, a quarter of three")
+    story.wait_for(nodes[4], Renew)
+    story.say("n5's lease ends; it asks for one new holder, a quarter of three")
     story.network.run(2.5)
-    story.only(nodes[3])
+    story.only(nodes[4])
     story.run(0.0, *HEARTBEATS, *GATEWAY, *SEARCH)
 
 

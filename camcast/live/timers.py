@@ -1,0 +1,52 @@
+"""The timers of one process, of which those that can wait share a wake-up of the event loop.
+
+A process in a hundred communities, each of which sets a timer once a second, would wake a hundred
+times a second. A timer of `PATIENT_SECONDS` or more comes up to `TOGETHER_SECONDS` later, with the
+others of the same moment, so that such a process wakes 20 times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Final
+
+from camcast.vocabulary.outbox import Token
+
+PATIENT_SECONDS: Final = 0.5  # chosen: shorter ones repair and retry, and events wait for them
+TOGETHER_SECONDS: Final = 0.05  # chosen: less than the jitter of a second's heartbeats
+
+
+class Timers:
+    """Gives tokens back when their time has come, in the order of their times.
+
+    `wake` takes those of one moment. `phase`, from 0 to 1, is the part of `TOGETHER_SECONDS` at
+    which the shared moments lie, so that the processes of a machine do not all wake at once.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        wake: Callable[[Sequence[Token]], None],
+        phase: float,
+    ) -> None:
+        self._loop = loop
+        self._wake = wake
+        self._phase = phase
+        self._together: dict[int, list[Token]] = {}
+
+    def set(self, delay_seconds: float, token: Token) -> None:
+        """Give a token back after a delay."""
+        if delay_seconds < PATIENT_SECONDS:
+            self._loop.call_later(delay_seconds, self._wake, (token,))
+            return
+        moment = ceil((self._loop.time() + delay_seconds) / TOGETHER_SECONDS - self._phase)
+        tokens = self._together.get(moment)
+        if tokens is None:
+            tokens = self._together[moment] = []
+            self._loop.call_at((moment + self._phase) * TOGETHER_SECONDS, self._come, moment)
+        tokens.append(token)
+
+    def _come(self, moment: int) -> None:
+        self._wake(self._together.pop(moment))

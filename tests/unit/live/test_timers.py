@@ -1,0 +1,72 @@
+"""Timers: none comes early, long ones share wake-ups, and short ones wait for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, cast
+
+from camcast.live.timers import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
+from camcast.vocabulary.outbox import Token
+from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.wire import Kind
+
+
+class Loop:
+    """An event loop whose clock the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.calls: list[tuple[float, Callable[..., object], tuple[Any, ...]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, act: Callable[..., object], *arguments: Any) -> None:
+        self.calls.append((when, act, arguments))
+
+    def call_later(self, delay: float, act: Callable[..., object], *arguments: Any) -> None:
+        self.call_at(self.now + delay, act, *arguments)
+
+    def run(self) -> None:
+        for when, act, arguments in sorted(self.calls, key=lambda call: call[0]):
+            self.now = when
+            act(*arguments)
+
+
+def token(number: int) -> Token:
+    return Token(Kind.MEMBERSHIP, GroupId(bytes(8)), (number,))
+
+
+def times(delays: Sequence[float]) -> tuple[list[float], int]:
+    """Return when each of these timers came, in seconds from now, and the wake-ups it took."""
+    loop, came = Loop(), dict[Token, float]()
+    start, wakes = loop.now, 0
+
+    def wake(tokens: Sequence[Token]) -> None:
+        nonlocal wakes
+        wakes += 1
+        came.update(dict.fromkeys(tokens, loop.now - start))
+
+    timers = Timers(cast("asyncio.AbstractEventLoop", loop), wake, phase=0.3)
+    for number, delay in enumerate(delays):
+        timers.set(delay, token(number))
+    loop.run()
+    return [came[token(number)] for number in range(len(delays))], wakes
+
+
+def test_the_ticks_of_a_hundred_communities_wake_a_process_a_few_times() -> None:
+    rng = Random(1)
+    delays = [0.9 + 0.2 * rng.random() for _ in range(100)]
+    came, wakes = times(delays)
+    assert wakes <= 0.2 / TOGETHER_SECONDS + 1
+    for delay, when in zip(delays, came, strict=True):
+        assert delay - 1e-9 <= when <= delay + TOGETHER_SECONDS + 1e-9
+
+
+def test_short_timers_come_in_time() -> None:
+    delays = [0.0, 0.01, PATIENT_SECONDS - 0.001]
+    came, wakes = times(delays)
+    assert wakes == 3
+    assert all(abs(when - delay) < 1e-9 for delay, when in zip(delays, came, strict=True))
