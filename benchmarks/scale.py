@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import random
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from camcast.doors.plugs import find_backend, find_protocol
-from camcast.engine.node import Settings
+from camcast.engine.node import Node, Settings
 from camcast.engine.store import Store
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.census import Census
@@ -32,6 +33,10 @@ from camcast.vocabulary.topics import Topic
 def resident_bytes() -> int:
     """Return the resident memory of this OS process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def _join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now, super_topics=())
 
 
 def main(
@@ -60,7 +65,7 @@ def main(
         for _ in range(nodes):
             process = network.start(settings)
             for topic in names:
-                network.do(process, lambda node, now, t=topic: node.join(t, now, super_topics=()))
+                network.do(process, partial(_join, topic))
             members.append(process)
             network.run(1 / joins)
         network.run(settle)

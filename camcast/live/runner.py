@@ -20,6 +20,7 @@ from camcast.interests.interest import Interest
 from camcast.live.recent import Both, Recent
 from camcast.live.reporting import Reporter
 from camcast.live.sealed_port import SealedPort
+from camcast.live.timers import Timers
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
@@ -81,6 +82,7 @@ class Runner:
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
+        self._timers = Timers(self._loop, self._wake, phase=rng.random())
         self.published = 0
         """The events that were accepted."""
         self.unpublished = 0
@@ -222,9 +224,10 @@ class Runner:
         self.node.receive(frame, self._loop.time())
         self._drain()
 
-    def _wake(self, token: Token) -> None:
+    def _wake(self, tokens: Sequence[Token]) -> None:
         if not self._closed:
-            self.node.wake(token, self._loop.time())
+            for token in tokens:
+                self.node.wake(token, self._loop.time())
             self._drain()
 
     def _drop(self, topic: Topic) -> None:
@@ -248,7 +251,7 @@ class Runner:
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:
-                self._loop.call_later(delay_seconds, self._wake, token)
+                self._timers.set(delay_seconds, token)
             outbox.wakes.clear()
         if outbox.deliveries:
             for delivery in outbox.deliveries:

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from membership.scamp.size_estimate import AGE_MAX, SAMPLE, SIZE_MAX, SizeEstimate
+from membership.scamp.size_estimate import (
+    AGE_MAX,
+    SAMPLE,
+    SAMPLE_PACE_MIN,
+    SIZE_MAX,
+    SizeEstimate,
+)
 
 
 class Crowd:
@@ -142,3 +148,24 @@ def test_forged_smallest_numbers_are_clamped() -> None:
     one = SizeEstimate(b"me", 1.0)
     one.merge(b"".join(number.to_bytes(8, "big") + b"\0\0" for number in range(64)), 0.0)
     assert one.size == SIZE_MAX
+
+
+def test_who_is_heard_directly_needs_no_sample() -> None:
+    """Vouched for with the time of its last sign of life, a peer counts as long as it gives one."""
+    one = SizeEstimate(bytes(16), heartbeat_seconds=1.0)
+    peers = [bytes([number]) * 16 for number in range(1, 10)]
+    for now in range(100):
+        one.vouch((peer, float(now) if peer != peers[0] else min(now, 50.0)) for peer in peers)
+        one.refresh(float(now))
+        assert one.size == (10 if now <= 50 + AGE_MAX else 9)
+
+
+@pytest.mark.parametrize(("size", "known"), [(10, 9), (20, 14), (1_000, 40), (10**6, 80)])
+def test_a_rumour_is_everywhere_before_its_age_runs_out(size: int, known: int) -> None:
+    """Each exchange informs both, so those who have heard of it triple: log3 of all for each."""
+    one = SizeEstimate(bytes(16), heartbeat_seconds=1.0)
+    one.size = float(size)
+    pace, exchanges = one.pace(known), 3  # the last stragglers
+    while known < size:
+        known, exchanges = 3 * known, exchanges + 1
+    assert SAMPLE_PACE_MIN <= pace <= AGE_MAX / exchanges
