@@ -30,7 +30,8 @@ any (renewals that add c copies each grow views without end: measured 16.8 to 78
 The same message repairs an in-view that crashes have thinned out, and surplus holders are told to
 drop. No timer drops an arc whose target answers: in a community of three to six everybody holds
 everybody, so that a renewal finds no new holder, and arcs that expired would all expire together
-(measured: events lost every two leases).
+(measured: events lost every two leases). A process that more than `DENSE` of the others hold renews
+only the arcs that it lacks.
 
 *Heartbeats.* The process's liveness service (`camcast.doors.liveness`) sends one heartbeat a
 period along every arc, and finds out which of its ends are dead; `suspect_after` periods of
@@ -39,7 +40,7 @@ SCAMP has to say of the arcs between two processes (`Arc`) goes along with these
 their answers: that the sender holds the receiver, without which a holder is forgotten; the arc
 weights of the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target
 (its holders sum to 1), so that the weighted walk tends to visit every process alike; and, to one
-random member a period, the sample behind the size estimate (`membership.scamp.size_estimate`),
+random member now and then, the sample behind the size estimate (`membership.scamp.size_estimate`),
 which that member answers with its own.
 
 *Sponsors.* Infect and die misses a process when none of its holders happens to choose it,
