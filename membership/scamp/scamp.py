@@ -105,10 +105,10 @@ SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
 # walks were 4.0 of the 18.4 records a second of each of 20 idle processes; of a tenth, 0.6.
 RENEWED: Final = 0.1
 # chosen: who is held by a larger share of the others has none of its arcs replaced. Any two then
-# have a third of their holders in common, so that it matters little who holds whom, and a copy
-# walks long until it finds a process that lacks the arc. With c = 2 that is up to N = 32. Such
+# have many holders in common, so that it matters little who holds whom, and a copy
+# walks long until it finds a process that lacks the arc. With c = 2 that is up to N = 18. Such
 # copies were 52 of the 68 records a second of each of 10 processes that share 100 topics.
-DENSE: Final = 1 / 3
+DENSE: Final = 1 / 2
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
 # chosen: heartbeats that a holder's word lasts. It comes in one of ten: at 30 % loss each way it is
 # missing by mistake with 0.3^6.
@@ -744,6 +744,8 @@ class Scamp(Membership):
                 self._replaced = list(self._holders)
                 self._ask_for_copies(copies)
                 self._outlet.wake(2 * self._options.heartbeat_seconds, "renewed")
+            else:
+                self._shed(max(0, held - wanted))
         elif held > wanted * (1 + SLACK) + 1:
             self._shed(held - wanted)
         elif held < wanted * (1 - SLACK) and now >= self._next_repair:
