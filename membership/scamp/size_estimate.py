@@ -33,8 +33,8 @@ SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
 AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 15 at N = 1,000
 # chosen: heartbeats between the samples of a process, while the estimate changes
 SAMPLE_PACE_MIN: Final = 2
-# chosen: the share of `AGE_MAX` in which a rumour reaches all. With 0.6, pieces of heartbeats were so
-# rare that a lost goodbye was noticed only after ten periods (tests/laws/test_scamp_churn.py).
+# chosen: the share of `AGE_MAX` in which a rumour reaches all. With 0.6, heartbeats had pieces so
+# seldom that a lost goodbye was noticed only after ten periods (tests/laws/test_scamp_churn.py).
 SPREAD: Final = 0.25
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
 
