@@ -8,7 +8,13 @@ from __future__ import annotations
 import pytest
 from plug_options import chosen, discoveries_of
 
-from camcast.doors.plugs import MEMBERSHIP_GROUP, OVERLAY_GROUP, PROTOCOL_GROUP, installed
+from camcast.doors.plugs import (
+    MEMBERSHIP_GROUP,
+    OVERLAY_GROUP,
+    PROTOCOL_GROUP,
+    find_discovery,
+    installed,
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -16,9 +22,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     memberships = chosen(metafunc.config, "--membership")
     plugs = {
         "membership": memberships or installed(MEMBERSHIP_GROUP),
-        "discovery": discoveries_of(memberships) if memberships else installed(OVERLAY_GROUP),
+        "discovery": discoveries_of(memberships) if memberships else _in_towns(),
         "protocol": chosen(metafunc.config, "--protocol") or installed(PROTOCOL_GROUP),
     }
     for kind, names in plugs.items():
         if kind in metafunc.fixturenames:
             metafunc.parametrize(kind, names)
+
+
+def _in_towns() -> list[str]:
+    """Return the discoveries that speak through the driver: a town cannot carry others' sockets."""
+    return [
+        name
+        for name in installed(OVERLAY_GROUP)
+        if not getattr(find_discovery(name), "hears_strangers", False)
+    ]
