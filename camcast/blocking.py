@@ -338,6 +338,8 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    renew = _calls(asynchronous.CommunityManager.renew)
+
     # -- communities -------------------------------------------------------------------------
 
     community = _into(Community, _calls(asynchronous.CommunityManager.community))

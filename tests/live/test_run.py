@@ -166,7 +166,6 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
         (["--community", ".soccer"], "TOPIC=N"),
         (["--membership", "scanp"], "installed: dht, hpmcast, hybrid, scamp"),
         (["--set", "d=1"], "no option 'd'"),
-        (["--p-sel", "1.5"], "p_sel"),
         (["--kill", "0.9", "--processes", "2"], "one to survive"),
         (["--workload", "usenet"], "needs a file"),
         (["--workload", "usenet:/absent.csv"], "/absent.csv"),

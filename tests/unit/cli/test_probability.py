@@ -4,6 +4,7 @@ import pytest
 from typer import BadParameter
 
 from camcast.cli.probability import _probability
+from tests.camcast_command import camcast
 
 
 @pytest.mark.parametrize(
@@ -17,3 +18,26 @@ def test_a_share_or_a_percentage(given: str | float, value: float) -> None:
 def test_anything_else_is_refused(wrong: str) -> None:
     with pytest.raises(BadParameter, match=r"is no probability; write 0\.3 or 30%"):
         _probability(wrong)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (["run"], ["--kill", "--p-sel"]),
+        (["model"], ["--success", "--crash", "--p-sel"]),
+        (["plan"], ["--success", "--crash"]),
+        (["simulate", "chain"], ["--success", "--crash"]),
+        (["simulate", "population"], ["--success", "--crash"]),
+        (["simulate", "hpmcast"], ["--interested", "--loss", "--crash"]),
+        (["simulate", "percolation"], ["--sigma", "--gamma"]),
+        (["compare-protocols"], ["--reliability", "--loss"]),
+    ],
+)
+def test_every_command_names_the_option(
+    command: list[str], options: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for option in options:
+        for wrong in ("1.5", "-0.1", "nan"):
+            assert camcast(*command, option, wrong) == 2
+            expected = f"Invalid value for '{option}': '{wrong}' is no probability; write 0.3"
+            assert expected in capfd.readouterr().err

@@ -312,12 +312,3 @@ def test_the_command_says_what_is_wrong(
     assert message in captured.err
     assert len(captured.err.splitlines()) == 1
     assert not captured.out
-
-
-@pytest.mark.parametrize("options", [("--interested", 1.5), ("--loss", -0.5), ("--crash", "x%")])
-def test_the_command_names_what_is_no_probability(
-    options: tuple[str, object], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert camcast("simulate", "hpmcast", *options) == 2
-    expected = f"Invalid value for '{options[0]}': '{options[1]}' is no probability; write 0.3"
-    assert expected in capfd.readouterr().err
