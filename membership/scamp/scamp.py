@@ -92,7 +92,7 @@ from membership.scamp.messages import (
     Subscribe,
     Welcome,
 )
-from membership.scamp.size_estimate import SAMPLE_PACE_MIN, SizeEstimate
+from membership.scamp.size_estimate import SAMPLE_PACE, SizeEstimate
 from membership.scamp.walks import WALK_BITS, WalkSteps
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
@@ -218,7 +218,6 @@ class Scamp(Membership):
         self._last_tick = 0.0
         self._ticks = 0
         self._sample_at = 0  # the tick of the next sample
-        self._sampled_size = 1.0  # the estimate at the last one
         self._balanced = False  # whether no weight has changed since the last tick
         self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
         self._next_probe = 0.0
@@ -623,14 +622,11 @@ class Scamp(Membership):
                 tell(peer)
 
     def _draw_whom_to_sample(self, now: float) -> None:
-        """Exchange samples with a random member: often while the estimate changes."""
-        estimate, heard, before = self._estimate, self._liveness.heard, self._sampled_size
-        peers = {**self._weights, **self._holders}
-        estimate.vouch((peer, heard(peer)) for peer in peers)
+        """Exchange samples with a random member."""
+        estimate, heard = self._estimate, self._liveness.heard
+        estimate.vouch((peer, heard(peer)) for peer in {**self._weights, **self._holders})
         estimate.refresh(now)
-        self._sampled_size = estimate.size
-        same = self._sampled_size == before
-        self._sample_at = self._ticks + (estimate.pace(len(peers)) if same else SAMPLE_PACE_MIN)
+        self._sample_at = self._ticks + SAMPLE_PACE
         lucky = self._view.choose(self._rng)
         if lucky is not None:
             self._sampled[lucky.peer] = True

@@ -16,8 +16,7 @@ smallest takes its place. The estimate therefore follows a crash after `AGE_MAX`
 
 A process vouches for its peers too, with the time at which it last heard them. A rumour of a
 number's age therefore starts at k processes, some 2 (c+1) ln N, and reaches the others in
-log3(N / k) + 3 exchanges, since each exchange informs both. `pace` spreads these exchanges over
-the time that the ages leave: a process that hears all others itself has little to ask.
+log3(N / k) + 3 exchanges, since each exchange informs both.
 """
 
 from __future__ import annotations
@@ -25,17 +24,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
-from math import ceil, inf, log
+from math import ceil, inf
 from struct import Struct, pack
 from typing import Final
 
 SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
 AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 15 at N = 1,000
-# chosen: heartbeats between the samples of a process, while the estimate changes
-SAMPLE_PACE_MIN: Final = 2
-# chosen: the share of `AGE_MAX` in which a rumour reaches all. With 0.6, heartbeats had pieces so
-# seldom that a lost goodbye was noticed only after ten periods (tests/laws/test_scamp_churn.py).
-SPREAD: Final = 0.25
+# chosen: heartbeats between the samples of a process. The ages would allow more, but with fewer
+# pieces in heartbeats a lost goodbye is noticed late (tests/laws/test_scamp_churn.py).
+SAMPLE_PACE: Final = 2
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
@@ -77,11 +74,6 @@ class SizeEstimate:
             number = _number(peer)
             if when > known.get(number, -inf):
                 known[number] = when
-
-    def pace(self, known: int) -> int:
-        """Return how many heartbeats to wait between samples; `known` peers are heard directly."""
-        exchanges = log(max(1.0, self.size / (known + 1)), 3) + 3
-        return max(SAMPLE_PACE_MIN, int(SPREAD * AGE_MAX / exchanges))
 
     def encode(self, now: float) -> bytes:
         """Return the sample as bytes, for a heartbeat."""
