@@ -136,7 +136,7 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
             )
         if not (ignorant or nobody):
             parts.append("Check that one runs there, or found the community by naming no gateway")
-        super().__init__(". ".join(parts))
+        super().__init__(". ".join(parts).replace("?. ", "? "))
 
 
 class InsecureError(CommunityError):
