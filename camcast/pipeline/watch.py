@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import attrs
 from attrs import define, frozen
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -118,8 +120,13 @@ class _Watcher:
             while not (finished := (self.run.path / SUMMARY_FILE).exists()) and not once:
                 query.awaitTermination(_LOOK_SECONDS)
             query.processAllAvailable()  # what was written before the summary was
-        finally:
-            query.stop()
+        except BaseException:
+            # Ctrl-C may have come in the middle of an answer: the connection to Java is of no more
+            # use then, and the query ends with the session.
+            with suppress(Py4JError, OSError):
+                query.stop()
+            raise
+        query.stop()
         if self.last is None:
             self._tell()
         assert self.last is not None

@@ -19,6 +19,9 @@ from tests.unit.pipeline.twin import Twin
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql.streaming.query import StreamingQuery
+
 from camcast.pipeline.ingest import trace_tail
 from camcast.pipeline.ingest.trace_tail import TailReader
 from camcast.pipeline.watch import Update, first_look, watch
@@ -167,6 +170,25 @@ def test_what_cannot_be_watched_is_named(
     assert callable(make)
     code, error = refusal(capfd, "watch", make(tmp_path))
     assert (code, named in error) == (2, True), error
+
+
+def test_ctrl_c_is_no_error_of_java_although_it_cuts_its_answer(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def unanswered(*_: object) -> None:
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    run = write_run(tmp_path / "run", odd_records(1))
+    with monkeypatch.context() as cut:
+        cut.setattr(StreamingQuery, "awaitTermination", interrupted)
+        cut.setattr(StreamingQuery, "stop", unanswered)
+        with pytest.raises(KeyboardInterrupt):
+            watch(spark, run, lambda _update: None)
+    for query in spark.streams.active:
+        query.stop()
 
 
 INTERRUPTED = """
