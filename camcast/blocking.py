@@ -38,6 +38,7 @@ from camcast.community import CommunityError, State, TopicLike, check_not_forked
 from camcast.feed import Feed
 from camcast.live.counters import Counters
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
+from camcast.typed import E
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -146,7 +147,7 @@ class _Feed(_Face[_F]):
             raise
 
 
-class Subscription(_Feed[queues.Subscription]):
+class Subscription(_Feed[queues.Subscription[E]], Generic[E]):
     """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
 
     Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
@@ -158,24 +159,24 @@ class Subscription(_Feed[queues.Subscription]):
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
-    close = _calls(queues.Subscription.close)
-    stats = _calls(queues.Subscription.stats)
+    close = _calls(queues.Subscription[E].close)
+    stats = _calls(queues.Subscription[E].stats)
 
-    def batches(self) -> Iterator[ReceivedBatch | Gap]:
+    def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
         batches = self._inner.batches()
         while (item := self._next(batches)) is not None:
             yield item
 
-    def __iter__(self) -> Iterator[Received | Gap]:
+    def __iter__(self) -> Iterator[Received[E] | Gap]:
         return self
 
-    def __next__(self) -> Received | Gap:
+    def __next__(self) -> Received[E] | Gap:
         if (item := self._next(self._inner)) is None:
             raise StopIteration
         return item
 
-    def __enter__(self) -> Subscription:
+    def __enter__(self) -> Subscription[E]:
         return self
 
 
@@ -194,10 +195,10 @@ class Changes(_Feed[changes.Changes]):
         return self
 
 
-class Community(_Face[asynchronous.Community]):
+class Community(_Face[asynchronous.Community[E]], Generic[E]):
     """See `camcast.Community`; made by a manager."""
 
-    def __init__(self, manager: CommunityManager, community: asynchronous.Community) -> None:
+    def __init__(self, manager: CommunityManager, community: asynchronous.Community[E]) -> None:
         self._manager = manager
         self._inner = community
 
@@ -214,17 +215,17 @@ class Community(_Face[asynchronous.Community]):
         """See `camcast.Community.super_topics`."""
         return self._inner.super_topics
 
-    def unsubscribe(self, subscription: Subscription) -> None:
+    def unsubscribe(self, subscription: Subscription[E]) -> None:
         """See `camcast.Community.unsubscribe`."""
         subscription.close()
 
-    join = _waits(asynchronous.Community.join)
-    ready = _waits(asynchronous.Community.ready)
-    leave = _waits(asynchronous.Community.leave)
-    publish = _waits(asynchronous.Community.publish)
-    subscribe = _into(Subscription, _calls(asynchronous.Community.subscribe))
-    changes = _into(Changes, _calls(asynchronous.Community.changes))
-    stop_publishing = _calls(asynchronous.Community.stop_publishing)
+    join = _waits(asynchronous.Community[E].join)
+    ready = _waits(asynchronous.Community[E].ready)
+    leave = _waits(asynchronous.Community[E].leave)
+    publish = _waits(asynchronous.Community[E].publish)
+    subscribe = _into(Subscription[E], _calls(asynchronous.Community[E].subscribe))
+    changes = _into(Changes, _calls(asynchronous.Community[E].changes))
+    stop_publishing = _calls(asynchronous.Community[E].stop_publishing)
     state = _Reads[State](asynchronous.Community.state)
     peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers)
     links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](asynchronous.Community.links)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -63,6 +63,7 @@ from camcast.subscription import (
     MissedCallback,
     Subscription,
 )
+from camcast.typed import E, Sent
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.errors import CamcastError
@@ -390,11 +391,11 @@ class CommunityManager:
 
     def community(
         self,
-        topic: TopicLike,
+        topic: type[E] | str | Topic,
         *,
         parameters: Parameters | None = None,
         super_topics: Iterable[TopicLike] | None = None,
-    ) -> Community:
+    ) -> Community[E]:
         """Return the community of a topic, without joining it yet (getCommunity, 5.1).
 
         `topic` is a name, a `Topic` or an event class (`camcast.typed`). `super_topics` replaces
@@ -421,13 +422,13 @@ class CommunityManager:
 
     async def join(
         self,
-        topic: TopicLike,
+        topic: type[E] | str | Topic,
         *,
         parameters: Parameters | None = None,
         super_topics: Iterable[TopicLike] | None = None,
         timeout: float | None = JOIN_SECONDS,
         retry: bool = False,
-    ) -> Community:
+    ) -> Community[E]:
         """Join a community and return it; the first member founds it. See `Community.join`."""
         community = self.community(topic, parameters=parameters, super_topics=super_topics)
         await community.join(timeout=timeout, retry=retry)
@@ -575,10 +576,12 @@ class CommunityManager:
                 timer.cancel()
 
 
-class Community:
+class Community(Generic[E]):
     """The processes interested in one topic, as seen by this one; made by a manager.
 
-    The process takes part from the first `join`, `subscribe` or `publish` on, and until
+    In the community of a class, `Community[Reading]` to a type checker, instances of it are
+    published and received; what does not fit it comes as a `Sent`, or as bytes. The process takes
+    part from the first `join`, `subscribe` or `publish` on, and until
     `leave`, or until its last subscription has ended and it has stopped publishing.
     """
 
@@ -594,7 +597,7 @@ class Community:
         self._parameters = parameters
         self._super_topics = super_topics
         self._participation: Participation | None = None
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: list[Subscription[E]] = []
         self._callbacks: set[asyncio.Future[None]] = set()
         self._changes: list[Changes] = []
         self._group: GroupId | None = None
@@ -603,7 +606,7 @@ class Community:
         self._burst = 0
         self._missed_before = self._errors_before = 0  # of subscriptions that have ended
         self._published = self._delivered = 0  # events
-        self._decoder: typed.EventDecoder | None = None
+        self._decoder: typed.EventDecoder[E] | None = None
         self._left = False
         self._told_to_leave = False  # and not to take part again since
         self._joiners = 0  # calls of `join` that wait
@@ -689,9 +692,9 @@ class Community:
 
     def subscribe(
         self,
-        callback: EventCallback | None = None,
+        callback: EventCallback[E] | None = None,
         *,
-        on_batch: BatchCallback | None = None,
+        on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
         since: float | None = None,
@@ -700,7 +703,7 @@ class Community:
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: str | Interest | None = None,
         own: bool = True,
-    ) -> Subscription:
+    ) -> Subscription[E]:
         """Receive the events of this topic and its subtopics, without `own` those of others only.
 
         `callback` takes each event, a `Received`. Instead of it, `on_batch` takes the events that
@@ -768,14 +771,18 @@ class Community:
                 changes.put(Change("peer_seen", self.topic, peer))
         return changes
 
-    def unsubscribe(self, subscription: Subscription) -> None:
+    def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         subscription.close()
 
     # -- publishing --------------------------------------------------------------------------
 
     async def publish(
-        self, event: object, *, upward_probability: float | None = None, wait: bool = True
+        self,
+        event: E | Sent | bytes | bytearray | memoryview,
+        *,
+        upward_probability: float | None = None,
+        wait: bool = True,
     ) -> Receipt:
         """Publish bytes, an instance of this community's event class, or a `Sent`.
 
@@ -918,7 +925,7 @@ class Community:
         """How many events the subscriptions have dropped, those that have ended included."""
         return self._missed_before + sum(one.missed for one in self._subscriptions)
 
-    def _ended(self, subscription: Subscription) -> None:
+    def _ended(self, subscription: Subscription[E]) -> None:
         self._missed_before += subscription.missed
         self._errors_before += subscription.errors
         if subscription in self._subscriptions:
@@ -938,7 +945,7 @@ class Community:
         if participation.leaving:
             raise CommunityError(f"{self.topic} was left in the meantime")
 
-    def _learn_class(self, cls: type | None) -> None:
+    def _learn_class(self, cls: type[E] | None) -> None:
         if cls is not None and self._decoder is None:
             self._decoder = typed.EventDecoder(cls)
 
@@ -947,7 +954,7 @@ class Community:
             raise typed.TypedEventError(
                 "publish bytes or an instance of an event class; encode text first"
             )
-        if isinstance(event, typed.Sent):
+        if isinstance(event, Sent):
             what = topic = event.classes[0]
         else:
             what, topic = type(event).__name__, typed.topic_of(type(event)).name
@@ -965,8 +972,8 @@ class Community:
             self._delivered += batch.count
             self._hand_to(subscriptions, batch)
 
-    def _hand_to(self, subscriptions: Sequence[Subscription], batch: Batch) -> None:
-        decode: Callable[[bytes], object] | None = None
+    def _hand_to(self, subscriptions: Sequence[Subscription[E]], batch: Batch) -> None:
+        decode: Callable[[bytes], E | Sent | bytes] | None = None
         if batch.typed:
             decode = typed.read_sent if self._decoder is None else self._decoder.decode
         received = received_of(batch, decode)
@@ -996,10 +1003,10 @@ class Community:
                 else:
                     self._note("filtered", received)
 
-    def _note_lagged(self, dropped: Received | ReceivedBatch) -> None:
+    def _note_lagged(self, dropped: Received[E] | ReceivedBatch[E]) -> None:
         self._note("lagged", dropped)
 
-    def _note(self, kind: str, events: Received | ReceivedBatch) -> None:
+    def _note(self, kind: str, events: Received[E] | ReceivedBatch[E]) -> None:
         """Note what became of events, if somebody may ask."""
         if self._manager._recent is not None:
             now = asyncio.get_running_loop().time()

@@ -19,8 +19,10 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from itertools import accumulate
+from typing import Generic
 
 from camcast.received import Gap, Lagged, Received, ReceivedBatch, batch_of
+from camcast.typed import E
 from camcast.vocabulary.events import Missed
 
 
@@ -34,7 +36,7 @@ class Overflow(Enum):
 TELLS_MAX = 1024  # chosen: 100 kB; holes are told as ranges, so that few are enough
 
 
-class DeliveryQueue:
+class DeliveryQueue(Generic[E]):
     """Events and batches in the order of their arrival, within the two bounds."""
 
     def __init__(self, events_max: int, bytes_max: int, overflow: Overflow) -> None:
@@ -42,7 +44,7 @@ class DeliveryQueue:
             raise ValueError(f"a subscription's queue holds at least 1 event, not {events_max}")
         if bytes_max < 1:
             raise ValueError(f"a subscription's queue holds at least 1 byte, not {bytes_max}")
-        self.opened: deque[Received] = deque()
+        self.opened: deque[Received[E]] = deque()
         """Of the batch that was opened last, the events that are still queued."""
         self.gap = 0
         """How many events were dropped before everything that is queued, and not reported yet."""
@@ -51,14 +53,14 @@ class DeliveryQueue:
         self.events_max = events_max
         self.bytes_max = bytes_max
         self._overflow = overflow
-        self.dropped: Callable[[Received | ReceivedBatch], None] | None = None
+        self.dropped: Callable[[Received[E] | ReceivedBatch[E]], None] | None = None
         """Told of what is dropped, if somebody wants to know."""
-        self._unopened: deque[Received | ReceivedBatch | Gap] = deque()
+        self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
         """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
         self._events = 0  # in `_unopened`
         self._tells = 0  # in `_unopened`
         self._bytes = 0  # in `_unopened`
-        self._opened_batch: ReceivedBatch | None = None
+        self._opened_batch: ReceivedBatch[E] | None = None
         self._opened_bytes = 0  # in `opened`, or more: who takes an event from there leaves it
 
     def __bool__(self) -> bool:
@@ -74,7 +76,7 @@ class DeliveryQueue:
         """How many bytes their payloads have."""
         return self._bytes + sum(len(event.payload) for event in self.opened)
 
-    def put(self, delivery: Received | ReceivedBatch) -> None:
+    def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
         self._unopened.append(delivery)
         if isinstance(delivery, Received):  # with many publishers most come so: spares a call
@@ -102,7 +104,7 @@ class DeliveryQueue:
             self.gap += count
             self.missed += count
 
-    def take_event(self) -> Received | Gap | None:
+    def take_event(self) -> Received[E] | Gap | None:
         """Remove and return the next event or gap; None if there is nothing."""
         if self.gap:
             return self._take_gap()
@@ -114,7 +116,7 @@ class DeliveryQueue:
             self._open(taken)
         return self.opened.popleft()
 
-    def take_batch(self) -> ReceivedBatch | Gap | None:
+    def take_batch(self) -> ReceivedBatch[E] | Gap | None:
         """Remove and return the next batch, the rest of an opened one, or a gap; None if empty."""
         if self.gap:
             return self._take_gap()
@@ -133,7 +135,7 @@ class DeliveryQueue:
             or self._bytes + self._opened_bytes > self.bytes_max
         )
 
-    def _count(self, delivery: Received | ReceivedBatch, sign: int) -> None:
+    def _count(self, delivery: Received[E] | ReceivedBatch[E], sign: int) -> None:
         """Note that a delivery is among the unopened (1), or is no more (-1)."""
         if isinstance(delivery, Received):
             self._events += sign
@@ -146,7 +148,7 @@ class DeliveryQueue:
         lagged, self.gap = Lagged(self.gap), 0
         return lagged
 
-    def _take_unopened(self) -> Received | ReceivedBatch | Gap | None:
+    def _take_unopened(self) -> Received[E] | ReceivedBatch[E] | Gap | None:
         """Remove and return what comes after the opened events."""
         if not self._unopened:
             return None
@@ -160,7 +162,7 @@ class DeliveryQueue:
             self._count(taken, -1)
         return taken
 
-    def _open(self, batch: ReceivedBatch) -> None:
+    def _open(self, batch: ReceivedBatch[E]) -> None:
         self._opened_batch = batch
         self.opened.extend(batch)
         self._opened_bytes = batch.size
@@ -194,11 +196,11 @@ class DeliveryQueue:
         self.gap += missed
         self.missed += missed
 
-    def _tell_dropped(self, dropped: Received | ReceivedBatch) -> None:
+    def _tell_dropped(self, dropped: Received[E] | ReceivedBatch[E]) -> None:
         if self.dropped is not None:
             self.dropped(dropped)
 
-    def _drop_newest(self, newest: Received | ReceivedBatch) -> None:
+    def _drop_newest(self, newest: Received[E] | ReceivedBatch[E]) -> None:
         self._unopened.pop()
         self._count(newest, -1)
         gap = 1

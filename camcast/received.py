@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import repeat
+from typing import Generic
 
 import msgspec
 from attrs import frozen
 
+from camcast.typed import E, E_co, Sent
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Missed, StreamId
 from camcast.vocabulary.topics import Topic
@@ -16,21 +18,22 @@ from camcast.vocabulary.topics import Topic
 _MILLISECONDS_PER_SECOND = 1000.0
 
 
-class Received(msgspec.Struct, frozen=True):  # a Struct, because one is made for each event
+class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is made an event
     """An event as a subscriber gets it.
 
     It is the event of number `sequence` of `stream`, which is what one publisher publishes on one
     topic. `topic` is at or below the one subscribed to. `value` is the payload, or, in the
-    community of a class, the instance that it holds. `hops` is the number of messages that brought
-    it here, 0 for an event of this very process. `published` is the publisher's clock when it was
-    published, in seconds since 1970; nobody checks that clock.
+    community of a class, the instance that it holds; a `Sent` where no class fits, and the payload
+    where it is no typed event, since strangers may send anything. `hops` is the number of messages
+    that brought it here, 0 for an event of this very process. `published` is the publisher's clock
+    when it was published, in seconds since 1970; nobody checks that clock.
     """
 
     stream: StreamId
     sequence: int
     topic: Topic
     payload: bytes
-    value: object
+    value: E_co | Sent | bytes
     hops: int
     published: float
 
@@ -51,7 +54,7 @@ Gap = Lagged | Missed
 """What a subscription yields in place of events that it does not get."""
 
 
-class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made for each batch
+class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one is made a batch
     """Events of one stream that travelled together, as a subscriber gets them; at least one.
 
     Iterate it for its events, or take only what is needed: `payloads`, `values` and `ids` are made
@@ -70,7 +73,7 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
     _content: Batch | tuple[bytes, ...]
     """What holds the payloads: the batch until they are copied out of it, then they themselves.
     One attribute, so that they are in memory once, and two threads may ask at the same time."""
-    _decode: Callable[[bytes], object] | None = None
+    _decode: Callable[[bytes], E_co | Sent | bytes] | None = None
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
@@ -81,7 +84,7 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
         return content
 
     @property
-    def values(self) -> tuple[object, ...]:
+    def values(self) -> tuple[E_co | Sent | bytes, ...]:
         """The payloads, or, in the community of a class, the instances that they hold.
 
         Decoded whenever they are asked for: an instance may take many times the memory of its
@@ -94,7 +97,7 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
         """The ids of the events."""
         return [EventId(self.stream, sequence) for sequence in self.sequences]
 
-    def part(self, places: Sequence[int]) -> ReceivedBatch:
+    def part(self, places: Sequence[int]) -> ReceivedBatch[E_co]:
         """Return the events at these places, in ascending order, as a batch of their own."""
         part = copy(self)
         payloads = self.payloads
@@ -106,7 +109,7 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
     def __len__(self) -> int:
         return len(self.sequences)
 
-    def __iter__(self) -> Iterator[Received]:
+    def __iter__(self) -> Iterator[Received[E_co]]:
         return map(
             Received,
             repeat(self.stream),
@@ -123,8 +126,8 @@ class ReceivedBatch(msgspec.Struct, eq=False):  # a Struct, because one is made 
 
 
 def received_of(
-    batch: Batch, decode: Callable[[bytes], object] | None = None
-) -> Received | ReceivedBatch:
+    batch: Batch, decode: Callable[[bytes], E | Sent | bytes] | None = None
+) -> Received[E] | ReceivedBatch[E]:
     """Return what subscribers get of a batch; `decode` makes values of its payloads.
 
     An event that came alone is returned as it is, if there is nothing to decode: with many
@@ -146,7 +149,7 @@ def received_of(
     )
 
 
-def batch_of(event: Received) -> ReceivedBatch:
+def batch_of(event: Received[E]) -> ReceivedBatch[E]:
     """Return an event that came alone as a batch."""
     return ReceivedBatch(
         event.stream,

@@ -10,7 +10,7 @@ missed.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+from typing import Final, Generic
 
 from attrs import frozen
 
@@ -18,13 +18,14 @@ from camcast.delivery_queue import DeliveryQueue, Overflow
 from camcast.feed import Feed
 from camcast.interests.interest import Interest
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
+from camcast.typed import E
 from camcast.vocabulary.events import Missed
 
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
 QUEUE_BYTES: Final = 1 << 26  # [issue 13, 4] 64 MiB: so many events of 16 KiB
 
-EventCallback = Callable[[Received], Awaitable[None] | None]
-BatchCallback = Callable[[ReceivedBatch], Awaitable[None] | None]
+EventCallback = Callable[[Received[E]], Awaitable[None] | None]
+BatchCallback = Callable[[ReceivedBatch[E]], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
 MissedCallback = Callable[[Missed], None]
 
@@ -45,7 +46,7 @@ class SubscriptionStats:
     """How often the callback has raised."""
 
 
-class Subscription(Feed[DeliveryQueue]):
+class Subscription(Feed[DeliveryQueue[E]], Generic[E]):
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
@@ -57,10 +58,10 @@ class Subscription(Feed[DeliveryQueue]):
 
     def __init__(
         self,
-        on_close: Callable[[Subscription], None],
-        callback: EventCallback | None = None,
+        on_close: Callable[[Subscription[E]], None],
+        callback: EventCallback[E] | None = None,
         *,
-        on_batch: BatchCallback | None = None,
+        on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
@@ -68,7 +69,7 @@ class Subscription(Feed[DeliveryQueue]):
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
         own: bool = True,
-        dropped: Callable[[Received | ReceivedBatch], None] | None = None,
+        dropped: Callable[[Received[E] | ReceivedBatch[E]], None] | None = None,
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
@@ -81,9 +82,9 @@ class Subscription(Feed[DeliveryQueue]):
         self._on_close = on_close
         self._on_lagged = on_lagged
         self._on_missed = on_missed
-        queue = DeliveryQueue(queue_length, queue_bytes, overflow)
+        queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow)
         queue.dropped = dropped
-        take: Callable[[], Received | ReceivedBatch | Gap | None] = (
+        take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )
         super().__init__(queue, callback or on_batch, take)
@@ -107,7 +108,7 @@ class Subscription(Feed[DeliveryQueue]):
                 errors=self.errors,
             )
 
-    def put(self, delivery: Received | ReceivedBatch) -> None:
+    def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Queue an event that came alone, or a batch, dropping by the policy; never waits.
 
         Called by the community, with the events that match `where`.
@@ -125,25 +126,25 @@ class Subscription(Feed[DeliveryQueue]):
         """
         super().close()
 
-    def batches(self) -> AsyncIterator[ReceivedBatch | Gap]:
+    def batches(self) -> AsyncIterator[ReceivedBatch[E] | Gap]:
         """Iterate by the batch, as events travel: where there are many, cheaper than one by one."""
         self._check_iterable()
         return _Batches(self)
 
-    def __aiter__(self) -> Subscription:
+    def __aiter__(self) -> Subscription[E]:
         return self
 
-    async def __anext__(self) -> Received | Gap:
+    async def __anext__(self) -> Received[E] | Gap:
         self._check_iterable()
         queue = self._queue
         if queue.opened and not queue.gap and not self._line:  # as `_next` does, without its calls
             return queue.opened.popleft()
-        item: Received | Gap | None = await self._next(queue.take_event)
+        item: Received[E] | Gap | None = await self._next(queue.take_event)
         if item is None:
             raise StopAsyncIteration
         return item
 
-    async def __aenter__(self) -> Subscription:
+    async def __aenter__(self) -> Subscription[E]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -161,18 +162,18 @@ class Subscription(Feed[DeliveryQueue]):
             super()._report(gap)
 
 
-class _Batches:
+class _Batches(Generic[E]):
     """Iterates a subscription by the batch."""
 
-    def __init__(self, subscription: Subscription) -> None:
+    def __init__(self, subscription: Subscription[E]) -> None:
         self._next = subscription._next
         self._take = subscription._queue.take_batch
 
-    def __aiter__(self) -> _Batches:
+    def __aiter__(self) -> _Batches[E]:
         return self
 
-    async def __anext__(self) -> ReceivedBatch | Gap:
-        item: ReceivedBatch | Gap | None = await self._next(self._take)
+    async def __anext__(self) -> ReceivedBatch[E] | Gap:
+        item: ReceivedBatch[E] | Gap | None = await self._next(self._take)
         if item is None:
             raise StopAsyncIteration
         return item

@@ -26,13 +26,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 import attrs
 import msgspec
 
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic, TopicError
+
+if TYPE_CHECKING:  # defaults of type variables (PEP 696) are in `typing` from Python 3.13 on
+    from typing_extensions import TypeVar
+
+    E = TypeVar("E", default=Any)
+    E_co = TypeVar("E_co", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    E = TypeVar("E")
+    """The event class of a community; Any of one that was named by its topic."""
+    E_co = TypeVar("E_co", covariant=True)
+    """Likewise, for what only hands events out."""
 
 _DECLARED: Final = "__camcast_topic__"
 
@@ -166,14 +179,14 @@ def read_sent(payload: bytes) -> Sent | bytes:
     return Sent(classes, fields) if classes else payload
 
 
-class EventDecoder:
+class EventDecoder(Generic[E]):
     """Turns payloads into instances, for a subscriber to `cls` and its subclasses."""
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type[E]) -> None:
         self._root = cls
-        self._known: dict[str, type] = {}
+        self._known: dict[str, type[E]] = {}
 
-    def decode(self, payload: bytes) -> object:
+    def decode(self, payload: bytes) -> E | Sent | bytes:
         """Return an instance of the nearest known class, else what `read_sent` returns."""
         sent = read_sent(payload)
         if isinstance(sent, bytes):
@@ -181,23 +194,24 @@ class EventDecoder:
         for name in sent.classes:
             if (cls := self._class(name)) is not None:
                 try:
-                    return msgspec.convert(sent.fields, cls)
+                    event: E = msgspec.convert(sent.fields, cls)
                 # Same name, other fields: perhaps a base still fits. Any exception, since a class's
                 # own validators see what a stranger sent, and may fail at it in their own ways.
                 except Exception:
                     continue
+                return event
         return sent
 
-    def _class(self, name: str) -> type | None:
+    def _class(self, name: str) -> type[E] | None:
         if name not in self._known:
             # Subclasses may have been defined since; names of no class are not remembered.
             self._known = {topic_of(cls).name: cls for cls in _family(self._root)}
         return self._known.get(name)
 
 
-def _family(cls: type) -> Iterator[type]:
+def _family(cls: type[E]) -> Iterator[type[E]]:
     if is_event_class(cls):
         yield cls
-        subclasses: list[type] = cls.__subclasses__()
+        subclasses: list[type[E]] = cls.__subclasses__()
         for subclass in subclasses:
             yield from _family(subclass)

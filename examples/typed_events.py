@@ -55,7 +55,7 @@ async def main() -> None:
             for _ in range(count):
                 event = await anext(events)
                 assert isinstance(event, Received)
-                print(f"{name}: {event.value}")
+                print(f"{name}: {event.value!r}")
 
 
 asyncio.run(main())

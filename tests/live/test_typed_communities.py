@@ -1,0 +1,58 @@
+"""What `Community[Reading]` promises to a type checker, and keeps."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from camcast import Community, Received, ReceivedBatch, Sent, blocking
+from tests.live.communities import connected, managers
+from tests.patience import PATIENCE_SECONDS, eventually, live
+
+ROOT = Path(__file__).parents[2]
+
+
+@attrs.frozen
+class Measured:
+    celsius: float
+
+
+def test_mypy_knows_what_is_received_and_refuses_another_class() -> None:
+    """Strict mypy also fails for a line of the sample that it should refuse and does not."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "tests/typed_communities.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (
+        0,
+        ["Success: no issues found in 1 source file"],
+    ), done.stdout
+
+
+@live
+async def test_a_stranger_s_events_are_of_the_types_that_are_promised() -> None:
+    """An instance, a `Sent` or bytes: whatever somebody who joined by name publishes."""
+    async with managers(2) as (first, second):
+        measured, named = await first.join(Measured), await second.join(".Measured")
+        events = measured.subscribe()
+        await eventually(lambda: connected([measured, named]))
+        fits = Sent((".Measured",), {"celsius": 21.5})
+        misfit = Sent((".Measured",), {"celsius": "warm"})
+        for event in (fits, misfit, b"warm"):
+            await named.publish(event)
+        got = [await anext(events) for _ in range(3)]
+        assert all(isinstance(event, Received) for event in got)
+        values = [event.value for event in got if isinstance(event, Received)]
+        assert sorted(values, key=repr) == sorted([Measured(21.5), misfit, b"warm"], key=repr)
+
+
+@pytest.mark.parametrize("generic", [Community, blocking.Community, Received, ReceivedBatch])
+def test_annotations_with_a_class_are_evaluated_without_an_error(generic: Any) -> None:
+    assert generic[Measured].__args__ == (Measured,)
