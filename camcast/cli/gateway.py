@@ -9,15 +9,19 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
+from camcast.cli.process_options import ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import CommunityManager
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
+_PROCESS: Final = ProcessOptions(bind=GATEWAY_BIND)
 
 
+@grouped
 def gateway(
     overlay: Annotated[
         bool,
@@ -27,14 +31,7 @@ def gateway(
             " of the same number.",
         ),
     ] = False,
-    bind: options.Bind = GATEWAY_BIND,
-    advertise: options.Advertise = None,
-    insecure: options.Insecure = False,
-    profile: options.Profile = None,
-    passphrase_file: options.PassphraseFile = None,
-    transport: options.Transport = None,
-    metrics: options.Metrics = None,
-    control: options.Control = None,
+    process: ProcessOptions = _PROCESS,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
@@ -46,16 +43,8 @@ def gateway(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
-        manager = CommunityManager(
-            "dht" if overlay else "scamp",
-            bind=bind,
-            advertise=advertise,
-            insecure=insecure,
-            passphrase=options.passphrase(profile, passphrase_file),
-            transport=transport,
-            control=control,
-        )
-        run_until_signalled(_serve(manager, metrics, json=json))
+        manager = process.manager("dht" if overlay else "scamp")
+        run_until_signalled(_serve(manager, process.metrics, json=json))
 
 
 async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) -> None:

@@ -13,10 +13,12 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
+from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import Community, CommunityError, CommunityManager
+from camcast.community import Community, CommunityError
 from camcast.doors.transport import OutputPipes
 from camcast.typed import Sent
 from camcast.vocabulary.events import Receipt
@@ -29,6 +31,7 @@ WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upwar
 _DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are not waited for
 
 
+@grouped
 def publish(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer.italy.")],
     message: Annotated[
@@ -38,26 +41,7 @@ def publish(
     wait: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")
     ] = WAIT_SECONDS,
-    membership: options.Membership = "scamp",
-    settings: options.MembershipOptions = None,
-    discovery: options.Discovery = None,
-    gateway_file: options.GatewayFile = None,
-    gateway: options.GatewayAddresses = None,
-    remember: options.Remember = None,
-    retry: options.Retry = False,
-    bind: options.Bind = options.DEFAULT_BIND,
-    advertise: options.Advertise = None,
-    insecure: options.Insecure = False,
-    profile: options.Profile = None,
-    passphrase_file: options.PassphraseFile = None,
-    identity: options.Identity = None,
-    certificates: options.Certificates = None,
-    trust: options.Trust = None,
-    revocations: options.RevocationLists = None,
-    transport: options.Transport = None,
-    repair: options.Repair = True,
-    retention: options.Retention = None,
-    spread: options.Spread = None,
+    member: MemberOptions = MEMBER,
     typed: Annotated[
         bool,
         typer.Option(
@@ -65,8 +49,6 @@ def publish(
             help="Each event is a JSON object: the fields of the class that has this topic.",
         ),
     ] = False,
-    metrics: options.Metrics = None,
-    control: options.Control = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
@@ -83,34 +65,14 @@ def publish(
         if typed and not parsed.level:
             raise CommandError("--class needs a topic below the root, which is that of no class")
         work = _publish(
-            CommunityManager(
-                membership,
-                discovery=discovery,
-                gateways=options.gateways(gateway_file, gateway),
-                bind=bind,
-                advertise=advertise,
-                insecure=insecure,
-                passphrase=options.passphrase(profile, passphrase_file),
-                identity=identity,
-                certificates=certificates or (),
-                trust=trust or (),
-                revocations=revocations or (),
-                options=options.named_values(settings),
-                remember=remember,
-                transport=transport,
-                control=control,
-                repair=repair,
-                parameters=options.community_parameters(retention, spread),
-            ),
+            member,
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
             if message is None
             else _one(message.encode(errors="surrogateescape")),
             wait,
             typed=typed,
-            retry=retry,
             json=json,
-            metrics=metrics,
         )
         if run_until_signalled(work) is False:
             raise typer.Exit(EXIT_FAILED)
@@ -121,21 +83,19 @@ async def _one(event: bytes) -> AsyncIterator[bytes | None]:
 
 
 async def _publish(
-    manager: CommunityManager,
+    member: MemberOptions,
     topic: Topic,
     events: AsyncIterator[bytes | None],
     wait_seconds: float,
     *,
     typed: bool,
-    retry: bool,
     json: bool,
-    metrics: str | None,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
-    async with manager, served_metrics(manager, metrics):
+    async with member.manager() as manager, served_metrics(manager, member.process.metrics):
         community = manager.community(topic)
-        await _not_alone(community, wait_seconds, retry=retry)
+        await _not_alone(community, wait_seconds, retry=member.retry)
         number = 0
         async for event in events:
             number += 1

@@ -11,10 +11,12 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures, complain
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
+from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import JOIN_SECONDS, CommunityManager
+from camcast.community import JOIN_SECONDS
 from camcast.interests.interest import Interest, InterestError
 from camcast.received import Lagged, Received
 from camcast.typed import Sent
@@ -25,6 +27,7 @@ from camcast.vocabulary.topics import Topic
 _QUEUE_LENGTH: Final = 2**16
 
 
+@grouped
 def subscribe(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer; '.' is the root.")],
     count: Annotated[
@@ -38,22 +41,6 @@ def subscribe(
             help="Only events that match, e.g. 'mag >= 5', by their fields or their JSON object.",
         ),
     ] = None,
-    membership: options.Membership = "scamp",
-    settings: options.MembershipOptions = None,
-    discovery: options.Discovery = None,
-    gateway_file: options.GatewayFile = None,
-    gateway: options.GatewayAddresses = None,
-    remember: options.Remember = None,
-    retry: options.Retry = False,
-    bind: options.Bind = options.DEFAULT_BIND,
-    advertise: options.Advertise = None,
-    insecure: options.Insecure = False,
-    profile: options.Profile = None,
-    passphrase_file: options.PassphraseFile = None,
-    identity: options.Identity = None,
-    certificates: options.Certificates = None,
-    trust: options.Trust = None,
-    revocations: options.RevocationLists = None,
     since: Annotated[
         float | None,
         typer.Option(
@@ -62,12 +49,7 @@ def subscribe(
             help="First what was published in the last so many seconds and is still kept.",
         ),
     ] = None,
-    transport: options.Transport = None,
-    repair: options.Repair = True,
-    retention: options.Retention = None,
-    spread: options.Spread = None,
-    metrics: options.Metrics = None,
-    control: options.Control = None,
+    member: MemberOptions = MEMBER,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -82,46 +64,24 @@ def subscribe(
     """
     with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
         work = _subscribe(
-            CommunityManager(
-                membership,
-                discovery=discovery,
-                gateways=options.gateways(gateway_file, gateway),
-                bind=bind,
-                advertise=advertise,
-                insecure=insecure,
-                passphrase=options.passphrase(profile, passphrase_file),
-                identity=identity,
-                certificates=certificates or (),
-                trust=trust or (),
-                revocations=revocations or (),
-                options=options.named_values(settings),
-                remember=remember,
-                transport=transport,
-                control=control,
-                repair=repair,
-                parameters=options.community_parameters(retention, spread),
-            ),
+            member,
             Topic.parse(topic),
             count,
             None if where is None else Interest.parse(where),
-            retry=retry,
             json=json,
             since=since,
-            metrics=metrics,
         )
         run_until_signalled(work)
 
 
 async def _subscribe(
-    manager: CommunityManager,
+    member: MemberOptions,
     topic: Topic,
     count: int | None,
     where: Interest | None,
     *,
-    retry: bool,
     json: bool,
     since: float | None,
-    metrics: str | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
@@ -160,9 +120,9 @@ async def _subscribe(
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
 
-    async with manager, served_metrics(manager, metrics):
+    async with member.manager() as manager, served_metrics(manager, member.process.metrics):
         community = manager.community(topic)
-        await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
+        await community.join(timeout=None if member.retry else JOIN_SECONDS, retry=member.retry)
         if json:
             show({"joined": topic.name, "address": manager.address})
         complain(f"joined {topic} at {manager.address}")
