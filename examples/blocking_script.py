@@ -29,7 +29,7 @@ def main() -> None:
         for _ in range(READINGS * len(sensors)):
             event = next(events)
             if isinstance(event, Received):
-                print(f"{event.topic}: {event.payload.decode()}")
+                print(f"{event.topic}: {event.payload!r}")
         for sensor in sensors:
             sensor.join()
         print("all sensors have left")

@@ -21,8 +21,10 @@ async def say(room: Community, name: str, text: str) -> None:
 
 
 def show(reader: str, received: Received) -> None:
-    """Print a line as `reader` sees it."""
-    print(f"[{reader} in {received.topic}] {received.payload.decode()}", flush=True)
+    """Print a line as `reader` sees it; a payload may be no text, or what a terminal obeys."""
+    text = received.payload.decode(errors="replace")
+    text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    print(f"[{reader} in {received.topic}] {text}", flush=True)
 
 
 async def scripted() -> None:

@@ -22,7 +22,7 @@ async def main() -> None:
         print(f"left for {receipt.peers} peers and {receipt.links} super-process")
         event = await anext(events)
         assert isinstance(event, Received)  # or Lagged, or Missed
-        print(f"{event.topic}: {event.payload.decode()}, after {event.hops} hop")
+        print(f"{event.topic}: {event.payload!r}, after {event.hops} hop")
 
 
 asyncio.run(main())

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json
+from camcast.cli.output import print_json, wide_console
 from camcast.live.control_socket import ControlError, ask
 
 WIDTH: Final = 80  # chosen: of a terminal that nobody has widened; a pipe has no width itself
@@ -178,7 +177,7 @@ def amount(count: float) -> str:
 
 def print_lines(*lines: str) -> None:
     """Print lines for a person, wrapped to the terminal."""
-    console = _console()
+    console = wide_console(WIDTH)
     for line in lines:
         console.print(line, highlight=False, markup=False)
 
@@ -195,9 +194,4 @@ def print_table(
             table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(str, row))
-    _console().print(table)
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=WIDTH)
+    wide_console(WIDTH).print(table)

@@ -16,7 +16,7 @@ from rich.text import Text
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json, say, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.measures import measure_of
 from camcast.runs.folder import dated_folder
@@ -99,7 +99,7 @@ def compare(
             print_json([row.as_json() for row in findings.rows])
         else:
             _print(findings)
-            typer.echo(f"output: {place / 'index.html' if place else '-'}")
+            say(f"output: {place / 'index.html' if place else '-'}")
     _say(findings.problems, _PROBLEMS_MAX)
     if findings.regressions:
         complain(f"{len(findings.regressions)} regressed against {findings.baseline}")

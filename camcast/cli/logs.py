@@ -6,7 +6,8 @@ import logging
 from enum import StrEnum
 from typing import Any, Final
 
-import msgspec
+from camcast.cli.output import json_line
+from camcast.vocabulary.printable import printable
 
 OURS: Final = ("camcast", "membership", "overlays")
 """The loggers of this project; of other packages only warnings are of use."""
@@ -25,6 +26,16 @@ class LogForm(StrEnum):
     JSON = "json"
 
 
+class _TextLines(logging.Formatter):
+    """A line a record, and a traceback below it: nothing that a peer said begins a line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
+        return printable(super().formatMessage(record))
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record), keep="\n")
+
+
 class _JsonLines(logging.Formatter):
     """One JSON object a record: when, how grave, by whom, what; and the fields of a notice."""
 
@@ -38,7 +49,7 @@ class _JsonLines(logging.Formatter):
         line |= getattr(record, "camcast", {})
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line).decode()
+        return json_line(line)
 
 
 class _Complaints:
@@ -49,7 +60,8 @@ class _Complaints:
     def line(self, text: str) -> str:
         """Return a complaint as a line."""
         if self.form is LogForm.TEXT:
-            return f"camcast: {text}"
+            # A second line, as of an interest with the place of the fault, is indented.
+            return "camcast: " + "\n  ".join(map(printable, text.split("\n  ")))
         record = logging.LogRecord("camcast.cli", logging.INFO, "", 0, "%s", (text,), None)
         return _JsonLines().format(record)
 
@@ -61,9 +73,7 @@ def set_up_logs(verbosity: int, form: LogForm) -> None:
     """Log warnings, with a verbosity of 1 what an operator wants to know, with 2 everything."""
     level = min(verbosity, len(_LEVELS) - 1)
     handler = logging.StreamHandler()
-    handler.setFormatter(
-        _JsonLines() if form is LogForm.JSON else logging.Formatter(_FORMATS[level])
-    )
+    handler.setFormatter(_JsonLines() if form is LogForm.JSON else _TextLines(_FORMATS[level]))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(_LEVELS[level])

@@ -1,12 +1,25 @@
-"""Lines on stdout, for programs that read them one at a time."""
+"""What commands write on stdout: lines for programs, and text for a person.
+
+Names and payloads come from peers and files: nothing of them reaches a terminal that it obeys
+(`camcast.vocabulary.printable`).
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
+from collections.abc import Iterable
+from typing import Final
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from camcast.vocabulary.printable import printable
+
+_MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
 
 def print_line(text: str) -> None:
@@ -15,17 +28,49 @@ def print_line(text: str) -> None:
     Past Python's buffer: a thread that the reader holds up in a write must not own a lock
     that the interpreter wants when it ends.
     """
-    rest = memoryview(text.encode() + b"\n")
+    rest = memoryview(printable(text, keep="\n").encode() + b"\n")
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]
 
 
+def say(text: str) -> None:
+    """Write a line for a person, after what a console has printed."""
+    sys.stdout.write(f"{printable(text)}\n")
+
+
+class PlainConsole(Console):
+    """A console for which text is only text: no control characters, no markup, no emoji codes."""
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(width=width, markup=False, emoji=False)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is written, as `Console.render`; all text passes through here."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield segment._replace(text=printable(segment.text, keep="\n"))
+
+
 def wide_console(width: int) -> Console:
     """Return the console; not cut to 80 columns where there is no terminal that has a width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=width)
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width)
+
+
+def json_line(value: object) -> str:
+    """Return JSON in one line: what JSON lacks as text, what is not printable escaped."""
+    line = msgspec.json.encode(value, enc_hook=str).decode()
+    return line if line.isprintable() else _MAYBE_UNPRINTABLE.sub(_escaped, line)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
 def print_json(value: object) -> None:
     """Write one JSON object as one line, what JSON lacks as text; raises `BrokenPipeError`."""
-    print_line(msgspec.json.encode(value, enc_hook=str).decode())
+    print_line(json_line(value))

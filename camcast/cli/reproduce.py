@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json, say, wide_console
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.measures import measure_of
 from camcast.reproduction.chosen_protocols import choose
@@ -148,7 +148,7 @@ def reproduce(
             print_json(folder.as_json(found) | {"output": str(path)})
         else:
             asked.show(found)
-            typer.echo(f"output: {path / 'index.html'}")
+            say(f"output: {path / 'index.html'}")
 
 
 def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) -> None:
@@ -169,7 +169,8 @@ def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) ->
     if json:
         print_json({"evidence": rows, "output": str(path)})
     else:
-        typer.echo(f"{in_words(evidence)}\noutput: {path / EVIDENCE}.csv")
+        say(in_words(evidence))
+        say(f"output: {path / EVIDENCE}.csv")
 
 
 def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
@@ -247,7 +248,7 @@ def _print_evidence(found: Reproduction) -> None:
         if not row.found.startswith(NO_DATA):
             grid.add_row(row.item, row.quote, row.verdict, row.found)
     _print_grid(grid)
-    typer.echo(in_words(found.evidence))
+    say(in_words(found.evidence))
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:

@@ -13,7 +13,7 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures, complain
 from camcast.cli.measures_table import measures_table
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json, say, wide_console
 from camcast.cli.setting_options import Workers
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.sweeps import JSON, ProgressBar
@@ -101,7 +101,7 @@ def sweep(
             print_json(_as_json(points, output, rows))
         else:
             _print(points, results)
-            typer.echo(f"output: {output / _RESULTS} ({rows:,} rows)")
+            say(f"output: {output / _RESULTS} ({rows:,} rows)")
 
 
 def _engine(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
@@ -18,7 +18,7 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.measures_table import measures_table
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import PlainConsole, print_json, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.sweeps.sigterm import sigterm_stops
 
@@ -62,7 +62,7 @@ def watch(
             _follow(run, once, master, settings, lambda update: print_json(update.as_json()))
         elif sys.stdout.isatty():
             spinner = Spinner("dots", "starting")
-            with Live(spinner, console=Console(), transient=False) as live:
+            with Live(spinner, console=PlainConsole(), transient=False) as live:
 
                 def show(update: Update) -> None:
                     shown = _shown(update)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 
 Gateways = Mapping[Topic, tuple[str, ...]]
@@ -32,11 +32,10 @@ class GatewayError(CamcastError, ValueError):
 def read_gateways(path: Path) -> Gateways:
     """Read a gateway file; raises `GatewayError`."""
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
+        content = parse_toml(read_toml(path))
     except OSError as error:
         raise GatewayError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (TomlTextError, UnicodeDecodeError) as error:
         raise GatewayError(f"{path}: not TOML: {error}") from error
     unknown = [key for key in content if key != "gateways"]
     table = content.get("gateways")

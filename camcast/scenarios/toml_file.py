@@ -8,9 +8,8 @@ its values, in a validator or in its own check, is passed on with the line.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, get_args, get_origin
@@ -18,11 +17,12 @@ from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 import attrs
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 from camcast.vocabulary.topics import Topic, TopicError
 
 T = TypeVar("T")
 
-_HEADING = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
+_HEADING = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
 
 _BARE = re.compile(r"[\w-]+")
 
@@ -46,11 +46,11 @@ class TomlFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            text = path.read_text("utf-8")
-            self.content: dict[str, Any] = tomllib.loads(text)
+            text = read_toml(path)
+            self.content: dict[str, Any] = parse_toml(text)
         except OSError as error:
             raise TomlError(f"{path}: {error.strerror}; name a file that can be read") from None
-        except tomllib.TOMLDecodeError as error:
+        except TomlTextError as error:
             raise TomlError(f"{path}: not TOML: {error}") from None
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
@@ -95,9 +95,11 @@ class TomlFile:
             accepted, wanted = _PLAIN[kind]
             if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
                 raise self._error(at, f"takes {wanted}, not {value!r}")
-            if kind is float and not isfinite(value):
+            if kind is not float:
+                return value
+            if not isfinite(number := _as_float(value)):
                 raise self._error(at, f"takes {wanted} that is finite, not {value!r}")
-            return float(value) if kind is float else value
+            return number
         if kind is Topic:
             return self._topic(value, at)
         if kind is Path:
@@ -154,6 +156,14 @@ class TomlFile:
         )
 
 
+def _as_float(value: float) -> float:
+    """Return a number as a float, a whole one beyond all of them as infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
 def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the path to the key that a message of the class names, or nothing.
 
@@ -184,7 +194,7 @@ def _find_lines(text: str) -> dict[tuple[str, int, str], int]:
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.fullmatch(line):
-            table = heading[1].strip("\"'")
+            table = heading[1].strip("\"' \t")
             seen[table] = seen.get(table, -1) + 1
             lines[table, seen[table], ""] = number
         elif assignment := _ASSIGNMENT.match(line):

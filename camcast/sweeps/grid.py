@@ -7,7 +7,6 @@ A key is written as in TOML (``communities.".news"``); a number in it chooses a 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import product
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeAlias
 from attrs import frozen
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.toml_text import TomlTextError, parse_toml
 
 POINTS_MAX: Final = 100_000  # chosen: a wrong grid is found before it fills the memory
 
@@ -94,8 +94,8 @@ def _inner(table: Any, part: str, key: str) -> Any:
 
 def _path(key: str, text: str) -> tuple[str, ...]:
     try:
-        table: Any = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:
+        table: Any = parse_toml(f"{key} = 0")
+    except TomlTextError:
         raise GridError(
             f'--grid {text}: {key!r} is no key, like links.loss or communities.".news"'
         ) from None
@@ -113,8 +113,8 @@ def _values(given: str, text: str) -> tuple[Any, ...]:
         pieces.append(piece)
         part = ",".join(pieces).strip()
         try:
-            ((_, value),) = tomllib.loads(f"value = {part}").items()
-        except (tomllib.TOMLDecodeError, ValueError):
+            ((_, value),) = parse_toml(f"value = {part}").items()
+        except ValueError:  # TomlTextError, or more than one key
             if not _WORD.fullmatch(part):
                 continue
             value = part

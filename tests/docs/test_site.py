@@ -19,7 +19,7 @@ PRINTS = {
     ("README.md", 0): "",  # an event's repr, with an id that is another each time
     ("tutorial.md", 0): "b'Roma 3, Lazio 2'\n",
     ("tutorial.md", 1): "Reading(site='roof', celsius=34.0)\n",
-    ("tutorial.md", 2): "too slow: 3 events were dropped here\ngot 3\ngot 4\n",
+    ("tutorial.md", 2): "too slow: 3 events were dropped here\ngot b'3'\ngot b'4'\n",
 }
 
 

@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 PRINTS = {
     "ten_lines.py": [
         "left for 0 peers and 1 super-process",
-        ".soccer.italy: Roma 3, Lazio 2, after 1 hop",
+        ".soccer.italy: b'Roma 3, Lazio 2', after 1 hop",
     ],
     "typed_events.py": [
         "Goal is .MatchEvent.Goal, Card is .MatchEvent.Card",
@@ -23,7 +23,7 @@ PRINTS = {
     ],
     "blocking_script.py": [
         *(
-            f".house.{name}: {name} {degrees} degrees"
+            f".house.{name}: b'{name} {degrees} degrees'"
             for name in ("cellar", "kitchen")
             for degrees in (20, 21, 22)
         ),
@@ -70,14 +70,14 @@ def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
             address = ada.stdout.readline().split()[-1]
             ben = subprocess.run(
                 [*python("chat.py"), "Ben", ".chat", "--gateway", address],
-                input="Hello\n",
+                input="Hello\x1b[31m\n",
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE_SECONDS,
                 check=True,
             )
-            assert "[Ben in .chat] Ben: Hello" in ben.stdout
-            assert ada.stdout.readline() == "[Ada in .chat] Ben: Hello\n"
+            assert "[Ben in .chat] Ben: Hello\ufffd[31m\n" in ben.stdout
+            assert ada.stdout.readline() == "[Ada in .chat] Ben: Hello\ufffd[31m\n"
             ada.stdin.close()
             assert ada.wait(PATIENCE_SECONDS) == 0
         finally:

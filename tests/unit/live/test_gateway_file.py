@@ -35,6 +35,8 @@ def test_a_list_is_short_for_the_root() -> None:
     ("content", "message"),
     [
         ("gateways = ", "not TOML"),
+        pytest.param("gateways = " + "[" * 10_000, "deeper than 32 levels", id="deep"),
+        pytest.param("gateways = 1" + "0" * 5_000, "4300 digits", id="digits"),
         ("", r"expected one table \[gateways\], found no such table"),
         ("gateways = 3", "found no such table"),
         ("[gateway]\n", "unknown key 'gateway'"),

@@ -107,7 +107,7 @@ def test_what_a_file_says_may_be_looked_at(tmp_path: Path) -> None:
     assert "name" in TomlFile(path).content
 
 
-BAD: list[tuple[str | bytes, str]] = [
+BAD: list[Any] = [  # of texts and what they are told; of long ones, with a name
     # unknown keys, in each kind of table
     (GOOD.replace("fast", "slow"), ":3: slow: unknown key; known are size, name, fast, file,"),
     (GOOD.replace("share =", "part ="), ":14: inner.part: unknown key; known are share, low, high"),
@@ -153,6 +153,13 @@ BAD: list[tuple[str | bytes, str]] = [
     # no TOML
     ("size = 1\nname =\n", ": not TOML: Invalid value (at line 2, column 7)"),
     ("size = 1\nsize = 2\n", ": not TOML: Cannot overwrite a value (at line 2"),
+    pytest.param("size = " + "[" * 10_000, ": not TOML: nested deeper than 32", id="deep"),
+    pytest.param("size = 1" + "0" * 5_000, ": not TOML: Exceeds the limit", id="digits"),
+    pytest.param(
+        GOOD.replace("rate = 2", "rate = 1" + "0" * 400),
+        ":6: rate: takes a number that is finite",
+        id="no float",
+    ),
     (b"size = 1\n# caf\xe9\n", ":2: not TOML: not UTF-8: invalid continuation byte"),
 ]
 

@@ -1,0 +1,35 @@
+"""What commands write for programs and for people, of text that comes from elsewhere."""
+
+import json
+
+import pytest
+from rich.table import Table
+
+from camcast.cli.output import print_json, print_line, say, wide_console
+
+HOSTILE = "h2\x1b[31mred\x9b2J\x7f\u202e\u2028[/bold] :skull:\U000e0041"
+SHOWN = "h2\\x1b[31mred\\x9b2J\\x7f\\u202e\\u2028[/bold] :skull:\\U000e0041"
+
+
+def test_json_is_ascii_where_a_terminal_would_obey_and_means_the_same(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print_json({HOSTILE: [HOSTILE, "Zürich"]})
+    printed = capfd.readouterr().out
+    assert printed[:-1].isprintable()
+    assert "Zürich" in printed
+    assert json.loads(printed) == {HOSTILE: [HOSTILE, "Zürich"]}
+
+
+def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -> None:
+    print_line(HOSTILE)
+    say(HOSTILE)
+    assert capfd.readouterr().out == f"{SHOWN}\n{SHOWN}\n"
+    table = Table("who", HOSTILE)
+    table.add_row(HOSTILE, "1")
+    wide_console(200).print(table)
+    wide_console(200).print(HOSTILE)
+    printed = capfd.readouterr().out
+    assert all(line.isprintable() for line in printed.splitlines())
+    assert printed.count("h2\\x1b[31mred") == 3
+    assert SHOWN in printed
