@@ -6,12 +6,15 @@ A node without it, as in the profile `open`, signs nothing and believes every ba
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
+
+UNKNOWN: Final = "unknown"
+"""Why a batch is not believed whose certificate is not known here; it may be asked for."""
 
 
 class NotAllowedError(CamcastError, PermissionError):

@@ -14,13 +14,14 @@ together, whoever sent them, so that they share one draw of peers, and leave as 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
 from camcast.engine.groups import Groups
+from camcast.engine.held_batches import HeldBatch
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
@@ -135,7 +136,8 @@ class Intake:
                             self._report_duplicate(participation, event_id, frame, start, end, now)
                     else:
                         batch = _decode(frame, start, end, now)
-                        self._take_new(participation, known, batch, sender, now)
+                        address = wire.event_address(frame, start) if address_bytes else ""
+                        self._take_new(participation, known, batch, sender, address, now)
                 start = end
         except MalformedError:
             self._counters.malformed += 1
@@ -163,6 +165,17 @@ class Intake:
         sent = participation.dissemination.disseminate(batch, now)
         self._deliver(participation, new, receivers, now)
         return sent
+
+    def take_held(self, held: Iterable[HeldBatch], now: float) -> None:
+        """Look again at batches whose certificate was not known; other copies may have come."""
+        for participation, batch, source, _ in held:
+            known = participation.streams.known.get(batch.stream)
+            if participation.leaving:
+                self._counters.late += batch.count
+            elif known is not None and known.knows(batch.first, batch.count):
+                self._counters.duplicates += batch.count
+            else:
+                self._take_new(participation, known, batch, source, "", now)
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
@@ -192,23 +205,23 @@ class Intake:
         known: KnownRanges | None,
         batch: Batch,
         source: PeerId,
+        address: str,
         now: float,
     ) -> None:
-        """Accept a batch that came from `source`, and of which not all is known."""
+        """Accept a batch that came from `source`, and of which not all is known.
+
+        `address` is its sender's, if the record named it.
+        """
         counters = self._counters
         if batch.count > 1 and not participation.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
         if batch.stream[:PEER_ID_BYTES] == self._me:  # what is its own, it knows
             counters.forged += batch.count
             return
-        if self._signing is not None:
-            retention = participation.context.parameters.retention_seconds
-            if not self._signing.believes(batch, participation.topic, retention, now):
-                counters.unverified += batch.count
-                if self._recorder.trace is not None:
-                    community = participation.subscribed.name
-                    self._recorder.record_batch("drop", batch, community, now, source)
-                return
+        if self._signing is not None and not self._signing.believes(
+            participation, batch, source, address, now
+        ):
+            return
         repair = participation.repair
         asked_for = (
             repair is not None

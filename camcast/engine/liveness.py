@@ -272,6 +272,11 @@ class LivenessService:
         """Count the peers that get heartbeats."""
         return sum(entry.watched for entry in self.entries.values())
 
+    def contact(self, peer: PeerId) -> Contact | None:
+        """Return the contact of a process that a part watches or listens to; None of another."""
+        entry = self.entries.get(peer)
+        return None if entry is None else entry.contact
+
     def suspects(self, now: float) -> int:
         """Count the watched peers that are suspect, and not given up yet."""
         return sum(

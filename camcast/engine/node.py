@@ -151,7 +151,9 @@ class Node:
             self.signing = Signing(
                 settings.signatures,
                 outlet,
+                recorder,
                 self._strangers.neighbours,
+                self.liveness.contact,
                 rng,
                 epoch / 1000 - started,
             )
@@ -388,7 +390,8 @@ class Node:
             if self.signing is None:
                 counters.stray_controls += 1
             else:
-                self.signing.receive(source, signing_module.DECODER.decode(body), now)
+                message = signing_module.DECODER.decode(body)
+                self._intake.take_held(self.signing.receive(source, message, now), now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:

@@ -43,6 +43,9 @@ class NodeCounters:
     """Events that came as this process's own, and are not."""
     unverified: int = 0
     """Events whose signature, or whose publisher's right, did not verify (docs/security.md)."""
+    held: int = 0
+    """Events that had to wait for the certificate of their publisher; `unverified` has those for
+    which it never came."""
     given_up: int = 0
     """Events not received that count as known from now on: too many gaps came above them."""
     unplaced: int = 0

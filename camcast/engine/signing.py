@@ -4,9 +4,11 @@ Theory of operation
 -------------------
 A signed batch names the certificate of its publisher by a hash. Who sends a batch to a process,
 be it the publisher or a forwarder, sends the chain of certificates before it, unless it did so
-within the last seconds; a copy that was asked for always has it. So whoever gets a batch can verify
-it at once. Where the chain got lost, the batch is dropped as one of an unknown certificate. It does
-not count as known then, so another copy, or repair, brings it later.
+within the last seconds; a copy that was asked for always has it. So whoever gets a batch can mostly
+verify it at once. Where the chain got lost, the batch is *held*, and the chain is asked for: of the
+sender, whose address is in the batch or in a table, else of two neighbours. What waits for
+`HELD_SECONDS`, or has to make room for others, is dropped. It does not count as known then, so
+another copy, or repair, brings it later.
 
 A batch is verified when it is new to its group, before it counts as known there: a forged copy of
 an event must not keep the genuine one out.
@@ -20,11 +22,16 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from camcast.doors.signatures import NotAllowedError, Signatures
+from camcast.doors.signatures import UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
+from camcast.engine.held_batches import HeldBatch, HeldBatches
+from camcast.engine.participation import Participation
+from camcast.engine.rate import Rate
+from camcast.engine.recorder import Recorder
 from camcast.engine.revocation_spread import RevocationNews, RevocationsKnown, RevocationSpread
+from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
@@ -35,6 +42,12 @@ _log = logging.getLogger(__name__)
 # chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; for so long a
 # process that lost one does without this sender's copies, unless it asks for them
 CARRY_SECONDS: Final = 10.0
+ASK_SECONDS: Final = 1.0  # chosen: longer than most round trips; each further copy asks again
+NEIGHBOURS_ASKED: Final = 2  # chosen: of those who have the batch, and so the chain, any will do
+# chosen: as many as publishers can begin to publish at once; a question has 60 bytes and goes to
+# who may have been named by a stranger, an answer is some 400 bytes
+QUESTIONS_A_SECOND: Final = 64
+ANSWERS_A_SECOND: Final = 64
 WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
 
 
@@ -44,27 +57,45 @@ class Certificates(Message, frozen=True, tag=1):
     chain: tuple[bytes, ...]
 
 
-DECODER: Final[Decoder[Certificates | RevocationNews | RevocationsKnown]] = Decoder(
-    Certificates | RevocationNews | RevocationsKnown
-)
+class CertificateWanted(Message, frozen=True, tag=4):
+    """Send me the chain of certificates that ends in the one of this hash."""
+
+    certificate: bytes
+
+
+SecurityMessage = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
+
+DECODER: Final[Decoder[SecurityMessage]] = Decoder(SecurityMessage)
 
 
 class Signing:
-    """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0."""
+    """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0.
+
+    `neighbours` returns so many contacts, chosen by chance, and `contact` who has an identity, if
+    that is in a table.
+    """
 
     def __init__(
         self,
         signatures: Signatures,
         outlet: ControlOutlet,
+        recorder: Recorder,
         neighbours: Callable[[int], list[Contact]],
+        contact: Callable[[PeerId], Contact | None],
         rng: Random,
         offset: float,
     ) -> None:
         self._signatures = signatures
         self._outlet = outlet
+        self._recorder = recorder
+        self._neighbours = neighbours
+        self._contact = contact
         self._offset = offset
         self._carried = AskedLately()
         """When a chain last went to a peer, by peer and certificate."""
+        self._held = HeldBatches()
+        self._asked, self._answered = AskedLately(), AskedLately()
+        self._questions, self._answers = Rate(QUESTIONS_A_SECOND), Rate(ANSWERS_A_SECOND)
         self._spread = RevocationSpread(signatures, outlet, neighbours, rng)
         self._log = MinuteLog()
         self._warned = AskedLately()
@@ -86,43 +117,56 @@ class Signing:
         """See `Signatures.sign`."""
         return self._signatures.sign(batch)
 
-    def believes(self, batch: Batch, group: Topic, retention_seconds: float, now: float) -> bool:
-        """Verify a batch of another process that came in a group; count it if it is refused."""
-        reason = self._signatures.refusal(batch, group, self._offset + now, retention_seconds)
-        if reason:
-            self.refused[reason] += batch.count
-            if self._log.due(reason, now):
-                _log.info(
-                    "an event in %s was dropped: %s (%d so far; logged once a minute)",
-                    batch.topic,
-                    reason,
-                    self.refused[reason],
-                )
-        return not reason
+    def believes(
+        self, participation: Participation, batch: Batch, source: PeerId, address: str, now: float
+    ) -> bool:
+        """Verify a batch of another process that came in a group.
+
+        One that is refused is counted, and one whose certificate is not known is held. `address`
+        is that of its sender `source` if the batch named it, else empty.
+        """
+        retention = participation.context.parameters.retention_seconds
+        offset = self._offset
+        reason = self._signatures.refusal(batch, participation.topic, offset + now, retention)
+        if not reason:
+            return True
+        held = HeldBatch(participation, batch, source, now)
+        if reason == UNKNOWN:
+            self._hold(held, address, now)
+        else:
+            self._refuse(held, reason, now)
+        return False
 
     def wake(self, now: float) -> None:
         """Take this part's timer."""
         self._spread.wake()
+        for held in self._held.expire(now):
+            self._refuse(held, UNKNOWN, now)
+        for certificate in self._held.certificates():
+            self._ask(self._neighbours(NEIGHBOURS_ASKED), certificate, now)
         for subject, warning in self._signatures.warnings(self._offset + now).items():
             if self._warned.due(subject, WARN_SECONDS, now):
                 _log.warning("%s", warning)
 
-    def receive(
-        self,
-        source: Contact,
-        message: Certificates | RevocationNews | RevocationsKnown,
-        now: float,
-    ) -> None:
-        """Take the chain that a batch needs, or what a neighbour knows of revocations."""
+    def receive(self, source: Contact, message: SecurityMessage, now: float) -> list[HeldBatch]:
+        """Take a chain, or a question for one, or what a neighbour knows of revocations.
+
+        Returns the batches that waited for the chain, to be looked at again.
+        """
         match message:
             case Certificates():
                 if reason := self._signatures.learn(message.chain, self._offset + now):
                     self.refused[f"chain_{reason}"] += 1
+                else:
+                    return self._release()
+            case CertificateWanted():
+                self._answer(source, message.certificate, now)
             case RevocationNews():
                 if reason := self._spread.take(source, message, self._offset + now, now):
                     self.refused[f"list_{reason}"] += 1
             case RevocationsKnown():
                 self._spread.compare(source, message, now)
+        return []
 
     def accompany(
         self, batch: Batch, peers: Sequence[Contact], now: float, *, asked_for: bool = False
@@ -133,3 +177,59 @@ class Signing:
         lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
         if lacking and (chain := self._signatures.chain(certificate)):
             self._outlet.send(lacking, Certificates(tuple(chain)))
+
+    def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:
+        """Count a batch that is not believed, and say so once a minute."""
+        participation, batch, source, _ = held
+        self.refused[reason] += batch.count
+        self._recorder.counters.unverified += batch.count
+        if self._recorder.trace is not None:
+            community = participation.subscribed.name
+            self._recorder.record_batch("drop", batch, community, now, source)
+        if self._log.due(reason, now):
+            _log.info(
+                "an event in %s was dropped: %s (%d so far; logged once a minute)",
+                batch.topic,
+                reason,
+                self.refused[reason],
+            )
+
+    def _hold(self, held: HeldBatch, address: str, now: float) -> None:
+        """Let a batch wait for its certificate, and ask for that."""
+        new, dropped = self._held.hold(held)
+        if new:
+            self._recorder.counters.held += held.batch.count
+        for each in dropped:
+            self._refuse(each, UNKNOWN, now)
+        sender = self._contact(held.source) or _contact_at(held.source, address)
+        receivers = [sender] if sender else self._neighbours(NEIGHBOURS_ASKED)
+        self._ask(receivers, held.batch.certificate, now)
+
+    def _ask(self, receivers: Sequence[Contact], certificate: bytes, now: float) -> None:
+        if self._asked.due(certificate, ASK_SECONDS, now) and self._questions.allows(now):
+            self._outlet.send(receivers, CertificateWanted(certificate))
+
+    def _release(self) -> list[HeldBatch]:
+        """Return the batches whose certificate is known by now."""
+        return [
+            held
+            for certificate in self._held.certificates()
+            if self._signatures.chain(certificate)
+            for held in self._held.release(certificate)
+        ]
+
+    def _answer(self, source: Contact, certificate: bytes, now: float) -> None:
+        """Send a process the chain that it asks for, if that is known here."""
+        if (
+            (chain := self._signatures.chain(certificate))
+            and self._answered.due((source.peer, certificate), ASK_SECONDS, now)
+            and self._answers.allows(now)
+        ):
+            self._outlet.send([source], Certificates(tuple(chain)))
+
+
+def _contact_at(peer: PeerId, address: str) -> Contact | None:
+    try:
+        return Contact(peer, address) if address else None
+    except AddressError:
+        return None

@@ -7,7 +7,6 @@ answered from what this process holds: its topic tables and its super-topic tabl
 
 from __future__ import annotations
 
-from math import inf
 from random import Random
 from typing import Final
 
@@ -23,6 +22,7 @@ from camcast.engine.links import (
     SearchRelay,
     SuperProcesses,
 )
+from camcast.engine.rate import Rate
 from camcast.engine.recorder import NodeCounters
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.identity import Contact, PeerId
@@ -54,8 +54,7 @@ class Strangers:
         self._groups = groups
         self._counters = counters
         self._rng = rng
-        self._second = -inf  # when the second began of which the goodbyes are counted
-        self._goodbyes = 0
+        self._goodbyes = Rate(GOODBYES_A_SECOND)
         self._relay = SearchRelay(self.known, self.neighbours, self._outlet, parameters)
 
     # -- what this process knows -----------------------------------------------------------
@@ -133,16 +132,14 @@ class Strangers:
         left = self._groups.left.get(group)
         above = (left.topic,) if left is not None else (event_topic, *event_topic.ancestors())
         topic = next((topic for topic in above if topic.group == group), None)
-        if now >= self._second + 1.0:
-            self._second, self._goodbyes = now, 0
-        if not address or topic is None or self._goodbyes >= GOODBYES_A_SECOND:
+        if not address or topic is None:
             return
         try:
             stranger = Contact(sender, address)
         except AddressError:
             return
-        self._goodbyes += 1
-        self._outlet(event_topic.group).send([stranger], Gone(topic.name))
+        if self._goodbyes.allows(now):
+            self._outlet(event_topic.group).send([stranger], Gone(topic.name))
 
     def _outlet(self, group: GroupId) -> ControlOutlet:
         return ControlOutlet(self._outbox, self._me, Kind.LINKS, group)

@@ -16,18 +16,10 @@ from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSeri
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
-from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.messages import Message, encode
 from tests.authority import ADA, EVE, MEMBER, ROOT, grant
-from tests.signed_world import NO_GROUP, SOCCER, SignedWorld, certificate, key, with_own
+from tests.signed_world import SOCCER, STRANGER, SignedWorld, certificate, control, key, with_own
 
 FRAME_BYTES = 32_000
-STRANGER = PeerId(b"S" * 16)
-
-
-def control(message: Message) -> bytes:
-    head = wire.control_head(wire.Kind.SECURITY, NO_GROUP, STRANGER, "tcp://127.0.0.9:9")
-    return wire.encode_control(head, encode(message))
 
 
 def forged_event(number: int) -> bytes:
