@@ -38,7 +38,7 @@ _LOOK_SECONDS: Final = 1.0  # chosen: to look through all streams takes some 10 
 class KnownRanges:
     """Which events of one stream are known; sequence numbers begin at 1."""
 
-    __slots__ = ("begun", "bounds", "floor", "heard", "introduced_by", "low")
+    __slots__ = ("before", "begun", "bounds", "floor", "heard", "introduced_by", "low")
 
     def __init__(self, now: float, introduced_by: bytes) -> None:
         self.low = 1
@@ -51,6 +51,8 @@ class KnownRanges:
         """When its first event was published; infinitely long ago if that event never came."""
         self.floor = 1
         """Repair does not ask for what is missing below (`camcast.engine.repair`)."""
+        self.before = 1
+        """Nobody is told of what is missing below: it is from before this process's time."""
         self.introduced_by = introduced_by
 
     @property

@@ -41,7 +41,9 @@ nothing of (`camcast.engine.repair.lack`) ten seconds after it was noticed, is t
 subscribers as `Missed`, and not asked for again. It does not count as known, so that an event which
 comes all the same is delivered: a forged jump makes a false `Missed` at worst, and silences nobody.
 What was published before this process became a member is not missed; the age of a stream, which
-`Have` tells, says so.
+`Have` tells, says so, and each batch that is older: all that its publisher said before it is older
+as well. What seems to be from just after that time may be from before, since no age counts the ways
+of the messages that tell it: that is not told either.
 
 *Hostile.* A `Want` is answered with batches only if it has a nonce that was sent to the same
 contact of late, and else with the `Have` that brings one. Bytes a peer and second are bounded, and
@@ -100,6 +102,8 @@ LACKS_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 ne
 STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
 NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
 ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
+# chosen: the age of an event leaves out its ways, of 0.3 s each at most as a rule, of three hops
+JOINING_SECONDS: Final = 1.0
 HEIRS: Final = 3  # chosen: one that lives among them at 80 % dead, half the time
 LATE_SECONDS: Final = 3.0  # chosen: by then the news were told, to four neighbours
 HEARD_SECONDS: Final = 1.5  # chosen: two rounds of news; a `Heard` is there sooner but in a pause
@@ -276,6 +280,8 @@ class Repair(Repairs):
         stream = batch.stream
         if batch.first == 1:
             known.begun = published_at(batch)
+        if published_at(batch) < self._member_since + JOINING_SECONDS:
+            known.before = max(known.before, batch.first + batch.count)
         self._tally.add(batch, int(self._since_1970 + now))
         self._changed = now
         if stream not in self._changes.recent:
@@ -699,14 +705,16 @@ class Repair(Repairs):
             return
         # Who keeps everything since before this process was a member would have offered it.
         lived_longer = all(one.kept > member for one in lack.passed.values())
-        in_my_time = lived_longer and any(p.begun > member for p in lack.passed.values())
+        joined = member + JOINING_SECONDS
+        in_my_time = lived_longer and any(p.begun > joined for p in lack.passed.values())
         if known is None:
             if not in_my_time:
                 return
             known = self._streams.introduce(stream, self._context.me.peer, now)
             if known is None:
                 return
-        for first, stop in known.missing(known.floor, out_of_reach - known.floor):
+        start = max(known.floor, known.before)
+        for first, stop in known.missing(start, out_of_reach - start):
             if in_my_time or (lived_longer and first > 1):
                 self.told_missed += stop - first
                 self._tell_missed(Missed(stream, self._context.group, first, stop - 1), now)
