@@ -247,6 +247,9 @@ class CommunityManager:
 
             self._identity = IdentityFiles(identity, certificates, trust, revocations)
             self._signatures = self._identity.read(time.time())
+            self._settings = attrs.evolve(
+                self._settings, reserve_numbers=self._identity.stream_numbers().reserve
+            )
         self._transport = transports.check(transport or transports.DEFAULT)
         self._trace = trace
         self._given_pipes = pipes

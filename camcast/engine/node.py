@@ -51,7 +51,7 @@ from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
-from camcast.engine.publisher import Publisher
+from camcast.engine.publisher import Publisher, ReserveNumbers, by_clock
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.agreement import LAG_SECONDS
@@ -101,6 +101,8 @@ class Settings:
     protocol: Protocol = field(kw_only=True)
     signatures: Signatures | None = None
     """What signs this process's events and judges the others'; None: none is signed."""
+    reserve_numbers: ReserveNumbers = by_clock
+    """Names this process's streams, where its identity outlives it."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 
@@ -170,7 +172,13 @@ class Node:
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
         self._publisher = Publisher(
-            me.peer, self._intake, recorder, epoch, self._since_1970, self.signing
+            me.peer,
+            self._intake,
+            recorder,
+            epoch,
+            self._since_1970,
+            self.signing,
+            settings.reserve_numbers,
         )
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(

@@ -6,6 +6,7 @@ size, by the end of the instant (`flush`), or at once in a group whose batches h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Final
 
@@ -24,7 +25,18 @@ from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
 BUSY_EVENTS: Final = 10  # chosen: events of a stream in a second that make it busy; with fewer, the
 # Haves of a tree, 40 a second and process, are more messages than the 5 copies an event it spares
 BUSY_SECONDS: Final = 10.0  # chosen: bursts may pause for so long, and use the tree that is there
+# chosen: reserved at a time; a process that begins a stream a second asks again after an hour
+NUMBERS_RESERVED: Final = 4096
 STREAMS_MAX: Final = 256  # chosen: topics times kinds of events; the oldest is given up beyond
+
+ReserveNumbers = Callable[[int, int], int]
+"""Returns the first of so many numbers in a row (second argument), at least the first argument,
+that no earlier start of this process has used for a stream."""
+
+
+def by_clock(at_least: int, _count: int) -> int:
+    """Reserve numbers for a process whose identity ends with it: all are new."""
+    return at_least
 
 
 @define(eq=False)
@@ -59,7 +71,7 @@ class _Stream:
 
 
 class Publisher:
-    """The streams of one process.
+    """The streams of one process, numbered from `epoch` on or as `reserve` says.
 
     `epoch` is its start in milliseconds since 1970, `since_1970` what these are in seconds when its
     clock is at 0.
@@ -73,12 +85,14 @@ class Publisher:
         epoch: int,
         since_1970: float,
         signing: Signing | None = None,
+        reserve: ReserveNumbers = by_clock,
     ) -> None:
         self._me = me
         self._intake = intake
         self._recorder = recorder
         self._signing = signing
-        self._number = epoch  # of the next stream
+        self._reserve = reserve
+        self._number = self._reserved = epoch  # of the next stream, and up to where it may go
         self._since_1970 = since_1970
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
         self._open: list[_Stream] = []
@@ -143,6 +157,9 @@ class Publisher:
             idle = next((key for key, known in self._streams.items() if not known.payloads), None)
             if idle is not None:
                 del self._streams[idle]
+        if self._number == self._reserved:
+            self._number = self._reserve(self._number, NUMBERS_RESERVED)
+            self._reserved = self._number + NUMBERS_RESERVED
         self._number += 1
         made = stream_id(self._me, self._number - 1)
         return _Stream(made, topic, typed, upward_probability, participation)

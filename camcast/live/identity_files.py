@@ -10,7 +10,8 @@ from attrs import field, frozen
 
 from camcast.doors.options import OptionError
 from camcast.live.certificate_file import CertificateFileError, read_chain, read_revocations
-from camcast.live.key_file import read_public_key, read_secret_key
+from camcast.live.key_file import beside, read_public_key, read_secret_key
+from camcast.live.stream_numbers import StreamNumbers
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.refusals import RefusedError
 
@@ -56,6 +57,11 @@ class IdentityFiles:
         signatures = EventSignatures(secret, roots)
         self.read_again(signatures, now)
         return signatures
+
+    def stream_numbers(self) -> StreamNumbers:
+        """Return what numbers the streams of this identity; raises `KeyFileError`."""
+        assert self.identity is not None
+        return StreamNumbers(beside(self.identity, ".streams"))
 
     def read_again(self, signatures: EventSignatures, now: float) -> None:
         """Take certificates and lists of revocations anew; keys stay as they are.

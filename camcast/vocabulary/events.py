@@ -28,7 +28,8 @@ class EventId(NamedTuple):
 
     A publisher draws the numbers of its streams from a counter that begins at its start time in
     milliseconds, so that a process that was restarted does not repeat earlier ids (TRUST, identity
-    and format).
+    and format). Who keeps its identity over restarts keeps the counter, too, since a clock may be
+    set back (`camcast.live.stream_numbers`).
     """
 
     stream: StreamId

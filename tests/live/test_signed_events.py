@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,31 @@ def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
             certify(files / "ada.cert", ADA, ".soccer")
             with pytest.raises(CertificateFileError, match="is revoked"):
                 ada.renew()
+
+    live(test)()
+
+
+def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its streams had the same numbers again, and its events counted as known everywhere."""
+
+    async def test() -> None:
+        settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+        started = time.time_ns()
+        monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
+        async with CommunityManager(**as_member(files, "club"), **settings) as club:
+            inbox = Inbox()
+            (await club.join(".soccer")).subscribe(inbox)
+            settings["gateways"] = [club.address]
+            sent: list[bytes] = []
+            for payload in (b"before", b"after"):
+                async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
+                    soccer = await ada.join(".soccer")
+                    await soccer.ready()
+                    await soccer.publish(payload)
+                    sent.append(payload)
+                    await eventually(lambda: inbox.payloads == sent)
 
     live(test)()
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from camcast.engine.node import Node
-from camcast.engine.publisher import BUSY_EVENTS, BUSY_SECONDS, STREAMS_MAX
+from camcast.engine.publisher import (
+    BUSY_EVENTS,
+    BUSY_SECONDS,
+    NUMBERS_RESERVED,
+    STREAMS_MAX,
+)
 from camcast.testing.world import World
 from camcast.vocabulary.batches import BODY_BYTES_MAX, EVENTS_MAX, TREE, Batch
 from camcast.vocabulary.parameters import Parameters
@@ -125,3 +132,22 @@ def test_no_stream_is_busy_where_there_are_no_trees() -> None:
     for spread, repair in (("infect", True), ("tree", False)):
         world = World(parameters=Parameters(spread=spread), repair=repair)  # type: ignore[arg-type]  # mypy joins them to str
         assert flags_of_bursts(world, world.join(A), (1.0, EVENTS_MAX)) == [False]
+
+
+def test_streams_have_the_numbers_that_were_reserved() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def reserve(at_least: int, count: int) -> int:
+        asked.append((at_least, count))
+        return 10 * at_least
+
+    world = World()
+    node = world.start(evolve(world.settings, reserve_numbers=reserve))
+    node.join(A, world.now)
+    ways = [number / (NUMBERS_RESERVED + 1) for number in range(NUMBERS_RESERVED + 1)]
+    streams = [node.publish(A, b"", world.now, upward_probability=way).id.number for way in ways]
+    (first, count), (second, _) = asked
+    assert count == NUMBERS_RESERVED
+    assert streams[:-1] == list(range(10 * first, 10 * first + NUMBERS_RESERVED))
+    assert second == 10 * first + NUMBERS_RESERVED
+    assert streams[-1] == 10 * second
