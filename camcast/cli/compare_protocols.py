@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +15,7 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
+from camcast.report.csv_text import csv_text
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 
@@ -126,20 +126,13 @@ def compare_protocols(
         with ProgressBar("compare protocols") as bar:
             costs = compare(comparison, results, workers, bar.update)
         if output is not None:
-            _write(output, costs)
+            output.write_text(csv_text([attrs.asdict(cost) for cost in costs]))
     if json:
         print_json([attrs.asdict(cost) for cost in costs])
     else:
         _print(costs)
     if not all(cost.reached for cost in costs):
         raise typer.Exit(EXIT_FAILED)
-
-
-def _write(path: Path, costs: list[Cost]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(attrs.asdict(costs[0])))
-        writer.writeheader()
-        writer.writerows(attrs.asdict(cost) for cost in costs)
 
 
 def _print(costs: list[Cost]) -> None:

@@ -18,6 +18,7 @@ from camcast.cli.output import print_json
 from camcast.event_trace import Account, Explanation, explain
 from camcast.live.control_socket import ControlError, SilentError, ask
 from camcast.runs.event_accounts import accounts_of_run
+from camcast.runs.folder import check_entries
 from camcast.vocabulary.events import parse_event_id
 
 _SECONDS_A_YEAR: Final = 3.2e7  # a time that is more is one since 1970, and else a run's own clock
@@ -70,6 +71,7 @@ def _accounts(place: Path, event: str) -> Iterator[Account]:
             stopped = isinstance(error, SilentError)
             yield Account(str(place), stopped=stopped, error=str(error))
         return
+    check_entries(place)
     traces = list(place.glob("trace-*.jsonl"))
     if not traces:
         raise CommandError(f"{place} has no traces in JSON lines: name the folder of a run")

@@ -9,13 +9,17 @@ from typing import Final
 import msgspec
 
 from camcast.dashboard.gathering import Moment
+from camcast.report.page_security import embedded_json, script_source
 
+_SCRIPT_SOURCE: Final = "'sha256-of-the-script'"
 _RECORDING: Final = '<script id="recording" type="application/json">[]</script>'
 
 
 def page(recording: Sequence[Moment] = ()) -> str:
     """Return the page: live without moments, which it then asks for; else it shows these alone."""
     text = files("camcast.dashboard").joinpath("page.html").read_text("utf-8")
-    # A name may hold what ends a script, and JSON can say that otherwise.
-    moments = msgspec.json.encode(recording).decode().replace("<", "\\u003c")
-    return text.replace(_RECORDING, _RECORDING.replace("[]", moments))
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    moments = embedded_json(msgspec.json.encode(recording).decode())
+    return text.replace(_SCRIPT_SOURCE, script_source(script)).replace(
+        _RECORDING, _RECORDING.replace("[]", moments)
+    )

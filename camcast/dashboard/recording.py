@@ -8,6 +8,7 @@ import msgspec
 
 from camcast.dashboard.gathering import Moment
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.private_file import private
 
 
 class RecordingError(CamcastError, ValueError):
@@ -16,7 +17,7 @@ class RecordingError(CamcastError, ValueError):
 
 def append(path: Path, moment: Moment) -> None:
     """Add a moment to a recording, which is made if it is not there. Raises `OSError`."""
-    with path.open("ab") as file:
+    with open(path, "ab", opener=private) as file:
         file.write(msgspec.json.encode(moment) + b"\n")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from camcast.report.csv_text import csv_text
 from camcast.report.drawing import Drawing
 
 
@@ -23,11 +22,7 @@ class ResultsFolder:
         self, name: str, about: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]
     ) -> None:
         """Write rows as CSV, and as JSON with what there is to say about them; None: a list."""
-        text = StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        self.write(f"{name}.csv", text.getvalue().encode())
+        self.write(f"{name}.csv", csv_text(rows).encode())
         self.write(f"{name}.json", as_bytes(rows if about is None else {**about, "rows": rows}))
 
     def write_drawing(self, name: str, drawing: Drawing) -> None:

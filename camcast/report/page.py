@@ -19,6 +19,7 @@ from camcast import __version__
 from camcast.population.outcome import Interval
 from camcast.report.drawing import Drawing, library_versions, script
 from camcast.report.evidence import Evidence
+from camcast.report.page_security import embedded_json, policy_element
 
 NOTHING: Final = "\N{EN DASH}"
 
@@ -58,7 +59,7 @@ for (const [id, spec] of Object.entries(JSON.parse(document.getElementById("spec
   const drawn = document.createElement("div");
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const tooltip = {theme: dark ? "dark" : "light"};
-  vegaEmbed(drawn, spec, {actions: false, renderer: "svg", tooltip})
+  vegaEmbed(drawn, spec, {actions: false, ast: true, renderer: "svg", tooltip})
     .then(() => place.replaceChildren(drawn), error => console.error(id, error));
 }
 """
@@ -68,19 +69,21 @@ def document(
     title: str, parts: Iterable[str], drawings: Mapping[str, Drawing], style: str = ""
 ) -> str:
     """Return a page; `parts` have, for each of the `drawings`, what `picture` makes of it."""
-    specs = in_script(json.dumps({name: drawing.spec for name, drawing in drawings.items()}))
+    specs = embedded_json(json.dumps({name: drawing.spec for name, drawing in drawings.items()}))
+    shows = in_script(script()) + _SHOW
     return (
         "\n".join(
             [
                 "<!doctype html>",
                 '<html lang="en"><head><meta charset="utf-8">',
+                policy_element(shows),
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 f"<title>{escape(title)}</title>",
                 f"<style>{_STYLE}{style}</style></head><body>",
                 f"<h1>{escape(title)}</h1>",
                 *parts,
                 f'<script type="application/json" id="specs">{specs}</script>',
-                f'<script type="module">{in_script(script())}{_SHOW}</script>',
+                f'<script type="module">{shows}</script>',
                 "</body></html>",
             ]
         )
@@ -92,8 +95,8 @@ def picture(name: str, label: str, notes: str, drawing: Drawing) -> str:
     """Return a figure with its caption."""
     return (
         f'<figure role="group" aria-label="{escape(label)}">'
-        f'<div id="{name}">{drawing.svg}</div>'
-        f"<figcaption>{escape(notes)} Data: {name}.csv.</figcaption></figure>"
+        f'<div id="{escape(name)}">{drawing.svg}</div>'
+        f"<figcaption>{escape(notes)} Data: {escape(name)}.csv.</figcaption></figure>"
     )
 
 
@@ -103,7 +106,7 @@ def pairs(pictures: Iterable[str]) -> str:
 
 
 def in_script(text: str) -> str:
-    """Return JSON or JavaScript such that nothing in a string of it ends its element."""
+    """Return JavaScript such that nothing in a string of it ends its element."""
     return re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)
 
 
@@ -167,7 +170,11 @@ def _number_or_nothing(value: float | None) -> str:
 
 def only_about(protocols: Sequence[str] | None) -> str:
     """Return which protocols the page is about, if they were chosen; None: all there are."""
-    return "" if protocols is None else f"<p>Chosen with --protocol: {', '.join(protocols)}.</p>"
+    return (
+        ""
+        if protocols is None
+        else f"<p>Chosen with --protocol: {escape(', '.join(protocols))}.</p>"
+    )
 
 
 def how_made(command: str, given: str, packages: Iterable[str], settings: Iterable[str]) -> str:

@@ -38,13 +38,31 @@ class OutputError(CamcastError, OSError):
         super().__init__(None, message)
 
 
+class RunEntryError(CamcastError, ValueError):
+    """Something in a run's folder is not the run's; the message names it."""
+
+
+def check_entries(folder: Path) -> None:
+    """Refuse links out of a run's folder, and what is no file; raises `RunEntryError`.
+
+    A folder that was passed on could else name any file of its reader, whose lines would be
+    quoted in the report as records that cannot be read; a pipe would never end.
+    """
+    home = folder.resolve()
+    for entry in folder.iterdir():
+        if entry.is_symlink() and home not in entry.resolve().parents:
+            raise RunEntryError(f"{entry} is a link out of the run's folder; remove it, or copy")
+        if not (entry.is_file() or entry.is_dir()):
+            raise RunEntryError(f"{entry} is neither a file nor a folder; remove it")
+
+
 class OutputFolder:
     """A new folder for one run. Raises `OutputError` if it has content or cannot be made."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(0o700, parents=True, exist_ok=True)
             used = any(path.iterdir())
         except OSError as error:
             raise OutputError(f"cannot use {path} for the output: {error.strerror}") from None

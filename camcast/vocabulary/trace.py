@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.private_file import private
 
 TraceKind = Literal[
     "publish",
@@ -120,7 +121,8 @@ class JsonLinesSink:
     _LINES_HELD = 1000
 
     def __init__(self, path: Path) -> None:
-        self._file: FileIO = path.open("wb", buffering=0)  # the lines are the only buffer
+        # The lines are the only buffer.
+        self._file: FileIO = open(path, "wb", buffering=0, opener=private)  # noqa: SIM115  # kept
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
 

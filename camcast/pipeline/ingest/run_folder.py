@@ -13,7 +13,7 @@ from attrs import frozen
 from msgspec import UNSET
 
 from camcast.pipeline.measured import Seed
-from camcast.runs.folder import SCENARIO_FILE
+from camcast.runs.folder import SCENARIO_FILE, RunEntryError, check_entries
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.trace import SCHEMA_VERSION
 
@@ -104,6 +104,10 @@ def read_run_folder(path: Path) -> RunFolder:
     """Read what a folder says of its run; raises `RunFolderError`."""
     if not path.is_dir():
         raise RunFolderError(f"{path} is no folder; name the output folder of a run")
+    try:
+        check_entries(path)
+    except RunEntryError as error:
+        raise RunFolderError(str(error)) from None
     traces = {form: sorted(path.glob(f"trace-*.{form}")) for form in FORMS}
     file = path / SCENARIO_FILE
     try:

@@ -26,6 +26,7 @@ class ParquetSink:
 
     def __init__(self, path: Path, rows_in_a_group: int = _ROWS_IN_A_GROUP) -> None:
         self._schema = arrow_schema().with_metadata({VERSION_KEY: str(SCHEMA_VERSION)})
+        path.touch(0o600)
         self._writer = pq.ParquetWriter(
             path, self._schema, compression="zstd", write_page_checksum=True
         )

@@ -1,0 +1,10 @@
+"""Files that say who talks to whom, for nobody but their owner to read."""
+
+from __future__ import annotations
+
+import os
+
+
+def private(name: str, flags: int) -> int:
+    """Open a file, which is made with mode 0600; the ``opener`` of `open`."""
+    return os.open(name, flags, 0o600)
