@@ -9,10 +9,13 @@ gateway`` does, and so does a founder whose address the others name. Every proce
 to all the gateways that it knows, so the registers are complete but for what was lost. An
 announcement is a lease, renewed until withdrawn.
 
-*Seeking.* A seek asks all gateways of the topic at once. The first answer with members ends it. The
+*Seeking.* A seek asks all gateways of the topic at once, and those that are silent again after
+`AGAIN_SECONDS`. The first answer with members ends it. The
 community is empty only if all gateways keep its register and say that nobody is there. In all
 other cases the finding names the gateways that were silent and those that do not know: half an
-answer must not found a second community.
+answer must not found a second community. Whoever seeks members of a community that it has announced
+announces itself again: of several that find a gateway again at once, only the first is told that
+nobody is there.
 
 *Remembered contacts.* Members of one's own communities are remembered, in a file if there is one
 (`overlays.remembered`). They are asked beside the gateways until a seek has found out who is in its
@@ -24,6 +27,7 @@ nothing, since they keep no register.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from math import inf
 from typing import ClassVar, Final
 
 from attrs import define, field
@@ -42,6 +46,9 @@ from overlays.remembered import REMEMBERED_MAX, Remembered
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
 TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
+# chosen: a third of the timeout. Where 30 % are lost, one seek in 8 fails for three lost questions
+# or answers, and not every other: all seeks of a newcomer's first minute fail once in a million.
+AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
 GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5)
 
@@ -117,6 +124,7 @@ class Directory:
 @define(eq=False)
 class _Seek:
     topic: Topic
+    wanted: int
     silent: dict[int, str]
     """The gateways that have not answered, by the number of the question to each."""
     remembered: dict[int, str]
@@ -155,6 +163,7 @@ class GatewayDiscovery(Discovery):
         """Whether the last seek found out who is in its community."""
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         self._announcements = 0
+        self._announced_at = -inf
         self._seeks: dict[int, _Seek] = {}
         """The seeks under way, by the numbers of their open questions."""
         self._questions: dict[int, str] = {}
@@ -223,14 +232,26 @@ class GatewayDiscovery(Discovery):
         if own or not (gateways or others):
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
-        seek = _Seek(topic, self._number(gateways), self._number(map(address_of, others)))
+        seek = _Seek(topic, wanted, self._number(gateways), self._number(map(address_of, others)))
         self._questions |= seek.silent
         for address in gateways:
             self._first_contacts.setdefault(address, FirstContact(address))
-        for number, address in (*seek.silent.items(), *seek.remembered.items()):
-            self._seeks[number] = seek
-            self._send((address,), topic.group, Ask(number, wanted, topic.name))
-        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *seek.silent, *seek.remembered)
+        if topic.group in self._announced and self._announced_at < now:
+            self._send(gateways, topic.group, Announce())
+        numbers = (*seek.silent, *seek.remembered)
+        self._seeks |= dict.fromkeys(numbers, seek)
+        self._ask(numbers)
+        self._context.outlet.wake(AGAIN_SECONDS, "again", *seek.silent)
+        self._context.outlet.wake(2 * AGAIN_SECONDS, "again", *seek.silent)
+        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *numbers)
+
+    def _ask(self, numbers: Iterable[Hashable]) -> None:
+        """Put those of these questions to which an answer is still of use."""
+        for number in numbers:
+            if isinstance(number, int) and (seek := self._seeks.get(number)) is not None:
+                address = seek.silent.get(number) or seek.remembered[number]
+                question = Ask(number, seek.wanted, seek.topic.name)
+                self._send((address,), seek.topic.group, question)
 
     def _number(self, addresses: Iterable[str]) -> dict[int, str]:
         """Give the question to each of these addresses a number.
@@ -246,6 +267,8 @@ class GatewayDiscovery(Discovery):
                 topic, current = self._announced.get(GroupId(group), (None, 0))
                 if topic is not None and number == current:  # else withdrawn in between
                     self._announce(topic, current, now)
+            case ("again", *numbers):
+                self._ask(numbers)
             case ("seek", *numbers):
                 for number in numbers:
                     if isinstance(number, int) and number in self._questions:
@@ -274,6 +297,7 @@ class GatewayDiscovery(Discovery):
             if contact.peer != self._context.me.peer:
                 self._remembered.note(endpoint_of(contact.address))
         self._remembered.write(now)
+        self._announced_at = now
         self._send(self.gateways(topic), topic.group, Announce())
         self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group, number)
 

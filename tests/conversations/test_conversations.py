@@ -187,8 +187,8 @@ def gateway_half(story: Story) -> None:
         f" do not know: {' '.join(map(name_of, ignorant))}"
     )
     gateway = story.network.restart(gateway)
-    story.say("n1 is back, and says nobody until n2 renews its lease; n3 still does not know")
-    story.network.run(9.5)
+    story.say("n1 is back, and knows n2, who has sought others; n3 still does not know")
+    story.network.run(2.5)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, *SEARCH)
     story.skip(10.0)

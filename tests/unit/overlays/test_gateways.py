@@ -103,12 +103,38 @@ def test_all_gateways_dead_a_restart_rejoins_through_the_file(file: bool, tmp_pa
     world.kill(returning)
     world.run(LONG)
     back = add(world, gateways, path)
-    joining = join(world, back, A)
+    joining = join(world, back, A, 2.5)  # the member asks the dead gateway again after a second
     assert joining.joined is file
     assert (joining.unanswered is None) is file
     world.run(LONG)
     assert joining.joined is file
     assert (len(joining.membership.peers()) >= 5) is file
+
+
+def test_those_who_find_the_gateway_again_at_once_found_one_community() -> None:
+    """It had lost their announcements, or was started anew: each founded a community, and found
+    the others only when it announced itself ten seconds later (scamp 386, 655, 722)."""
+    world = World(2)
+    gateway = world.add()
+    world.kill(gateway)
+    nodes = [add(world, {ROOT: (gateway.me.address,)}) for _ in range(4)]
+    joining = [join(world, node, A, 0.0) for node in nodes]
+    world.run(4.0)
+    world.restart(gateway)
+    world.run(3.5)  # they ask 5 s after the start, and would announce themselves after 10 s
+    assert all(participation.joined for participation in joining)
+    assert all(len(participation.membership.peers()) for participation in joining)
+
+
+def test_a_silent_gateway_is_asked_again_within_a_seek() -> None:
+    """At 30 % loss two of thirty newcomers had heard nothing after fifteen seconds."""
+    unheard = 0
+    for seed in range(30):
+        world = World(seed, loss=0.3)
+        gateway = world.add()
+        founding = join(world, add(world, {ROOT: (gateway.me.address,)}), A, 15.0)
+        unheard += not founding.joined
+    assert unheard == 0
 
 
 def test_who_names_no_gateway_asks_whom_it_remembers_before_it_founds(tmp_path: Path) -> None:
