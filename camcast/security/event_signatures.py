@@ -14,6 +14,7 @@ from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.signed_batches import sign_batch, verify_batch
+from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
@@ -44,6 +45,7 @@ class EventSignatures:
     def __init__(self, secret: SecretKey, roots: Sequence[PublicKey]) -> None:
         self._secret = secret
         self.known = KnownChains(roots)
+        self._verified = VerifiedBatches()
         self._own: list[Chain] = []
 
     @property
@@ -82,7 +84,7 @@ class EventSignatures:
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
         """See `Signatures`."""
         try:
-            verify_batch(batch, group, self.known, now, retention_seconds)
+            verify_batch(batch, group, self.known, now, retention_seconds, self._verified)
         except RefusedError as error:
             return error.reason.value
         return ""

@@ -22,6 +22,7 @@ from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import SealHash
+from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import SIGNED, Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES
 from camcast.vocabulary.topics import Topic
@@ -35,12 +36,18 @@ def sign_batch(batch: Batch, certificate: SealHash, secret: SecretKey) -> Batch:
 
 
 def verify_batch(
-    batch: Batch, group: Topic, chains: KnownChains, now: float, retention_seconds: float
+    batch: Batch,
+    group: Topic,
+    chains: KnownChains,
+    now: float,
+    retention_seconds: float,
+    verified: VerifiedBatches | None = None,
 ) -> Chain:
     """Return the chain by which the publisher of this batch may publish it in a group.
 
     `now` is in seconds since 1970; `retention_seconds` is for how long batches are kept for those
-    that missed them. Raises `RefusedError`; the signature, which costs most, is checked last.
+    that missed them. Raises `RefusedError`; the signature, which costs most, is checked last, and
+    not again if it is among the `verified`.
     """
     if not batch.flags & SIGNED:
         raise RefusedError(Reason.UNSIGNED, "a batch is not signed")
@@ -55,6 +62,9 @@ def verify_batch(
     chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
     if not group.includes(batch.topic):
         chain.check(Rights.PUBLISH, group, published, chains.revocations.revoked)
-    if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
-        raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
+    if verified is None or batch not in verified:
+        if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
+            raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
+        if verified is not None:
+            verified.add(batch)
     return chain

@@ -20,6 +20,7 @@ from camcast.engine.signing import (
 )
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import Domain, PublicKey
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
@@ -184,6 +185,26 @@ def test_an_event_in_a_member_s_name_silences_nobody(first: int, world: SignedWo
         world.publish(ada, SOCCER, b"%d" % number, 1.0)
         assert {id(node) for node in world.got(b"%d" % number)} == {id(n) for n in world.nodes}
     assert world.got(b"forged") == []
+
+
+def test_a_batch_that_comes_in_several_groups_is_verified_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From above first: what came from below is passed to the process's own group above."""
+    node = SignedWorld().member(key(1), SOCCER, ITALY)
+    batch = signed_event(ADA, stream_id(ADA.public.peer_id, 7), 1, b"1", certificate(ADA), ITALY)
+    keys: list[PublicKey] = []
+    verify = PublicKey.verify
+
+    def count(self: PublicKey, domain: Domain, data: bytes, signature: bytes) -> bool:
+        keys.append(self)
+        return verify(self, domain, data, signature)
+
+    monkeypatch.setattr(PublicKey, "verify", count)
+    node.receive(frame(batch, certificate(ADA), group=SOCCER), 5.0)
+    node.receive(frame(batch, group=ITALY), 5.0)
+    assert keys == [ROOT.public, ADA.public]
+    assert [delivery.group for delivery in node.outbox.deliveries] == [SOCCER.group, ITALY.group]
 
 
 def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:

@@ -1,0 +1,37 @@
+"""The batches whose signature was verified of late, so that a process verifies each once.
+
+A process is mostly a member of several groups of an event's hierarchy, and gets the batch in each
+of them. What the certificate allows is another question in each group and is asked again; whether
+the publisher signed these bytes is not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from camcast.vocabulary.batches import Batch
+
+# chosen: the copies in other groups come within a second, in which a process can verify a few
+# thousand batches at most
+BATCHES_MAX: Final = 1024
+BYTES_MAX: Final = 1 << 22  # chosen: 128 batches of full frames; most of these repair keeps anyhow
+
+
+class VerifiedBatches:
+    """At most `BATCHES_MAX` batches with bodies of `BYTES_MAX` together; the oldest goes first."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[bytes, bytes] = {}
+        """By signature, which is quicker to look up; the bodies are compared as a whole."""
+        self._bytes = 0
+
+    def __contains__(self, batch: Batch) -> bool:
+        return self._bodies.get(batch.signature) == batch.body
+
+    def add(self, batch: Batch) -> None:
+        """Note that the signature of a batch, which is not in here, verified."""
+        body, bodies = batch.body, self._bodies
+        bodies[batch.signature] = body
+        self._bytes += len(body)
+        while len(bodies) > BATCHES_MAX or self._bytes > BYTES_MAX:
+            self._bytes -= len(bodies.pop(next(iter(bodies))))
