@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from camcast.cli.app import app
+from tests.printed_json import checked
 
 
 def camcast(*arguments: object) -> int:
@@ -22,9 +23,9 @@ def camcast(*arguments: object) -> int:
 
 
 def answer(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Run a command with --json; return what it prints."""
+    """Run a command with --json; return what it prints, which follows its schema."""
     assert camcast(*arguments, "--json") == 0
-    return json.loads(capfd.readouterr().out)
+    return checked(json.loads(capfd.readouterr().out))
 
 
 def refusal(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.printed import TopicRow
 from camcast.live.control_socket import ControlError, ask
 
 WIDTH: Final = 80  # chosen: of a terminal that nobody has widened; a pipe has no width itself
@@ -37,7 +38,7 @@ def status(socket: Socket, json: options.Json = False) -> None:
     with clear_failures(ControlError):
         answer = ask(socket, "status")
     if json:
-        print_json(answer)
+        print_json(answer, "status/1")
         return
     counters, pipes, liveness = answer["counters"], answer["pipes"], answer["liveness"]
     print_lines(
@@ -80,7 +81,7 @@ def peers(socket: Socket, json: options.Json = False) -> None:
     with clear_failures(ControlError):
         answer = ask(socket, "peers")
     if json:
-        print_json(answer)
+        print_json(answer, "peers/1")
         return
     print_table(
         ("peer", "address", "state", "heard", "in common"),
@@ -109,7 +110,7 @@ def topics(socket: Socket, json: options.Json = False) -> None:
     with clear_failures(ControlError):
         rows = _topic_rows(ask(socket, "status"))
     if json:
-        print_json(rows)
+        print_json(rows, "topics/1")
         return
     print_table(
         ("topic", "state", "size", "known", "subscriptions", "queued"),
@@ -130,26 +131,29 @@ _ANSWERS: Final = {
 }
 
 
-def _topic_rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+def _topic_rows(answer: dict[str, Any]) -> list[TopicRow]:
     """Return a row for each topic, by name: communities first hand, others through links."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, TopicRow] = {}
     for one in answer["communities"]:
-        rows[one["topic"]] = {
-            "topic": one["topic"],
-            "state": one["state"],
-            "size": one["size"],
-            "known": one["peers"],
-            "subscriptions": len(one["subscriptions"]),
-            "queued_events": sum(queue["queued_events"] for queue in one["subscriptions"]),
-        }
+        rows[one["topic"]] = TopicRow(
+            topic=one["topic"],
+            state=one["state"],
+            size=one["size"],
+            known=one["peers"],
+            subscriptions=len(one["subscriptions"]),
+            queued_events=sum(queue["queued_events"] for queue in one["subscriptions"]),
+        )
     for one in answer["communities"]:
         for link in one["links"]:
-            above = {"state": "linked" if link["contacts"] else "not found", "size": None}
-            rows.setdefault(
-                link["nearest"],
-                {"topic": link["nearest"], **above, "known": link["contacts"]}
-                | {"subscriptions": 0, "queued_events": 0},
+            above = TopicRow(
+                topic=link["nearest"],
+                state="linked" if link["contacts"] else "not found",
+                size=None,
+                known=link["contacts"],
+                subscriptions=0,
+                queued_events=0,
             )
+            rows.setdefault(link["nearest"], above)
     return [rows[name] for name in sorted(rows)]
 
 

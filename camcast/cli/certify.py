@@ -12,6 +12,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
+from camcast.cli.printed import Certified
 from camcast.doors.options import OptionError
 from camcast.vocabulary.topics import Topic
 
@@ -100,18 +101,17 @@ def certify(
             raise OptionError(f"this certificate would not be valid: {error}") from None
         record_issued(key_file, chain[-1])
         if json:
-            print_json(
-                {
-                    "serial": granted.serial.hex(),
-                    "issuer": secret.public.text,
-                    "subject": subject.text,
-                    "topic": granted.prefix,
-                    "may": list(rights.names),
-                    "not_before": granted.not_before,
-                    "not_after": granted.not_after,
-                    "depth": granted.depth,
-                    "certificates": chain,
-                }
+            certified = Certified(
+                serial=granted.serial.hex(),
+                issuer=secret.public.text,
+                subject=subject.text,
+                topic=granted.prefix,
+                may=list(rights.names),
+                not_before=granted.not_before,
+                not_after=granted.not_after,
+                depth=granted.depth,
+                certificates=chain,
             )
+            print_json(certified, "certify/1")
         else:
             print_line(certificate_text(chain).rstrip("\n"))

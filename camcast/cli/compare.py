@@ -96,7 +96,7 @@ def compare(
             )
             findings = _carry_out(question, place, master, settings, bar)
         if json:
-            print_json([row.as_json() for row in findings.rows])
+            print_json([row.as_json() for row in findings.rows], "compare/1")
         else:
             _print(findings)
             say(f"output: {place / 'index.html' if place else '-'}")

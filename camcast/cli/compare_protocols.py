@@ -128,7 +128,7 @@ def compare_protocols(
         if output is not None:
             output.write_text(csv_text([attrs.asdict(cost) for cost in costs]))
     if json:
-        print_json([attrs.asdict(cost) for cost in costs])
+        print_json([attrs.asdict(cost) for cost in costs], "compare-protocols/1")
     else:
         _print(costs)
     if not all(cost.reached for cost in costs):

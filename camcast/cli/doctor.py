@@ -70,7 +70,7 @@ def doctor(
                 text = error.strerror if isinstance(error, OSError) else str(error)
                 findings.append(Finding("address", False, text or str(error)))
     if json:
-        print_json([attrs.asdict(finding) for finding in findings])
+        print_json([attrs.asdict(finding) for finding in findings], "doctor/1")
     else:
         for finding in findings:
             print_lines(f"{_MARKS[finding.ok]:6}{finding.check}: {finding.says}")

@@ -57,7 +57,7 @@ def carry_out(
     with progress_line() as show:
         outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase, served, control))
     if json:
-        print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)})
+        print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)}, "run/1")
     else:
         console = wide_console(table_width(outcome.summary))
         print_outcome(outcome, console)

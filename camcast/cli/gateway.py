@@ -11,6 +11,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
+from camcast.cli.printed import GatewayAddress
 from camcast.cli.process_options import ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
@@ -51,7 +52,7 @@ async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) 
     async with manager, served_metrics(manager, metrics):
         try:
             if json:
-                print_json({"address": manager.address})
+                print_json(GatewayAddress(address=manager.address), "gateway/1")
             else:
                 print_line(manager.address)
         except BrokenPipeError:

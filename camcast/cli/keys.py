@@ -14,6 +14,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
+from camcast.cli.printed import NewKey, ShownKey
 
 keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -44,14 +45,13 @@ def new(
         key = SecretKey(os.urandom(KEY_BYTES))
         public = write_key_pair(file, key)
         if json:
-            print_json(
-                {
-                    "key": key.public.text,
-                    "peer": key.public.peer_id.hex(),
-                    "secret_file": str(file),
-                    "public_file": str(public),
-                }
+            made = NewKey(
+                key=key.public.text,
+                peer=key.public.peer_id.hex(),
+                secret_file=str(file),
+                public_file=str(public),
             )
+            print_json(made, "keys-new/1")
         else:
             print_line(key.public.text)
 
@@ -70,6 +70,7 @@ def show(
     with clear_failures(KeyFileError):
         public = read_any_key(file)
         if json:
-            print_json({"key": public.text, "peer": public.peer_id.hex()})
+            shown = ShownKey(key=public.text, peer=public.peer_id.hex())
+            print_json(shown, "keys-show/1")
         else:
             print_line(public.text)

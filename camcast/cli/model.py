@@ -71,7 +71,9 @@ def model(
             figures = predicted.as_json()
             if json:
                 setting_given = attrs.asdict(described)
-                print_json({"protocol": name, "setting": setting_given, "model": figures})
+                print_json(
+                    {"protocol": name, "setting": setting_given, "model": figures}, "model/1"
+                )
             else:
                 said = f"{described.in_words()}. {predicted.in_words()}".rstrip()
                 print_measures(name, SHOWN, figures, None, said)
@@ -84,7 +86,8 @@ def model(
                 "setting": attrs.asdict(chosen),
                 "communities": [attrs.asdict(prediction) for prediction in predictions],
                 "alternatives": alternatives,
-            }
+            },
+            "model/1",
         )
         return
     console = wide_console(TABLE_WIDTH)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -71,6 +71,15 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
-def print_json(value: object) -> None:
-    """Write one JSON object as one line, what JSON lacks as text; raises `BrokenPipeError`."""
-    print_line(json_line(value))
+def print_json(value: Mapping[str, object] | Sequence[Mapping[str, object]], schema: str) -> None:
+    """Write JSON as one line, what JSON lacks as text; raises `BrokenPipeError`.
+
+    Each object begins with the name of its schema, ``camcast.<schema>`` (docs/json.md), such as
+    ``publish/1``: the command and the version of what it prints.
+    """
+    named = {"schema": f"camcast.{schema}"}
+    if isinstance(value, Mapping):
+        lines: object = named | dict(value)
+    else:
+        lines = [named | dict(row) for row in value]
+    print_line(json_line(lines))

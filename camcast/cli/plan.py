@@ -84,7 +84,8 @@ def plan(
         if (high := outcome.reliability.high) is not None and high < target
     ]
     if json:
-        print_json(_as_json(planned, targets, measured) | ({"holds": not missed} if check else {}))
+        held = {"holds": not missed} if check else {}
+        print_json(_as_json(planned, targets, measured) | held, "plan/1")
     else:
         _print(planned, targets, measured)
     if missed:

@@ -15,6 +15,7 @@ from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, compl
 from camcast.cli.input_lines import input_lines
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
+from camcast.cli.printed import PublishReceipt
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
@@ -175,15 +176,14 @@ def _upward_seconds(community: Community) -> float:
 def _show(receipt: Receipt, topic: Topic) -> bool:
     """Print a receipt; False if nobody reads any more."""
     try:
-        print_json(
-            {
-                "topic": topic.name,
-                "id": str(receipt.id) if receipt.accepted else None,
-                "peers": receipt.peers,
-                "links": receipt.links,
-                "accepted": receipt.accepted,
-            }
+        line = PublishReceipt(
+            topic=topic.name,
+            id=str(receipt.id) if receipt.accepted else None,
+            peers=receipt.peers,
+            links=receipt.links,
+            accepted=receipt.accepted,
         )
+        print_json(line, "publish/1")
     except BrokenPipeError:
         return False
     return True

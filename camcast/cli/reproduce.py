@@ -145,7 +145,7 @@ def reproduce(
         folder = PlanFolder(path, paper, paper.plan(**given, **selected))
         found = _with_bar(folder, workers)
         if json:
-            print_json(folder.as_json(found) | {"output": str(path)})
+            print_json(folder.as_json(found) | {"output": str(path)}, "reproduce/1")
         else:
             asked.show(found)
             say(f"output: {path / 'index.html'}")
@@ -167,7 +167,7 @@ def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) ->
         rows += folder.evidence(found)
         ResultsFolder(path).write_rows(EVIDENCE, None, rows)  # of the papers that are done
     if json:
-        print_json({"evidence": rows, "output": str(path)})
+        print_json({"evidence": rows, "output": str(path)}, "reproduce/1")
     else:
         say(in_words(evidence))
         say(f"output: {path / EVIDENCE}.csv")

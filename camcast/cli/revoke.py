@@ -12,6 +12,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
+from camcast.cli.printed import Revoked
 from camcast.doors.options import OptionError
 
 if TYPE_CHECKING:
@@ -72,16 +73,15 @@ def revoke(
         data = REVOCATIONS.sign(news, secret)
         write_revocations(key_file, data)
         if json:
-            print_json(
-                {
-                    "issuer": secret.public.text,
-                    "number": news.number,
-                    "issued": news.issued,
-                    "next_update": news.next_update,
-                    "revoked": [entry.serial.hex() for entry in news.revoked],
-                    "list": data,
-                }
+            signed = Revoked(
+                issuer=secret.public.text,
+                number=news.number,
+                issued=news.issued,
+                next_update=news.next_update,
+                revoked=[entry.serial.hex() for entry in news.revoked],
+                list=data,
             )
+            print_json(signed, "revoke/1")
         else:
             print_line(revocations_text(data).rstrip("\n"))
 

@@ -113,7 +113,8 @@ def hpmcast(
                 **{name: measured[name].as_json() for name in _SHOWN},
                 "view": setting.view,
                 "model": model,
-            }
+            },
+            "simulate-hpmcast/1",
         )
     else:
         about = (

@@ -94,7 +94,10 @@ def percolation(
     if json:
         setting = shared | {"ttl": ttl, "networks": networks, "events": events, "seed": seed}
         figures = {name: interval.as_json() for name, interval in measured.items()}
-        print_json({"setting": setting, "nodes": corpus.nodes, **figures, "model": model})
+        print_json(
+            {"setting": setting, "nodes": corpus.nodes, **figures, "model": model},
+            "simulate-percolation/1",
+        )
     else:
         about = (
             f"{corpus.nodes:,} nodes, {networks:,} networks, {events:,} events on each; mean"

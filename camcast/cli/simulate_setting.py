@@ -187,13 +187,15 @@ def setting_command(simulator: str) -> Callable[..., None]:
             if not outcome.sizes:
                 model, said = _predicted(system, chosen)
                 if json:
-                    print_json({"protocol": name} | figures | outcome.as_json() | {"model": model})
+                    found = outcome.as_json() | {"model": model}
+                    print_json({"protocol": name} | figures | found, "simulate/1")
                     return
                 about = f"{said} {outcome.runs:,} runs; mean [95 % interval]."
                 print_measures(name, SHOWN, model or {}, outcome.measures(), about)
             elif json:
                 figures["communities"] = [found.as_json() for found in outcome.communities]
-                print_json(figures | {"rounds": outcome.rounds_to_reach_all.as_json()})
+                rounds = outcome.rounds_to_reach_all.as_json()
+                print_json(figures | {"rounds": rounds}, "simulate/1")
             else:
                 _print(chain, outcome)
 
@@ -268,7 +270,7 @@ def _run_scenario(
     if folder is not None:
         folder.write_summary(outcome.as_json())
     if json:
-        print_json(outcome.as_json() | {"scenario": scenario.as_json()})
+        print_json(outcome.as_json() | {"scenario": scenario.as_json()}, "simulate-scenario/1")
     else:
         console = wide_console(table_width(outcome.summary))
         console.print(summary_table(outcome.summary))

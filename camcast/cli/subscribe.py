@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Final
 
@@ -13,6 +14,16 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
+from camcast.cli.printed import (
+    BytesEvent,
+    EventLine,
+    GoneEvents,
+    Joined,
+    MissedEvents,
+    Range,
+    TextEvent,
+    TypedEvent,
+)
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
@@ -89,9 +100,9 @@ async def _subscribe(
 
     # Plain callbacks run in a thread of their own: whoever reads stdout slowly holds up
     # neither the forwarding of events nor Ctrl-C, and is told what was missed.
-    def show(line: dict[str, object]) -> None:
+    def show(line: Mapping[str, object]) -> None:
         try:
-            print_json(line)
+            print_json(line, "subscribe/1")
         except BrokenPipeError:  # e.g. `| head`
             _finish()
 
@@ -106,14 +117,14 @@ async def _subscribe(
 
     def on_lagged(lagged: Lagged) -> None:
         if json:
-            show({"missed": lagged.missed})
+            show(MissedEvents(missed=lagged.missed))
         complain(f"too slow: {lagged.missed} events were missed")
 
     def on_missed(missed: Missed) -> None:
         first, last = EventId(missed.stream, missed.first), EventId(missed.stream, missed.last)
         if json:
-            gone = {"topic": missed.topic.name, "first": str(first), "last": str(last)}
-            show({"gone": gone})
+            gone = Range(topic=missed.topic.name, first=str(first), last=str(last))
+            show(GoneEvents(gone=gone))
         complain(f"events {first} to {last} in {missed.topic} can no longer be had")
 
     def _finish() -> None:
@@ -124,7 +135,7 @@ async def _subscribe(
         community = manager.community(topic)
         await community.join(timeout=None if member.retry else JOIN_SECONDS, retry=member.retry)
         if json:
-            show({"joined": topic.name, "address": manager.address})
+            show(Joined(joined=topic.name, address=manager.address))
         complain(f"joined {topic} at {manager.address}")
         community.subscribe(
             on_event,
@@ -137,15 +148,11 @@ async def _subscribe(
         await done.wait()
 
 
-def _line(received: Received) -> dict[str, object]:
-    line: dict[str, object] = {
-        "topic": received.topic.name,
-        "id": str(received.id),
-        "hops": received.hops,
-    }
+def _line(received: Received) -> TextEvent | BytesEvent | TypedEvent:
+    line = EventLine(topic=received.topic.name, id=str(received.id), hops=received.hops)
     if isinstance(received.value, Sent):
-        return line | {"class": received.value.classes[0], "value": received.value.fields}
+        return {**line, "class": received.value.classes[0], "value": received.value.fields}
     try:
-        return line | {"payload": received.payload.decode()}
+        return {**line, "payload": received.payload.decode()}
     except UnicodeDecodeError:
-        return line | {"payload_base64": base64.b64encode(received.payload).decode()}
+        return {**line, "payload_base64": base64.b64encode(received.payload).decode()}

@@ -98,7 +98,7 @@ def sweep(
         results = _computed(points, output / _CELLS, chosen, workers)
         rows = write_sweep(output / _RESULTS, points, results)
         if json:
-            print_json(_as_json(points, output, rows))
+            print_json(_as_json(points, output, rows), "sweep/1")
         else:
             _print(points, results)
             say(f"output: {output / _RESULTS} ({rows:,} rows)")

@@ -54,7 +54,7 @@ def trace(
                 f"nobody who was asked remembers {event}: it is too old, or went elsewhere"
             )
     if json:
-        print_json(attrs.asdict(explanation))
+        print_json(attrs.asdict(explanation), "trace/1")
     else:
         _show(explanation)
     if not remembered:

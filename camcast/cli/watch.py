@@ -59,7 +59,9 @@ def watch(
     ):
         settings = conf_of(conf)
         if json:
-            _follow(run, once, master, settings, lambda update: print_json(update.as_json()))
+            _follow(
+                run, once, master, settings, lambda update: print_json(update.as_json(), "watch/1")
+            )
         elif sys.stdout.isatty():
             spinner = Spinner("dots", "starting")
             with Live(spinner, console=PlainConsole(), transient=False) as live:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
+from tests.printed_json import checked
 
 COMMAND = [sys.executable, "-W", "error", "-m", "camcast"]
 QUICK = ["--set", "heartbeat_seconds=0.2", "--set", "suspect_after=50"]
@@ -50,8 +51,8 @@ class Running:
         return line.decode()
 
     def read(self) -> Any:
-        """Read the next line of stdout as JSON."""
-        return json.loads(self.line())
+        """Read the next line of stdout as JSON, which follows its schema."""
+        return checked(json.loads(self.line()))
 
     def end(self, number: int | None = None) -> tuple[int, str]:
         """Send a signal, wait for the end, and return the exit code and what stderr says."""
@@ -120,7 +121,7 @@ def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None
             "publish", ".travel.soccer", "Grüße", "--gateway", gateway, "--json"
         )
         assert (code, err) == (0, "")
-        receipt = json.loads(out)
+        receipt = checked(json.loads(out))
         assert receipt.keys() == {"topic", "id", "peers", "links", "accepted"}
         assert (receipt["peers"], receipt["links"]) == (1, 1)
         for running in (soccer, root):
@@ -155,7 +156,7 @@ def test_events_travel_through_an_overlay(membership: str) -> None:
         publish = ("publish", ".travel.soccer", "Hi", "--gateway", address, "--json")
         code, out, err = camcast(*publish, "-m", membership)
         assert (code, err) == (0, "")
-        receipt = json.loads(out)
+        receipt = checked(json.loads(out))
         assert (receipt["peers"], receipt["links"]) == (1, 1)
         for reader in readers:
             assert reader.read()["payload"] == "Hi"

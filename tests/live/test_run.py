@@ -22,6 +22,7 @@ from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from tests.patience import PATIENCE_SECONDS, wait_until
+from tests.printed_json import checked
 
 CERTAIN = Parameters(c=5, g=20, a=3, z=3)
 COMMAND = [sys.executable, "-c", "import typer; from camcast.cli.run import run; typer.run(run)"]
@@ -126,7 +127,7 @@ def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> No
         process.wait()
     assert process.returncode == 0, errors
     assert errors == b""
-    summary = json.loads(out)
+    summary = checked(json.loads(out))
     assert summary["interrupted"]
     assert summary["deliveries"] > 0
     assert summary["parasites"] == 0

@@ -19,6 +19,7 @@ from camcast.reproduction.protocol_comparison import Cost
 from camcast.runs.summary import CommunitySummary, Summary
 from camcast.simulation.scenario_run import VirtualOutcome
 from tests.camcast_command import camcast
+from tests.printed_json import checked
 
 SOURCES = Path(__file__).parents[2] / "camcast"
 SIZES = ("--sizes", "20,5")
@@ -83,7 +84,7 @@ def test_every_measure_that_a_command_prints_is_known(
 ) -> None:
     pytest.importorskip("numpy", reason="the extra sim is not installed")
     assert camcast(*command, "--json") == 0
-    found = set(measures_in(json.loads(capfd.readouterr().out)))
+    found = set(measures_in(checked(json.loads(capfd.readouterr().out))))
     assert found
     assert found <= set(MEASURES)
 

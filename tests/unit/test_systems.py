@@ -20,6 +20,7 @@ from camcast.systems import SYSTEMS, Simulator, System, find_system
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.camcast_command import camcast
+from tests.printed_json import checked
 
 A, AB, X = map(Topic.parse, (".a", ".a.b", ".x"))
 
@@ -181,7 +182,7 @@ def flood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def printed(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
     assert camcast(*arguments, "--json") == 0
-    return json.loads(capfd.readouterr().out)
+    return checked(json.loads(capfd.readouterr().out))
 
 
 @pytest.mark.usefixtures("flood")

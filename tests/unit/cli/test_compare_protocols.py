@@ -14,6 +14,7 @@ from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.systems import SYSTEMS
 from tests.camcast_command import answer, camcast, refusal
+from tests.printed_json import checked
 
 NAMES = ("broadcast", "multicast", "percolation")
 SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]
@@ -33,7 +34,7 @@ def test_a_small_comparison(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     results, table = tmp_path / "done.jsonl", tmp_path / "table.csv"
     given = ["--protocols", ",".join(NAMES), "--results", results]
     assert compare(*given, "--output", table, "--json") == 0
-    costs = json.loads(capfd.readouterr().out)
+    costs = checked(json.loads(capfd.readouterr().out))
     assert [cost["protocol"] for cost in costs] == list(NAMES)
     for cost in costs:
         assert list(cost) == [field.name for field in attrs.fields(Cost)]

@@ -14,11 +14,11 @@ SHOWN = "h2\\x1b[31mred\\x9b2J\\x7f\\u202e\\u2028[/bold] :skull:\\U000e0041"
 def test_json_is_ascii_where_a_terminal_would_obey_and_means_the_same(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    print_json({HOSTILE: [HOSTILE, "Zürich"]})
+    print_json({HOSTILE: [HOSTILE, "Zürich"]}, "test/1")
     printed = capfd.readouterr().out
     assert printed[:-1].isprintable()
     assert "Zürich" in printed
-    assert json.loads(printed) == {HOSTILE: [HOSTILE, "Zürich"]}
+    assert json.loads(printed) == {"schema": "camcast.test/1", HOSTILE: [HOSTILE, "Zürich"]}
 
 
 def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,7 @@ from camcast.settings.tree import HpmcastSetting
 from tests.camcast_command import camcast
 from tests.intervals import bounds
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
+from tests.printed_json import checked
 from tests.unit.population.hpmcast_twin import Twin, figure6, gossip_network
 
 TWIN_RUNS = 500
@@ -269,7 +270,7 @@ def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
 def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
     options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
     assert camcast("simulate", "hpmcast", *options, "--runs", 30, "--seed", 1, "--json") == 0
-    printed = json.loads(capfd.readouterr().out)
+    printed = checked(json.loads(capfd.readouterr().out))
     figures = ["reception", "rounds", "messages", "parasites"]
     assert [name for name in printed if name != "setting"] == [
         *("processes", *figures, "view", "model")
@@ -286,7 +287,7 @@ def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> N
 def test_the_command_splits_runs_into_cells(capfd: pytest.CaptureFixture[str]) -> None:
     """203 runs of 10,648 are three cells; they are those of one simulation."""
     assert camcast("simulate", "hpmcast", "--interested", 0.01, "--runs", 203, "--json") == 0
-    printed = json.loads(capfd.readouterr().out)
+    printed = checked(json.loads(capfd.readouterr().out))
     whole = hpmcast.simulate(HpmcastSetting(interested=0.01), 203, 1).measures()
     for name in ("reception", "rounds", "messages", "parasites"):
         assert printed[name] == whole[name].as_json()

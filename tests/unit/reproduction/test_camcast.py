@@ -22,6 +22,7 @@ from camcast.reproduction.camcast.tables import ROUNDS
 from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
+from tests.printed_json import checked
 from tests.unit.reproduction.folder_contract import (
     FIGURE_ENDS,
     TIMEOUT_SECONDS,
@@ -205,7 +206,7 @@ def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path) -> No
         "camcast", "--output", folder, "--runs", RUNS_HERE, "--seed", 3, "--json"
     ).stdout
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    found = json.loads(printed)
+    found = checked(json.loads(printed))
     assert [table["number"] for table in found["tables"]] == [1, 2]
     assert [figure["name"] for figure in found["figures"]] == FIGURES
     assert found["output"] == str(folder)

@@ -14,6 +14,7 @@ from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation import cells as percolation_cells
 from camcast.reproduction.percolation.plan import Plan
 from camcast.reproduction.plan_folder import PlanFolder
+from tests.printed_json import checked
 from tests.unit.reproduction.folder_contract import FolderContract, reproduce, rows
 
 Reproduction = FiguresAndEvidence[Plan]
@@ -102,7 +103,7 @@ def test_what_needs_no_chance_has_its_verdict(made: tuple[Path, Reproduction]) -
 def test_the_command_and_what_the_paper_concludes(tmp_path: Path) -> None:
     """A corpus of the paper's networks and a quarter of its events, by the command."""
     done = reproduce("percolation", "--events", 100, "--output", tmp_path / "out", "--json")
-    found = json.loads(done.stdout)
+    found = checked(json.loads(done.stdout))
     assert [figure["name"] for figure in found["figures"]] == FIGURES
     verdicts = {row["item"]: row["verdict"] for row in found["evidence"]}
     expected = {

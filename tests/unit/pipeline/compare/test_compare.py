@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.camcast_command import camcast
+from tests.printed_json import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +102,7 @@ def test_runs_and_benchmarks_become_tables_figures_and_a_page(
     given = [torn, *runs[1:], tmp_path / "empty", tmp_path / "absent", *benches]
     assert camcast("compare", *given, "--output", output, "--json") == 2
     printed = capfd.readouterr()
-    rows = json.loads(printed.out)
+    rows = checked(json.loads(printed.out))
     for said in (str(tmp_path / "empty"), "absent", f"{torn}"):
         assert said in printed.err
     assert "Traceback" not in printed.err

@@ -20,6 +20,7 @@ from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import SweepError, sweep
 from camcast.sweeps.grid import Axis, GridError, overridden, points, read_axis
 from tests.camcast_command import camcast
+from tests.printed_json import checked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -208,7 +209,7 @@ def test_more_of_the_grid_computes_only_that(
     assert camcast("sweep", scenario, *asked, "--grid", "links.loss=0.1,0.2") == 0
     printed = capfd.readouterr()
     assert "2 of 4 cells are done already" in printed.err
-    summary = json.loads(printed.out)
+    summary = checked(json.loads(printed.out))
     assert summary["rows"] == len(dataset(tmp_path / "o"))
     assert [point["grid"] for point in summary["points"]] == [
         {"links.loss": 0.1},

@@ -1,0 +1,129 @@
+"""The JSON Schemas of what commands print with ``--json``, made from the classes behind it.
+
+``python docs/json_schemas.py`` writes them into `docs/schemas` again; a test holds that they are up
+to date, and tests of the commands hold that what is printed follows them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from camcast.cli import printed
+from camcast.event_trace import Explanation
+from camcast.live.checkup import Finding
+from camcast.live.stats import PeerStats, Stats
+from camcast.population.outcome import Interval
+from camcast.reproduction.protocol_comparison import Cost
+from camcast.runs.summary import Summary
+from camcast.simulation.scenario_run import VirtualOutcome
+
+FOLDER: Final = Path(__file__).parent / "schemas"
+VOCABULARY: Final = "https://json-schema.org/draft/2020-12/schema"  # msgspec's
+
+Object = tuple[type, ...]
+"""An object with the keys of all these classes."""
+
+MORE: Final = {
+    "simulate/1": Interval,
+    "simulate-hpmcast/1": Interval,
+    "simulate-percolation/1": Interval,
+    "reproduce/1": Any,
+}
+"""What is under further keys: names of measures, or of the tables and figures of a paper."""
+
+SCHEMAS: Final[dict[str, list[Object]]] = {
+    "run/1": [(Summary, printed.RunOutcome)],
+    "simulate-scenario/1": [(VirtualOutcome, printed.VirtualScenarioGiven)],
+    "simulate/1": [(printed.SimulatedCommunities,), (printed.SimulatedProtocol,)],
+    "simulate-hpmcast/1": [(printed.SimulatedHpmcast,)],
+    "simulate-percolation/1": [(printed.SimulatedPercolation,)],
+    "model/1": [(printed.PredictedCommunities,), (printed.PredictedProtocol,)],
+    "plan/1": [(printed.Planned,)],
+    "reproduce/1": [(printed.Reproduced,)],
+    "compare/1": [(printed.CompareRow,)],
+    "compare-protocols/1": [(Cost,)],
+    "sweep/1": [(printed.Swept,)],
+    "watch/1": [(printed.Watched,)],
+    "subscribe/1": [
+        (printed.Joined,),
+        (printed.TextEvent,),
+        (printed.BytesEvent,),
+        (printed.TypedEvent,),
+        (printed.MissedEvents,),
+        (printed.GoneEvents,),
+    ],
+    "publish/1": [(printed.PublishReceipt,)],
+    "gateway/1": [(printed.GatewayAddress,)],
+    "keys-new/1": [(printed.NewKey,)],
+    "keys-show/1": [(printed.ShownKey,)],
+    "certify/1": [(printed.Certified,)],
+    "revoke/1": [(printed.Revoked,)],
+    "status/1": [(Stats,)],
+    "peers/1": [(PeerStats,)],
+    "topics/1": [(printed.TopicRow,)],
+    "doctor/1": [(Finding,)],
+    "trace/1": [(Explanation,)],
+}
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of the objects whose key ``schema`` is this, after ``camcast.``."""
+    alternatives = SCHEMAS[name]
+    classes = list(dict.fromkeys(cls for parts in alternatives for cls in parts))
+    classes += [MORE[name]] if name in MORE else []
+    references, definitions = msgspec.json.schema_components(classes, ref_template="#/$defs/{name}")
+    of = dict(zip(classes, references, strict=True))
+    head = {"schema": {"const": f"camcast.{name}"}}
+    objects = []
+    for parts in alternatives:
+        whole: dict[str, Any] = {"type": "object", "properties": dict(head), "required": ["schema"]}
+        for part in parts:
+            found = definitions[of[part]["$ref"].rpartition("/")[2]]
+            whole["properties"] |= found["properties"]
+            required = found.get("required", [])
+            whole["required"] += [key for key in required if key not in whole["required"]]
+            whole.setdefault("description", found.get("description", ""))
+        if name in MORE:
+            whole["additionalProperties"] = of[MORE[name]]
+        objects.append(whole)
+    top = objects[0] if len(objects) == 1 else {"anyOf": objects}
+    used = {n: d for n, d in definitions.items() if n in _used(top, definitions)}
+    return {"$schema": VOCABULARY, "title": f"camcast.{name}"} | top | {"$defs": used}
+
+
+def _used(value: Any, definitions: dict[str, Any]) -> set[str]:
+    """Return the names of all definitions that a schema refers to, directly or not."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if (name := one.get("$ref", "").rpartition("/")[2]) and name not in found:
+                found.add(name)
+                waiting.append(definitions[name])
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return found
+
+
+def file_of(name: str) -> Path:
+    """Return where the schema of this name is kept."""
+    return FOLDER / f"camcast.{name.replace('/', '-')}.json"
+
+
+def text_of(name: str) -> str:
+    """Return the schema of this name as it stands in its file."""
+    return json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.json"):
+        old.unlink()
+    for name in SCHEMAS:
+        file_of(name).write_text(text_of(name))
