@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import attrs
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
@@ -19,25 +19,10 @@ from camcast.report.csv_text import csv_text
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 
-if TYPE_CHECKING:  # numpy is an extra
-    from camcast.reproduction.protocol_comparison import Cost
-
-_WIDTH: Final = 150  # chosen: all columns; a pipe has no width
-_COLUMNS: Final = {
-    "protocol": "",
-    "effort": "",
-    "processes": ",d",
-    "reception": ".2%",
-    "deliveries": ",d",
-    "parasites": ",d",
-    "filtered": ",d",
-    "event_copies": ",d",
-    "redundancy": ".1f",
-    "control_copies": ",d",
-    "table_entries": ".1f",
-    "latency_ms_p50": ".0f",
-    "latency_ms_p99": ".0f",
-}
+_MEASURES: Final = (
+    *("processes", "reception", "deliveries", "parasites", "filtered", "event_copies"),
+    *("redundancy", "control_copies", "table_entries", "latency_ms_p50", "latency_ms_p99"),
+)
 
 
 def compare_protocols(
@@ -130,18 +115,7 @@ def compare_protocols(
     if json:
         print_json([attrs.asdict(cost) for cost in costs], "compare-protocols/1")
     else:
-        _print(costs)
+        lines = (([cost.protocol, cost.effort], attrs.asdict(cost)) for cost in costs)
+        wide_console().print(measures_table(["protocol", "effort"], _MEASURES, lines))
     if not all(cost.reached for cost in costs):
         raise typer.Exit(EXIT_FAILED)
-
-
-def _print(costs: list[Cost]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name, form in _COLUMNS.items():
-        table.add_column(
-            name.replace("_", " "), justify="right" if form else "left", no_wrap=not form
-        )
-    for cost in costs:
-        values = [(getattr(cost, name), form) for name, form in _COLUMNS.items()]
-        table.add_row(*("-" if value is None else format(value, form) for value, form in values))
-    wide_console(_WIDTH).print(table)

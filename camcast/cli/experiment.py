@@ -18,18 +18,9 @@ from camcast.experiment.progress import progress_line
 from camcast.experiment.run import Outcome, run_experiment
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
-from camcast.runs.summary import Summary
 from camcast.scenarios.live import Scenario
 
 FAILURES: Final = (ExperimentError, OptionError, OutputError)
-_TOPIC_WIDTH_MIN: Final = len("community")  # the heading of that column
-_FIGURES_WIDTH: Final = 125  # chosen: the columns beside the topics; a pipe has no width itself
-
-
-def table_width(summary: Summary) -> int:
-    """Return the columns that the table of a summary takes at most."""
-    topics = [len(community.topic) for community in summary.communities]
-    return _FIGURES_WIDTH + max(_TOPIC_WIDTH_MIN, *topics)
 
 
 def carry_out(
@@ -59,7 +50,7 @@ def carry_out(
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)}, "run/1")
     else:
-        console = wide_console(table_width(outcome.summary))
+        console = wide_console()
         print_outcome(outcome, console)
         console.print(f"output: {path}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min

@@ -2,70 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from attrs import frozen
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions
-from rich.table import Table
-
+from camcast.cli.wide_table import WideTable
 from camcast.measures import measure_of
-
-_BETWEEN: Final = 2  # rich's blanks between two columns
-
-
-@frozen
-class MeasuresTable:
-    """Lines of texts: what each is about, then its measures.
-
-    Where they are too wide, the measures stand in several tables below each other, each with what
-    its lines are about: no column is cut off.
-    """
-
-    heads: Sequence[str]
-    columns: Sequence[str]
-    lines: Sequence[Sequence[str]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        about = len(self.heads)
-        widths = [
-            max(map(cell_len, texts))
-            for texts in zip((*self.heads, *self.columns), *self.lines, strict=True)
-        ]
-        room = options.max_width - sum(width + _BETWEEN for width in widths[:about])
-        begin = about
-        while begin < len(widths):
-            end, used = begin + 1, widths[begin]
-            while end < len(widths) and used + _BETWEEN + widths[end] <= room:
-                used += _BETWEEN + widths[end]
-                end += 1
-            yield self._part(begin, end)
-            begin = end
-
-    def _part(self, begin: int, end: int) -> Table:
-        about = len(self.heads)
-        table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0))
-        for head in self.heads:
-            table.add_column(head, overflow="fold", min_width=len(head))
-        for column in self.columns[begin - about : end - about]:
-            table.add_column(column, justify="right", no_wrap=True)
-        for line in self.lines:
-            table.add_row(*line[:about], *line[begin:end])
-        return table
 
 
 def measures_table(
     heads: Sequence[str],
     measures: Sequence[str],
     lines: Iterable[tuple[Sequence[str], Mapping[str, Any]]],
-) -> MeasuresTable:
+) -> WideTable:
     """Return a table: what a line is about, under `heads`, then its measures by their names.
 
     Raises `KeyError` for a name that is no measure's, or that a line does not have.
     """
     columns = [measure_of(name) for name in measures]
-    return MeasuresTable(
+    return WideTable(
         heads,
         [measure.column for measure in columns],
         [

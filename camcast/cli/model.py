@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import attrs
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures
+from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
 from camcast.cli.simulate_setting import SHOWN
 from camcast.cli.simulated import print_measures
+from camcast.cli.wide_table import WideTable
 from camcast.settings.chain import Setting
 from camcast.systems import CAMCAST, find_system
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:  # numpy is an extra
 
     from camcast.models.camcast.prediction import Prediction
 
-TABLE_WIDTH: Final = 150  # chosen: the columns of the widest table; a pipe has no width
+_PREDICTED: Final = (
+    *("memory", "reception", "reliability", "rounds", "messages", "upward_messages"),
+)
+_FORMULAS: Final = ("messages", "memory", "reliability", "latency")
 
 
 def model(
@@ -90,48 +94,25 @@ def model(
             "model/1",
         )
         return
-    console = wide_console(TABLE_WIDTH)
+    console = wide_console()
     console.print(prediction_table(chosen, predictions))
     console.print()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("by the paper's formulas (section 4)", no_wrap=True)
-    for name in ("messages", "table entries", "all at the root", "rounds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in alternatives:
-        table.add_row(
-            row["protocol"],
-            f"{row['messages']:,.0f}",
-            f"{row['memory']:.1f}",
-            f"{row['reliability']:.2%}",
-            f"{row['latency']:.1f}",
-        )
-    console.print(table)
+    lines = (([row["protocol"]], row) for row in alternatives)
+    console.print(measures_table(["by the paper's formulas (section 4)"], _FORMULAS, lines))
 
 
-def prediction_table(chosen: Setting, predictions: Sequence[Prediction]) -> Table:
+def prediction_table(chosen: Setting, predictions: Sequence[Prediction]) -> WideTable:
     """Return the parameters of each community and what they are predicted to do."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("processes", "c", "g", "a", "z", "fan-out", "entries", "reception"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("reliability", "rounds", "messages", "upward"):
-        table.add_column(name, justify="right", no_wrap=True)
+    lines = []
     for community, prediction in zip(chosen.communities, predictions, strict=True):
-        parameters = community.parameters
-        climbs = bool(community.supers)
-        table.add_row(
-            f"{community.size:,}",
-            f"{parameters.c:g}",
-            *(f"{value:g}" if climbs else "-" for value in (parameters.g, parameters.a)),
-            f"{parameters.z}" if climbs else "-",
+        of, climbs = community.parameters, bool(community.supers)
+        about = [
+            *(f"{community.size:>9,}", f"{of.c:g}"),
+            *(f"{value:g}" if climbs else "-" for value in (of.g, of.a, of.z)),
             str(community.fan_out),
-            str(prediction.memory),
-            f"{prediction.reception:.3%}",
-            f"{prediction.reliability:.2%}",
-            "-" if prediction.rounds is None else f"{prediction.rounds:.1f}",
-            f"{prediction.messages:,.0f}",
-            f"{prediction.upward_messages:,.1f}",
-        )
-    return table
+        ]
+        lines.append((about, attrs.asdict(prediction)))
+    return measures_table(["processes", "c", "g", "a", "z", "fan-out"], _PREDICTED, lines)
 
 
 def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]:
@@ -176,8 +157,7 @@ def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]
             latency.hierarchical_latency(groups, n / groups),
         ),
     }
-    names = ("messages", "memory", "reliability", "latency")
     return [
-        {"protocol": protocol} | dict(zip(names, map(float, figures), strict=True))
+        {"protocol": protocol} | dict(zip(_FORMULAS, map(float, figures), strict=True))
         for protocol, figures in rows.items()
     ]

@@ -7,7 +7,8 @@ from typing import Any, Final
 import attrs
 from rich.console import Console
 
-from camcast.cli.measures_table import MeasuresTable, measures_table
+from camcast.cli.measures_table import measures_table
+from camcast.cli.wide_table import WideTable
 from camcast.experiment.run import Outcome
 from camcast.measures import measure_of
 from camcast.runs.summary import Summary
@@ -34,7 +35,7 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     )
 
 
-def summary_table(summary: Summary) -> MeasuresTable:
+def summary_table(summary: Summary) -> WideTable:
     """Return a table with a line for each community."""
     return measures_table(
         ["community"],

@@ -19,6 +19,8 @@ from rich.segment import Segment
 
 from camcast.vocabulary.printable import printable
 
+PIPE_WIDTH: Final = 1000  # chosen: no table has so wide a line; a pipe has no width itself
+
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
 
@@ -55,8 +57,8 @@ class PlainConsole(Console):
                 yield segment._replace(text=printable(segment.text, keep="\n"))
 
 
-def wide_console(width: int) -> Console:
-    """Return the console; not cut to 80 columns where there is no terminal that has a width."""
+def wide_console(width: int = PIPE_WIDTH) -> Console:
+    """Return the console; of this width where there is no terminal that has one."""
     console = PlainConsole()
     return console if console.is_terminal else PlainConsole(width)
 

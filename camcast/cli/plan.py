@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import attrs
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
-from camcast.cli.model import TABLE_WIDTH, prediction_table
+from camcast.cli.model import prediction_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
 from camcast.cli.simulate_setting import OF_COMMUNITIES
 from camcast.cli.simulated import shown, simulated
+from camcast.cli.wide_table import WideTable
 from camcast.measures import MEASURES
 from camcast.settings.base import SettingError
 from camcast.sweeps import SweepError
@@ -127,22 +128,25 @@ def _as_json(planned: Plan, targets: list[float], measured: list[Outcome]) -> di
 
 
 def _print(planned: Plan, targets: list[float], measured: list[Outcome]) -> None:
-    console = wide_console(TABLE_WIDTH)
+    console = wide_console()
     console.print(prediction_table(planned.setting, planned.predictions))
     console.print(f"{planned.messages:,.0f} messages an event", highlight=False)
     if not measured:
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("processes", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in OF_COMMUNITIES:
-        table.add_column(MEASURES[name].column, justify="right", no_wrap=True)
+    lines: list[Sequence[str]] = []
     rows = zip(targets, planned.predictions, measured, strict=True)
     for target, prediction, outcome in rows:
         predicted = [MEASURES[name].text(getattr(prediction, name)) for name in OF_COMMUNITIES]
         found = outcome.measures()
-        table.add_row("", "target", "", f"{target:.2%}")
-        table.add_row(f"{outcome.sizes[0]:,}", "predicted", *predicted)
-        table.add_row("", "measured", *(shown(name, found[name]) for name in OF_COMMUNITIES))
+        lines += [
+            (
+                "",
+                "target",
+                *(f"{target:.2%}" if name == "reliability" else "" for name in OF_COMMUNITIES),
+            ),
+            (f"{outcome.sizes[0]:,}", "predicted", *predicted),
+            ("", "measured", *(shown(name, found[name]) for name in OF_COMMUNITIES)),
+        ]
+    columns = [MEASURES[name].column for name in OF_COMMUNITIES]
     console.print()
-    console.print(table)
+    console.print(WideTable(["processes", ""], columns, lines))

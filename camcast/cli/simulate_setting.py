@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import attrs
 import typer
-from rich.table import Table
 
 from camcast.cli import options
-from camcast.cli.experiment import table_width
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.outcome import summary_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
 from camcast.cli.simulated import print_measures, shown, simulated
+from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import find_protocol
 from camcast.measures import MEASURES
 from camcast.runs.folder import OutputFolder
@@ -37,7 +36,6 @@ if TYPE_CHECKING:  # numpy is an extra
 
 # chosen: of the paper's 1,110 processes, some seconds on two cores
 RUNS: Final = {"population": 1000, "chain": 1000, "virtual": 20}
-_TABLE_WIDTH: Final = 140  # chosen: the columns of a population of 10^12; a pipe has no width
 
 EXAMPLES: Final = {
     "population": "camcast simulate population --sizes 1000,100,10 --crash 0.3 --runs 1000",
@@ -225,15 +223,14 @@ def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]
 
 
 def _print(chosen: Setting, outcome: Outcome) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in ("processes", *(MEASURES[name].column for name in OF_COMMUNITIES)):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = [MEASURES[name].column for name in OF_COMMUNITIES]
+    lines = []
     for community in outcome.communities:
         found = community.measures()
         figures = [shown(name, found[name]) for name in OF_COMMUNITIES]
-        table.add_row(f"{community.sizes[0]:,}", *figures)
-    console = wide_console(_TABLE_WIDTH)
-    console.print(table)
+        lines.append((f"{community.sizes[0]:,}", *figures))
+    console = wide_console()
+    console.print(WideTable(["processes"], columns, lines))
     crashed = "no crashes"
     if chosen.crash:
         crashed = f"{chosen.crash:.0%} crashed" + (" for one copy" if chosen.weak else "")
@@ -272,7 +269,7 @@ def _run_scenario(
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.as_json()}, "simulate-scenario/1")
     else:
-        console = wide_console(table_width(outcome.summary))
+        console = wide_console()
         console.print(summary_table(outcome.summary))
         summary = outcome.summary
         console.print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -15,8 +15,6 @@ from camcast.systems import System, outcome_of, simulate_cell
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.population.outcome import Interval, Outcome
-
-_TABLE_WIDTH: Final = 120  # chosen: a pipe has no width
 
 
 def compute(
@@ -83,6 +81,6 @@ def print_measures(
         if measured is not None and model.get(name) is None:
             predicted = ""
         table.add_row(name, *found, predicted, MEASURES[name].meaning)
-    console = wide_console(_TABLE_WIDTH)
+    console = wide_console()
     console.print(table)
     console.print(*below, sep="\n", highlight=False, soft_wrap=True)

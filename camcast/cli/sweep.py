@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from camcast.sweeps import Engine
     from camcast.sweeps.simulation_sweep import GridPoint
 
-_WIDTH: Final = 120  # chosen: three keys and the measures; a pipe has no width itself
 _CELLS: Final = "cells.jsonl"
 _RESULTS: Final = "results"
 _METRICS: Final = ("reception", "reliability")  # of the table; the dataset has all
@@ -190,4 +189,4 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
             means = {name: fmean(measured[name]) if name in measured else None for name in _METRICS}
             lines.append(((*given, *made, community), means))
     heads = (*keys, "simulator", "protocol", "membership", "community")
-    wide_console(_WIDTH).print(measures_table(heads, _METRICS, lines))
+    wide_console().print(measures_table(heads, _METRICS, lines))

@@ -25,7 +25,6 @@ from camcast.sweeps.sigterm import sigterm_stops
 if TYPE_CHECKING:
     from camcast.pipeline.watch import Update
 
-_WIDTH: Final = 140  # chosen: the columns beside a topic; a pipe has no width itself
 _COLUMNS: Final = (
     *("processes", "events", "view_mean", "reception", "reliability", "efficiency", "hops_mean"),
     *("latency_ms_p50", "latency_ms_p99", "upward_messages", "duplicates", "parasites"),
@@ -74,7 +73,7 @@ def watch(
                 _look(run, once, show)
                 _follow(run, once, master, settings, show)
         else:
-            console = wide_console(_WIDTH)
+            console = wide_console()
             _look(run, once, lambda update: console.print(_shown(update)))
             _follow(run, once, master, settings, lambda update: console.print(_shown(update)))
 
