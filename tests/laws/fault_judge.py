@@ -52,7 +52,9 @@ class Verdict:
     gone: list[str] = field(factory=list)
     cut_off: list[str] = field(factory=list)
     never_joined: list[str] = field(factory=list)
-    """Processes that live at the end and never became members."""
+    """Processes that live at the end and never became members, though they could."""
+    shut_out: list[str] = field(factory=list)
+    """The others that never became members."""
 
     def __str__(self) -> str:
         case, scenario = self.case, self.case.scenario
@@ -61,7 +63,8 @@ class Verdict:
             f" {'+'.join(fault.name for fault in case.faults)}: {self.due} due,"
             f" {len(self.lost)} lost, {self.told} told, {len(self.told_wrongly)} wrongly,"
             f" {len(self.late)} late (by {self.latest:.1f} s), {len(self.gone)} gone,"
-            f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined"
+            f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
+            f" {len(self.shut_out)} shut out"
         )
 
 
@@ -85,16 +88,27 @@ class _Acquaintances:
                 if address in lives:
                     self._known[process.life, lives[address]] = None
 
+    @property
+    def gateway_lives(self) -> bool:
+        """Whether the gateway lives."""
+        return self._run._gateway is not None and self._run._gateway.alive
+
     def islands(self) -> dict[str, int]:
         """Return for each living process a number that those share who could be connected.
 
-        A living gateway knows all, and so does the overlay of a Kademlia.
+        A living gateway knows all, and so does the overlay of a Kademlia those who are in it.
         """
         run = self._run
         self._look()
-        gateway = run._gateway is not None and run._gateway.alive
-        one = run._scenario.membership != "scamp" or gateway
-        island = {process.life: 0 if one else process.life for process in run._network}
+        overlay = run._scenario.membership != "scamp"
+        island = {
+            process.life: (
+                0
+                if self.gateway_lives or (overlay and process.node.discovery.state != "alone")
+                else process.life
+            )
+            for process in run._network
+        }
         for one_life, other_life in self._known:
             here, there = island.get(one_life), island.get(other_life)
             if here is not None and there is not None and here != there:
@@ -150,11 +164,15 @@ def judge(case: Case) -> Verdict:
             else:
                 (verdict.cut_off if having else verdict.gone).append(words)
     verdict.told_wrongly += _not_theirs(reading)
-    verdict.never_joined += [
-        f"{_key(process)} in {run._joining[process.life]}"
-        for process in run._network
-        if process.life in run._joining
-    ]
+    for process in run._network:
+        if process.life in run._joining:
+            topic, island = run._joining[process.life], islands[_key(process)]
+            could = acquaintances.gateway_lives or any(
+                member.topic == topic.name and islands.get(member.node) == island
+                for member in reading.members.values()
+            )
+            words = f"{_key(process)} in {topic}"
+            (verdict.never_joined if could else verdict.shut_out).append(words)
     return verdict
 
 
@@ -209,6 +227,6 @@ if __name__ == "__main__":
     for number in sys.argv[2:]:
         verdict = judge(make_case(sys.argv[1], int(number)))
         print(verdict, flush=True)
-        for name in ("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined"):
+        for name in ("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"):
             for words in getattr(verdict, name)[:5]:
                 print(f"  {name} {words}", flush=True)

@@ -21,6 +21,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from camcast.workloads import Publication
+from overlays.gateways import GatewayDiscovery
 from tests.laws.fault_judge import Verdict, judge
 from tests.laws.faults import FAULTS, make_case
 
@@ -38,15 +39,21 @@ WENT_WRONG: Final = {
     38: "a newcomer was told to have missed what was published before its time",
     96: "four tellings upward were lost on the way, and a lone survivor told no more",
     119: "super-processes farther up filled the table: nobody nearer was asked for",
+    163: "four events were in none of fourteen answers, asked for every four seconds",
+    217: "a newcomer's questions to the gateway were lost, and it asked ever more rarely",
     419: "newcomers alone were told upward, who want nothing from before their time",
+    722: "those who found the gateway again at once founded a community each",
 }
 
 
 def wrong(verdict: Verdict) -> list[str]:
-    """Return what was neither had nor told, told wrongly, or late, below how to do it again."""
+    """Return what went wrong, below how to do it again.
+
+    That is what was neither had nor told, told wrongly, or late, and who never became a member.
+    """
     scenario = verdict.case.scenario
     again = f"python -m tests.laws.fault_judge {scenario.membership} {scenario.seed}"
-    words = verdict.lost[:5] + verdict.told_wrongly[:5]
+    words = verdict.lost[:5] + verdict.told_wrongly[:5] + verdict.never_joined[:5]
     if verdict.latest > verdict.case.late_max:
         words += verdict.late[:5]
     return [f"{again}  # {verdict}", *words] if words else []
@@ -87,6 +94,17 @@ def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.Monk
 def test_the_judge_sees_that_nothing_is_told_upward(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Repair, "_tell_upward", lambda *_: None)
     assert judge(make_case("scamp", 1, ("cut-level",))).lost
+
+
+@pytest.mark.parametrize(("gateway", "fails"), [(True, True), (False, False)])
+def test_the_judge_excuses_who_cannot_join(
+    monkeypatch: pytest.MonkeyPatch, gateway: bool, fails: bool
+) -> None:
+    """Half of the processes cannot reach the gateway at first, and in one case it dies then."""
+    monkeypatch.setattr(GatewayDiscovery, "wake", lambda *_: None)  # it asks once, and not again
+    faults = ("cut-at-start",) if gateway else ("cut-at-start", "kill-50-gateway")
+    verdict = judge(make_case("scamp", 215, faults))
+    assert (bool(verdict.never_joined), bool(verdict.shut_out)) == (fails, not fails)
 
 
 def sent_in(scenario: VirtualScenario) -> tuple[VirtualOutcome, list[tuple[float, bool, int]]]:
