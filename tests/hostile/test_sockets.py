@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -18,9 +19,13 @@ import pytest
 from camcast import Community, CommunityManager, Received
 from camcast.engine.links import Ping
 from camcast.live.zmtp.codec import frame_head
+from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.wire import Kind
+from tests.hostile.mutator import Mutator
+from tests.hostile.test_fuzz import capture
 from tests.hostile.victim import (
+    ATTACKED,
     GROWTH_MEGABYTES_MAX,
     PULL,
     PUSH,
@@ -132,7 +137,21 @@ async def large_frames_of_many_records(attacked: Victim) -> None:
         await send(stranger, PUSH + 20 * one)
 
 
+async def mutated_records(attacked: Victim) -> None:
+    """20,000 mutations of what processes of another community of the victim say."""
+    world = World(seed=5, repair=True)
+    for _ in range(3):
+        world.join(ATTACKED)
+    mutator = Mutator(random.Random(5), *capture(world))
+    with connect(attacked) as stranger, contextlib.suppress(OSError):
+        await send(stranger, PUSH)
+        while mutator.made < 20_000:
+            frame = mutator.frame()
+            await send(stranger, frame_head(len(frame)) + frame)
+
+
 ATTACKS: list[Attack] = [
+    mutated_records,
     aborting,
     endless_multipart,
     endless_empty_parts,

@@ -59,6 +59,7 @@ async def main(settings, descriptors):
                 "received": len(payloads),
                 "peers": len(community.peers),
                 "pipes_refused": counters.outputs.pipes_refused,
+                "frames_failed": counters.input.frames_failed,
                 "controls": counters.controls,
                 "bytes_out": counters.outputs.bytes_sent + manager.pipes._waiting,
                 "records_out": counters.outputs.records_sent + counters.outputs.records_dropped,
@@ -154,8 +155,9 @@ async def honest_beside(attacked: Victim, **settings: Any) -> AsyncIterator[Hone
 
 async def survives(attacked: Victim, honest: Honest, before: float) -> None:
     """Assert that the attack did nothing: no end, no growth, nothing of the honest traffic lost."""
-    while (await attacked.look())["received"] < honest.published:
+    while (said := await attacked.look())["received"] < honest.published:
         assert attacked.alive
+    assert not said["frames_failed"]
     assert attacked.megabytes() - before < GROWTH_MEGABYTES_MAX
 
 
