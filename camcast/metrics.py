@@ -88,6 +88,7 @@ _INPUT: Final = (
     _Of("connections_refused", "connections_refused", "Connections refused: there were too many"),
     _Of("versions_refused", "connections_other_version", "Refused: of another wire version"),
     _Of("strangers_refused", "connections_strange", "Refused: without the keys asked for"),
+    _Of("forgers_refused", "connections_forging", "Cut off: what they sent was forged"),
 )
 _OUTPUTS: Final = (
     _Of("frames_sent", "frames_sent", "Frames that left"),

@@ -16,6 +16,13 @@ from camcast.vocabulary.topics import Topic
 UNKNOWN: Final = "unknown"
 """Why a batch is not believed whose certificate is not known here; it may be asked for."""
 
+FORGERIES: Final = ("forged", "malformed", "no_right", "unsigned", "wider")
+"""Why something signed is not believed that nobody who verifies it has ever passed on.
+
+These follow from its bytes alone. What else is refused, an honest process may have believed: it
+trusts other roots, has another list of revocations, or its clock goes differently.
+"""
+
 
 class NotAllowedError(CamcastError, PermissionError):
     """A process has no certificate to publish in a topic; the message says in which."""

@@ -37,6 +37,14 @@ class AddressInUse(BindError):
     """Another socket listens at that address already."""
 
 
+class ForgeryError(CamcastError, ValueError):
+    """A frame has records that nobody can have sent who verifies what he passes on."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"a frame has {count} forged records")
+        self.count = count
+
+
 @frozen
 class PipeLimits:
     """The bounds and times of pipes; sizes in bytes, times in seconds unless named otherwise.
@@ -122,6 +130,7 @@ class PipeCounters:
     controls_unsent: int = 0  # answers beyond `camcast.live.runner.CONTROL_COPIES_A_TURN_MAX`
     versions_refused: int = 0  # connections whose peer speaks another version of the wire format
     strangers_refused: int = 0  # connections whose peer has not the keys that are asked for
+    forgers_refused: int = 0  # connections that were cut off for what is forged in their frames
 
 
 class InputPipe(ABC):
@@ -214,7 +223,9 @@ class OutputPipes(ABC):
         """Listen at `bind` and call `on_frame` with every frame that arrives.
 
         `peer` is the process that listens. Where the transport can, it says so to whoever
-        connects.
+        connects. Where `on_frame` raises `ForgeryError`, the transport cuts off the connection
+        after some of these, if it knows which one a frame came by. What else `on_frame` raises is
+        logged and counted.
 
         Raises `AddressError`, `AddressInUse` or another `BindError`.
         """

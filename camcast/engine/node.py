@@ -307,12 +307,18 @@ class Node:
 
     # -- inputs ----------------------------------------------------------------------------
 
-    def receive(self, frame: bytes, now: float) -> None:
-        """Take one frame; whatever is wrong with it is counted, and nothing is raised."""
+    def receive(self, frame: bytes, now: float) -> int:
+        """Take one frame; whatever is wrong with it is counted, and nothing is raised.
+
+        Returns how many of its records nobody can have sent who verifies what he passes on.
+        """
+        signing = self.signing
+        forgeries = 0 if signing is None else signing.forgeries
         self._intake.receive(frame, now)
         outbox = self.outbox
         if outbox.seeks or outbox.findings or self._joining:
             self._settle(now)
+        return 0 if signing is None else signing.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from camcast.doors.signatures import UNKNOWN, NotAllowedError, Signatures
+from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.held_batches import HeldBatch, HeldBatches
 from camcast.engine.participation import Participation
@@ -101,6 +101,8 @@ class Signing:
         self._warned = AskedLately()
         self.refused: Counter[str] = Counter()
         """Events, chains of certificates, and lists, by why they were not believed."""
+        self.forgeries = 0
+        """Records among these that nobody who verifies what he passes on can have sent."""
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
@@ -156,14 +158,14 @@ class Signing:
         match message:
             case Certificates():
                 if reason := self._signatures.learn(message.chain, self._offset + now):
-                    self.refused[f"chain_{reason}"] += 1
+                    self._count_refused("chain_", reason)
                 else:
                     return self._release()
             case CertificateWanted():
                 self._answer(source, message.certificate, now)
             case RevocationNews():
                 if reason := self._spread.take(source, message, self._offset + now, now):
-                    self.refused[f"list_{reason}"] += 1
+                    self._count_refused("list_", reason)
             case RevocationsKnown():
                 self._spread.compare(source, message, now)
         return []
@@ -181,7 +183,7 @@ class Signing:
     def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""
         participation, batch, source, _ = held
-        self.refused[reason] += batch.count
+        self._count_refused("", reason, batch.count)
         self._recorder.counters.unverified += batch.count
         if self._recorder.trace is not None:
             community = participation.subscribed.name
@@ -193,6 +195,10 @@ class Signing:
                 reason,
                 self.refused[reason],
             )
+
+    def _count_refused(self, what: str, reason: str, count: int = 1) -> None:
+        self.refused[what + reason] += count
+        self.forgeries += reason in FORGERIES
 
     def _hold(self, held: HeldBatch, address: str, now: float) -> None:
         """Let a batch wait for its certificate, and ask for that."""

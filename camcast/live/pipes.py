@@ -39,6 +39,7 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import (
     AddressInUse,
     BindError,
+    ForgeryError,
     InputPipe,
     OutputPipes,
     PipeCounters,
@@ -112,20 +113,24 @@ class CountingInput(InputPipe):
         self._connections_max = pipes.connections_max
         self._log = MinuteLog()
 
-    def _hand_over(self, frame: bytes) -> None:
+    def _hand_over(self, frame: bytes) -> int:
+        """Hand a frame over; return how many of its records are forged."""
         size = len(frame)
         if size > self._limits.frame_bytes_max:
             start = self._header_bytes
             end = start + _LENGTH_BYTES + int.from_bytes(frame[start : start + _LENGTH_BYTES])
             if end != size:
                 self.counters.frames_refused += 1
-                return
+                return 0
         self.counters.frames_received += 1
         self.counters.bytes_received += size
         try:
             self._on_frame(frame)
+        except ForgeryError as error:
+            return error.count
         except Exception:
             self._failed()
+        return 0
 
     def _failed(self) -> None:
         self.counters.frames_failed += 1

@@ -13,7 +13,7 @@ from typing import Final
 
 from camcast.changes import Change, Standing
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.doors.transport import AddressInUse, BindError, InputPipe, OutputPipes
+from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
@@ -221,8 +221,10 @@ class Runner:
         self._drain()
 
     def _receive(self, frame: bytes) -> None:
-        self.node.receive(frame, self._loop.time())
+        forgeries = self.node.receive(frame, self._loop.time())
         self._drain()
+        if forgeries:
+            raise ForgeryError(forgeries)
 
     def _wake(self, tokens: Sequence[Token]) -> None:
         if not self._closed:

@@ -30,6 +30,8 @@ class Reason(Enum):
     """It names a certificate that is not known here."""
     NO_RIGHT = "no_right"
     """The certificate is valid, and does not grant this right in this topic."""
+    OUTSIDE = "outside"
+    """An event came in a group that is not above its topic, and where it may not be published."""
 
 
 class RefusedError(CamcastError, ValueError):

@@ -60,8 +60,8 @@ def verify_batch(
     if published > now + SLACK_SECONDS:
         raise RefusedError(Reason.EARLY, "a batch is from the future")
     chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
-    if not group.includes(batch.topic):
-        chain.check(Rights.PUBLISH, group, published, chains.revocations.revoked)
+    if not (group.includes(batch.topic) or chain.last.grants(Rights.PUBLISH, group)):
+        raise RefusedError(Reason.OUTSIDE, f"{chain.last.prefix} is not above the group {group}")
     if verified is None or batch not in verified:
         if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
             raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")

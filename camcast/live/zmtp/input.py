@@ -9,7 +9,7 @@ turn, and nothing more is read before. What is kept of a frame that has not come
 really sent of it, and all that is kept together is bounded (`held_bytes_max`): beyond it, whoever
 has been sending its frame for longest is cut off. So is who has not ended a frame after
 `FRAME_SECONDS_MAX` or the handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec
-does not allow, or has not the keys that are asked for.
+does not allow, or has not the keys that are asked for, or whose frames are forged.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
 from typing import Any, Final
 
 from attrs import define, field
@@ -38,6 +39,8 @@ from camcast.vocabulary.identity import PeerId
 _log = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
+FORGERIES_MAX: Final = 8  # [TRUST, profiles] "who sends eight bad ones is cut off"
+FORGERIES_SECONDS: Final = 60.0  # chosen: in which these are counted
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
@@ -70,6 +73,16 @@ class Connection:
     """The bytes that it makes us keep."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
     """What it sent, and what is for the next turn."""
+    forgeries: int = 0
+    """The forged records that it sent since `forging_since`."""
+    forging_since: float = -inf
+
+    def has_forged(self, count: int, now: float) -> bool:
+        """Count so many forged records; say whether they are too many by now."""
+        if now >= self.forging_since + FORGERIES_SECONDS:
+            self.forging_since, self.forgeries = now, 0
+        self.forgeries += count
+        return self.forgeries >= FORGERIES_MAX
 
 
 class Accepted:
@@ -233,8 +246,13 @@ class ZmtpInput(CountingInput):
             for name, body in frames:
                 count += 1
                 if not name:
-                    self._hand_over(body)
+                    forged = self._hand_over(body)
                     if self._closed:
+                        return
+                    if forged and connection.has_forged(forged, self._loop.time()):
+                        self.counters.forgers_refused += 1
+                        self._say("cut off", connection.host, "what it sends is forged")
+                        self._lose(connection)
                         return
                 elif name == b"PING":
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))

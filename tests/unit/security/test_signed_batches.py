@@ -167,7 +167,7 @@ def test_a_revoked_publisher_is_refused_at_once(chains: KnownChains) -> None:
 def test_a_batch_counts_in_its_topic_s_group_and_above(chains: KnownChains) -> None:
     for name, reason in (
         *((".soccer.italy", None), (".soccer", None), (".", None)),
-        *((".chess", Reason.NO_RIGHT), (".soccerclub", Reason.NO_RIGHT)),
+        *((".chess", Reason.OUTSIDE), (".soccerclub", Reason.OUTSIDE)),
         # Not above its topic, but the publisher may publish there as well.
         *((".soccer.spain", None), (".soccer.italy.roma", None)),
     ):

@@ -1,0 +1,167 @@
+"""Who sends what is forged is cut off, and nobody else: not who knows less, or other clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from camcast import CommunityManager
+from camcast.engine.node import Node
+from camcast.engine.signing import Certificates
+from camcast.live.certificate_file import certificate_text
+from camcast.live.key_file import write_key_pair
+from camcast.live.zmtp.codec import frame_head
+from camcast.live.zmtp.input import FORGERIES_MAX
+from camcast.security.certificates import Rights
+from camcast.security.keys import SecretKey
+from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import FRAME_HEADER
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.hostile.victim import PUSH
+from tests.patience import eventually, live
+from tests.signed_world import (
+    ITALY,
+    SOCCER,
+    SignedWorld,
+    certificate,
+    control,
+    frame,
+    key,
+    with_own,
+)
+
+CHESS = Topic.parse(".chess")
+FAR = 2**32 - 1
+
+
+def event(by: SecretKey, own: bytes, topic: Topic = SOCCER, at: float = 5.0) -> Batch:
+    """Return what the owner of `by` signs with the certificate `own` at a time since 1970."""
+    stream = stream_id(by.public.peer_id, 7)
+    batch = make_batch(stream, 1, [b"goal"], topic, published=round(1000 * at))
+    return with_own(by, own).sign(batch)
+
+
+def altered(batch: Batch) -> bytes:
+    body = batch.body[:-1] + bytes([batch.body[-1] ^ 1])
+    return frame(batch).removesuffix(batch.body) + body
+
+
+OWN = certificate(ADA)
+FORGED: dict[str, bytes] = {
+    "a signature that does not verify": altered(event(ADA, OWN)),
+    "not signed": frame(make_batch(stream_id(ADA.public.peer_id, 7), 1, [b"goal"], SOCCER)),
+    "another's certificate": frame(
+        make_batch(stream_id(EVE.public.peer_id, 7), 1, [b""], SOCCER, published=5000).signed(
+            event(ADA, OWN).certificate, lambda _: bytes(64)
+        )
+    ),
+    "no right in its topic": frame(event(ADA, OWN, CHESS), group=SOCCER),
+    "a chain with a wrong signature": FRAME_HEADER
+    + control(Certificates((OWN[:-1] + bytes([OWN[-1] ^ 1]),))),
+    "a chain that grants more than it may": FRAME_HEADER
+    + control(
+        Certificates((
+            *(certificate(CLUB, ".soccer", MEMBER | Rights.ISSUE),),
+            grant(CLUB, EVE, ".chess", MEMBER, 0, FAR),
+        ))
+    ),
+}  # fmt: skip
+
+
+def on_the_wire(data: bytes) -> bytes:
+    return frame_head(len(data)) + data
+
+
+def knowing(node: Node, *certificates: bytes) -> Node:
+    for each in certificates:
+        node.receive(FRAME_HEADER + control(Certificates((each,))), 5.0)
+    return node
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_is_forged_counts_against_who_sent_it(name: str) -> None:
+    node = knowing(SignedWorld().member(key(1), SOCCER), OWN)
+    assert node.receive(FORGED[name], 5.0) == 1
+    assert node.outbox.deliveries == []
+
+
+def revoked(node: Node) -> bytes:
+    """Let a process learn that Ada's certificate is revoked; who forwards does not know yet."""
+    entries = (RevokedSerial((1).to_bytes(8), FAR),)
+    news = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 1, 0, FAR, entries), ROOT)
+    assert node.signing is not None
+    assert node.signing._signatures.take_revocations(news, 5.0) == ""
+    return frame(event(ADA, OWN))
+
+
+HONEST: dict[str, Callable[[Node], bytes]] = {
+    "revoked": revoked,
+    "a slow clock": lambda _: frame(event(ADA, OWN, at=5.0 + 301)),
+    "a fast clock": lambda node: frame(event(ADA, OWN, at=0.0)),
+    "expired": lambda node: frame(
+        event(ADA, grant(ROOT, ADA, ".soccer", MEMBER, 0, 1, 9), at=302.0),
+        grant(ROOT, ADA, ".soccer", MEMBER, 0, 1, 9),
+    ),
+    "an unknown certificate": lambda _: frame(event(ADA, certificate(ADA, serial=8))),
+    "another root": lambda _: FRAME_HEADER + control(
+        Certificates((grant(EVE, ADA, ".soccer", MEMBER, 0, FAR),))
+    ),
+    "of a community that has several super-topics": lambda _: frame(
+        event(ADA, certificate(ADA, ".soccer.italy"), ITALY),
+        certificate(ADA, ".soccer.italy"),
+        group=CHESS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_an_honest_process_may_have_believed_does_not(name: str) -> None:
+    node = knowing(SignedWorld().member(key(1), SOCCER, CHESS, own=certificate(key(1), ".")), OWN)
+    now = 800.0 if name == "a fast clock" else 5.0
+    assert node.receive(HONEST[name](node), now) == 0
+    assert node.outbox.deliveries == []
+
+
+def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> None:
+    """A forged event costs 50 µs to refuse; there was no end of them."""
+    for name, secret in (("root", ROOT), ("ada", ADA)):
+        write_key_pair(tmp_path / f"{name}.key", secret)
+    (tmp_path / "ada.cert").write_text(certificate_text([certificate(ADA)]))
+
+    def forged(number: int) -> bytes:
+        stream = stream_id(CLUB.public.peer_id, 7)
+        batch = make_batch(stream, number, [b""], SOCCER, published=time.time_ns() // 1_000_000)
+        return on_the_wire(altered(with_own(CLUB, certificate(CLUB)).sign(batch)))
+
+    async def test() -> None:
+        async with CommunityManager(
+            identity=tmp_path / "ada.key",
+            certificates=tmp_path / "ada.cert",
+            trust=tmp_path / "root.pub",
+        ) as ada:
+            await ada.join(".soccer")
+            port = int(ada.address.rpartition(":")[2])
+            honest, forger = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            known = on_the_wire(FRAME_HEADER + control(Certificates((certificate(CLUB),))))
+            for _, writer in (honest, forger):
+                writer.write(PUSH + known)
+            for number in range(1, FORGERIES_MAX):
+                forger[1].write(forged(number))
+            honest[1].write(forged(1) * (FORGERIES_MAX - 1))  # each is counted for itself
+            await eventually(lambda: ada.counters.unverified == 2 * (FORGERIES_MAX - 1))
+            assert ada.counters.input.forgers_refused == 0
+            forger[1].write(forged(FORGERIES_MAX))
+            await forger[0].read()  # until the end
+            assert ada.counters.input.forgers_refused == 1
+            assert not honest[0].at_eof()
+            for _, writer in (honest, forger):
+                writer.close()
+
+    live(test)()
