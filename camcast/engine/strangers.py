@@ -2,13 +2,16 @@
 
 A process of another community that searches for super-processes, checks those that it has, or
 still sends events to a process that has left, or to the one that had this address before, is
-answered from what this process holds: its topic tables and its super-topic tables.
+answered from what this process holds: its topic tables and its super-topic tables. Who searches is
+also told of those that check this process as their super-process. So two communities below this one
+find each other when no gateway lives.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from camcast.engine import links
 from camcast.engine.groups import Groups
@@ -35,6 +38,16 @@ from camcast.vocabulary.wire import Kind
 # chosen: as many as have links to a process, unless thousands do; each needs one. Of events with
 # forged addresses, 64 processes a second get a record of some 90 bytes.
 GOODBYES_A_SECOND: Final = 64
+BELOW_MAX: Final = 64  # chosen: of the g in each community that check, a dozen communities'; 10 kB
+BELOW_SECONDS: Final = 60.0  # chosen: a dozen checks; who is dead is not named for longer
+
+
+class _Below(NamedTuple):
+    """A process that has checked this one, in its community, and when it did so last."""
+
+    contact: Contact
+    group: GroupId
+    when: float
 
 
 class Strangers:
@@ -55,7 +68,10 @@ class Strangers:
         self._counters = counters
         self._rng = rng
         self._goodbyes = Rate(GOODBYES_A_SECOND)
-        self._relay = SearchRelay(self.known, self.neighbours, self._outlet, parameters)
+        self._below: dict[PeerId, _Below] = {}  # who checked last comes last
+        self._relay = SearchRelay(
+            self._known_to_searchers, self.neighbours, self._outlet, parameters
+        )
 
     # -- what this process knows -----------------------------------------------------------
 
@@ -79,6 +95,11 @@ class Strangers:
         }
         return list(known.values())[:wanted]
 
+    def _known_to_searchers(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of any community; if none is known, those that have checked of late."""
+        below = (one.contact for one in self._below.values() if one.group == group)
+        return self.known(group, wanted) or list(islice(below, wanted))
+
     def neighbours(self, wanted: int) -> list[Contact]:
         """neighborhood(p_i): a sample of all processes in this process's tables (3.3)."""
         known: dict[PeerId, Contact] = {}
@@ -95,6 +116,7 @@ class Strangers:
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """Answer a question of another process's links, or take an answer to those of `group`."""
+        self._forget_below(now)
         match message:
             case ReqContact():
                 self._relay.receive(source, group, message)
@@ -108,6 +130,8 @@ class Strangers:
                     answer = Gone(name)
                 self._outlet(group).send([source], answer)
             case Ping(topic=name):
+                self._below.pop(source.peer, None)
+                self._below[source.peer] = _Below(source, group, now)
                 is_member = read_topic(name).group in self._groups.current
                 self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():
@@ -120,6 +144,15 @@ class Strangers:
                     link.receive(source, message, now)
             case _:
                 self._counters.stray_controls += 1
+
+    def _forget_below(self, now: float) -> None:
+        """Forget who has not checked this process of late, and who are too many."""
+        below = self._below
+        while below:
+            oldest = next(iter(below))
+            if len(below) <= BELOW_MAX and below[oldest].when >= now - BELOW_SECONDS:
+                return
+            del below[oldest]
 
     def say_gone(
         self, sender: PeerId, address: str, event_topic: Topic, group: GroupId, now: float

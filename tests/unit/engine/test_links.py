@@ -839,6 +839,25 @@ def test_the_search_reaches_a_community_that_only_a_neighbours_neighbour_knows()
     assert any(e.sender != e.source for e in transcript.of(ReqContact))  # passed on for another
 
 
+def test_two_communities_below_a_process_find_each_other_through_it_without_a_gateway() -> None:
+    """The one survivor of a level was never found from below it: both had links to the root alone,
+    where nobody knew them (scamp 483). Who is dead is named no longer than its checks last."""
+    network, [_, low] = network_of(ROOT, AB)
+    network.run(5.0)
+    gateway = next(iter(network.alive.values()))
+    middle = network.add((gateway.me.address,))
+    join(network, middle, A)
+    network.run(0.1)
+    network.kill(gateway)
+    assert network.run(30, until=lambda: link_of(low, AB).nearest() == (A, [middle.me]))
+    network.kill(middle)
+    network.run(120.0)
+    transcript = Transcript(network)
+    network.run(60.0)
+    assert transcript.of(ReqContact)
+    assert not transcript.of(AnsContact)
+
+
 def test_messages_survive_the_codec() -> None:
     for message in (
         *(ReqContact(b"12345678", (".a", "."), 3), AnsContact(".", contacts(1, 2))),
