@@ -77,6 +77,7 @@ from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 if TYPE_CHECKING:
     from camcast.live.identity_files import IdentityFiles
+    from camcast.live.identity_watch import IdentityWatch
     from camcast.security.event_signatures import EventSignatures
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
@@ -172,8 +173,8 @@ class CommunityManager:
     `identity`, `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify``
     have made: the process then signs its events, and delivers and forwards only events whose
     publisher has a certificate to publish them that begins at a trusted root. `revocations` are
-    lists of ``camcast revoke``; `renew` reads all these files but the keys again. Joins and links
-    need no certificate yet (docs/security.md).
+    lists of ``camcast revoke``. Certificates and lists are read again when their files change.
+    Joins and links need no certificate yet (docs/security.md).
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
     that several managers of one loop share; they have the transport and the passphrase that
     `open_pipes` gave them. With `repair`, what was missed is asked for again
@@ -241,11 +242,14 @@ class CommunityManager:
             raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._identity: IdentityFiles | None = None
+        self._identity_watch: IdentityWatch | None = None
         self._signatures: EventSignatures | None = None
         if identity or certificates or trust or revocations:
             from camcast.live.identity_files import IdentityFiles
+            from camcast.live.identity_watch import IdentityWatch
 
             self._identity = IdentityFiles(identity, certificates, trust, revocations)
+            self._identity_watch = IdentityWatch(self._identity, self.renew)
             self._signatures = self._identity.read(time.time())
             self._settings = attrs.evolve(
                 self._settings, reserve_numbers=self._identity.stream_numbers().reserve
@@ -325,9 +329,13 @@ class CommunityManager:
                 pipes.close()
             raise
         self._pipes = pipes
+        if self._identity_watch is not None:
+            self._identity_watch.start()
 
     def renew(self) -> None:
         """Read certificates and lists of revocations again, and go on with these.
+
+        A running process does so by itself a few seconds after one of the files has changed.
 
         Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
         goes on as before then; `CommunityError` for a process without an identity.
@@ -353,6 +361,8 @@ class CommunityManager:
                 await asyncio.shield(self._closing)
             return
         self._closing = asyncio.get_running_loop().create_future()
+        if self._identity_watch is not None:
+            self._identity_watch.stop()
         try:
             if self._control is not None:
                 await self._control.close()

@@ -66,15 +66,17 @@ class IdentityFiles:
     def read_again(self, signatures: EventSignatures, now: float) -> None:
         """Take certificates and lists of revocations anew; keys stay as they are.
 
-        Raises as `read`, and then the certificates stay as they are, too.
+        Raises as `read`, and then the certificates stay as they are, too. Lists are taken also
+        where the certificates are not valid any more.
         """
-        chains = self._valid_chains(signatures, now)
-        for path in self.revocations:
-            _, data = read_revocations(path)
-            with _naming(path):
-                signatures.known.take_revocations(data, now)
-        self._valid_chains(signatures, now)  # after what the lists have said
-        signatures.renew(chains, now)
+        try:
+            self._valid_chains(signatures, now)  # which say who may issue, and so revoke
+        finally:
+            for path in self.revocations:
+                _, data = read_revocations(path)
+                with _naming(path):
+                    signatures.known.take_revocations(data, now)
+        signatures.renew(self._valid_chains(signatures, now), now)
 
     def _valid_chains(self, signatures: EventSignatures, now: float) -> list[list[bytes]]:
         chains = []

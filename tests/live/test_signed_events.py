@@ -17,6 +17,7 @@ from camcast.live.certificate_file import (
 from camcast.live.key_file import write_key_pair
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
+from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, DAY, EVE, MEMBER, ROOT, grant
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
 from tests.live.test_cli import Running
@@ -25,6 +26,7 @@ from tests.patience import eventually, live
 
 FAR = 2**32 - 1
 REVOKED = RevokedSerial((1).to_bytes(8), FAR)  # Ada's certificate
+REVOKED_TOO = RevokedSerial((2).to_bytes(8), FAR)  # and the one that she got later
 
 
 @pytest.fixture
@@ -132,6 +134,38 @@ def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
                     await eventually(lambda: inbox.payloads == sent)
 
     live(test)()
+
+
+def test_files_are_read_again_when_they_change(
+    files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("camcast.live.identity_watch.WATCH_SECONDS", 0.01)
+    revoked = files / "root.revoked"
+    first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
+    revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
+
+    async def test() -> None:
+        async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+            soccer = await ada.join(".soccer")
+            certify(files / "ada.cert", ADA, ".chess")
+            await eventually(lambda: not may_publish(ada))
+            certify(files / "ada.cert", ADA, ".soccer", serial=2)
+            await eventually(lambda: may_publish(ada))
+            (files / "ada.cert").write_text("garbage\n")
+            await eventually(lambda: "ada.cert: line 1 is not" in caplog.text)
+            await soccer.publish(b"by the certificate from before")
+            # Also where the certificate is wrong, the list is taken.
+            second = next_list(first, ROOT.public.raw, [REVOKED_TOO], 1_700_000_000)
+            revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+            await eventually(lambda: not may_publish(ada))
+
+    live(test)()
+
+
+def may_publish(manager: CommunityManager) -> bool:
+    signatures = manager._signatures
+    assert signatures is not None
+    return signatures.may_publish(Topic.parse(".soccer"), time.time())
 
 
 @pytest.mark.parametrize(
