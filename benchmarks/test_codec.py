@@ -9,6 +9,7 @@ from camcast.vocabulary.batches import decode_body, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.messages import encode
+from camcast.vocabulary.size_estimate import SizeEstimate
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import (
@@ -20,7 +21,6 @@ from camcast.vocabulary.wire import (
     event_head,
 )
 from membership.scamp.messages import DECODER, Arc, Replace
-from membership.scamp.size_estimate import SizeEstimate
 
 TOPIC = Topic.parse(".soccer.italy")
 _RANDOM = stream(1, "workload", "codec").randbytes

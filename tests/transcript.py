@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from attrs import frozen
 
+from camcast.doors.membership import Membership
 from camcast.engine import links, liveness
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.lack import ranges_of
@@ -54,10 +55,16 @@ class Exchange:
 class Transcript:
     """Everything said in a network since the transcript was begun."""
 
-    def __init__(self, network: World, topics: Iterable[str] = (".",)) -> None:
+    def __init__(
+        self,
+        network: World,
+        topics: Iterable[str] = (".",),
+        membership: type[Membership] = Scamp,
+    ) -> None:
         self.exchanges: list[Exchange] = []
         self.frames: list[tuple[str, bytes]] = []
         self._network = network
+        self._decoders = {**DECODERS, Kind.MEMBERSHIP: membership.decoder}
         self._topics = {Topic.parse(name).group: name for name in topics}
         self._numbers: dict[object, str] = {}
         network.virtual.on_send = self._take
@@ -103,7 +110,7 @@ class Transcript:
             content = next(batch.events()) if alone else batch
         else:
             kind, group, _, sender, body = wire.decode_control(record, 0, len(record))
-            content = DECODERS[kind].decode(body)
+            content = self._decoders[kind].decode(body)
         now = self._network.now
         self.exchanges.append(Exchange(now, source, target, group, sender, content))
 
@@ -116,7 +123,7 @@ class Transcript:
             text = content.payload.decode()
             return f'Event {content.id.sequence} {content.topic} "{text}" hops={content.hops}'
         fields = msgspec.structs.asdict(content)
-        for random_name in ("walk", "nonce"):
+        for random_name in ("walk", "nonce", "number"):
             fields.pop(random_name, None)
         if isinstance(content, Arc):
             fields.pop("sponsored")
@@ -136,7 +143,7 @@ class Transcript:
             case Contact():
                 return name_of(value.address)
             case (int(kind), bytes(group), bytes(body)):  # a piece of a heartbeat
-                message = self._show(DECODERS[Kind(kind)].decode(body)) if body else "-"
+                message = self._show(self._decoders[Kind(kind)].decode(body)) if body else "-"
                 return f"{self._topics[GroupId(group)]}: {message}"
             case (bytes(), int(offered), int(), tuple(bounds)):  # a stream in a `Have`
                 known = " ".join(f"{start}-{stop - 1}" for start, stop in ranges_of(bounds))

@@ -55,7 +55,12 @@ PASSPHRASE_VARIABLE: Final = "CAMCAST_PASSPHRASE"
 
 Membership = Annotated[
     str,
-    typer.Option("--membership", "-m", help="Who keeps the membership tables."),
+    typer.Option(
+        "--membership",
+        "-m",
+        help="Who keeps the membership tables: scamp, hybrid, dht, cyclon (docs/parameters.md), or"
+        " a plug of yours (docs/plugs.md).",
+    ),
 ]
 MembershipOptions = Annotated[
     list[str] | None,

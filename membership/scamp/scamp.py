@@ -40,8 +40,8 @@ SCAMP has to say of the arcs between two processes (`Arc`) goes along with these
 their answers: that the sender holds the receiver, without which a holder is forgotten; the arc
 weights of the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target
 (its holders sum to 1), so that the weighted walk tends to visit every process alike; and, to one
-random member now and then, the sample behind the size estimate (`membership.scamp.size_estimate`),
-which that member answers with its own.
+random member now and then, the sample behind the size estimate
+(`camcast.vocabulary.size_estimate`), which that member answers with its own.
 
 *Sponsors.* Infect and die misses a process when none of its holders happens to choose it,
 once in e^(fan-out) times. So each process names one of its holders its sponsor, which from
@@ -80,6 +80,7 @@ from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.size_estimate import SAMPLE_PACE, SizeEstimate
 from membership.scamp.messages import (
     DECODER,
     Arc,
@@ -92,7 +93,6 @@ from membership.scamp.messages import (
     Subscribe,
     Welcome,
 )
-from membership.scamp.size_estimate import SAMPLE_PACE, SizeEstimate
 from membership.scamp.walks import WALK_BITS, WalkSteps
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40

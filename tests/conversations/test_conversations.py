@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import pytest
 
+from camcast.doors.plugs import find_backend
 from camcast.engine.links import ReqContact
 from camcast.engine.liveness import Answer, Heartbeat, Probe
 from camcast.engine.node import Node
@@ -41,12 +42,14 @@ MEMBERSHIP = (Renew, Copy, Kept)
 class Story:
     """A network, and the text of what is done and said in it."""
 
-    def __init__(self, seed: int = 1, **options: Any) -> None:
+    def __init__(self, seed: int = 1, membership: str = "scamp", **options: Any) -> None:
         self.network = World(seed)
+        self.membership = membership
         self.text: list[str] = []
         self.options = options
         self._topics = (".", ".a", ".a.b", ".a.b.c")
-        self._transcript = Transcript(self.network, self._topics)
+        keeper: Any = find_backend(membership).keeper
+        self._transcript = Transcript(self.network, self._topics, keeper)
 
     def repair(self) -> None:
         """Let processes that are started from now on ask again for what they missed."""
@@ -59,6 +62,7 @@ class Story:
             tuple(gateway.me.address for gateway in gateways),
             options=self.options,
             parameters=Parameters(**{**defaults, **parameters}),
+            backend=self.membership,
         )
 
     def say(self, text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from membership.scamp.size_estimate import (
+from camcast.vocabulary.size_estimate import (
     AGE_MAX,
     SAMPLE,
     SAMPLE_PACE,

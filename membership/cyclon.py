@@ -1,0 +1,417 @@
+"""Cyclon: views of a fixed size that two processes at a time shuffle, and nothing else.
+
+Source: S. Voulgaris, D. Gavidia, M. van Steen, "CYCLON: Inexpensive membership management for
+unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The paper's
+parts are cited by their titles.
+
+Theory of operation
+-------------------
+A process holds a *view* of at most `view` others: the topic table. Each entry has an *age*, the
+number of periods since its process put it into the world.
+
+*Shuffling* ("Enhanced shuffling"). Once a period a process P takes the oldest entry Q of its view,
+and sends Q a new entry of itself, of age 0, and `shuffle - 1` other entries at random. Q answers
+with as many random entries of its own. Both discard entries of themselves and those they have,
+put the rest first into free slots and then into the slots of what they sent; P counts Q's slot
+among these. So P's arc to Q turns round: Q holds P. Whoever is held by many is asked by many, and
+each time loses a holder, while everybody gains one a period. Therefore in-degrees lie closely
+around the size of the view, closer than a random graph's, and no process must know them.
+
+*Departures.* An entry that nobody renews gets older until it is the oldest of its view; whoever
+then does not answer is dropped. So nothing is watched, and all entries of a dead process are gone
+after some `view` periods. Who leaves says so to its view, and answers what still comes.
+
+*Joining* ("Node additions"). The contact starts `view` random walks for a newcomer. Where one
+ends, the newcomer takes the place of a random entry, and gets that entry for its own view. So
+nobody else's in-degree changes, and the newcomer has the in-degree of all others at once.
+
+*Isolation and healing.* Whoever did not answer goes to a *cold list*
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with one of them, and
+every `seek_seconds` with one whom the discovery names: an answer joins the halves of a healed
+partition, and communities that were founded twice. A process without a view joins again.
+
+*The size.* Shuffles carry the samples of `camcast.vocabulary.size_estimate`.
+
+Deviations from the source. A free slot costs nobody an entry: a walk that ends there gives the
+newcomer an entry of the process itself, and a partner that answers stays in the view if nothing
+takes its slot; hence communities of up to `view` + 1 processes know each other completely. A
+process that shuffles is of age 0 in the view of its partner, if that holds it already. (Of other
+entries that are known the lesser age must not be taken: ages are whole periods, which begin at
+different times everywhere, so that the dead got younger by each shuffle.) A shuffle without an
+answer is tried a second time before the partner is dropped, since packets get lost; an entry that
+is older than the vain attempt is not taken again.
+
+Hostile peers. What a message costs is bounded by `shuffle`; a Join costs `view` walks, and no more
+than `WALKS_A_PERIOD` are started in a period. A process can put as many entries of itself into the
+world as it likes: the paper has no remedy, and neither has this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Final, NamedTuple
+
+from attrs import field, frozen, validators
+
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.cold_list import ColdList
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.size_estimate import SizeEstimate
+from membership.first_contacts import CONTACTS_WANTED, FirstContacts
+
+AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
+VIEW_MAX: Final = 200  # chosen: twice the largest view of the paper; bounds what a user may set
+WALKS_A_PERIOD: Final = 2**14  # chosen: as SCAMP; 800 joins in a period at a view of 20
+STEPS_MAX: Final = 64  # chosen: as SCAMP; a walk of a forged length is not longer
+
+
+class Entry(NamedTuple):
+    """A process in a view, and how many periods ago it said that it was there."""
+
+    contact: Contact
+    age: int
+
+
+class Join(Message, tag=1, frozen=True):
+    """From a newcomer: start the walks that make me a member."""
+
+
+class Walk(Message, tag=2, frozen=True):
+    """On the newcomer's behalf: hold it where the walk ends, after so many steps."""
+
+    steps: int
+
+
+class Given(Message, tag=3, frozen=True):
+    """To the newcomer: I hold you, and this entry is for your view."""
+
+    entry: Entry
+
+
+class Shuffle(Message, tag=4, frozen=True):
+    """Some of my entries for some of yours; the first is my own."""
+
+    number: int
+    """A random name of the exchange, which the answer repeats."""
+    entries: tuple[Entry, ...]
+    sample: bytes
+    """Of the size estimate."""
+
+
+class Answer(Message, tag=5, frozen=True):
+    """The other half of a shuffle."""
+
+    number: int
+    entries: tuple[Entry, ...]
+    sample: bytes
+
+
+class Bye(Message, tag=6, frozen=True):
+    """I have left the community."""
+
+
+@frozen(kw_only=True)
+class CyclonOptions:
+    """The parameters of Cyclon. Raises `ValueError` for a value outside its range."""
+
+    view: int = field(default=20, validator=[validators.ge(1), validators.le(VIEW_MAX)])
+    """Entries in a view. ["Experimental analysis": 20, 50 and 100] the least of these"""
+
+    shuffle: int = field(default=8, validator=[validators.ge(1), validators.le(VIEW_MAX)])
+    """Entries that each side of a shuffle sends. ["Experimental analysis"]"""
+
+    shuffle_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """The period. chosen: the dead are out of all views after some 20; as SCAMP's heartbeats,
+    at a tenth of the records"""
+
+    answer_seconds: float = field(default=0.4, validator=validators.gt(0))
+    """How long a contact or partner has to answer before the next attempt. chosen: as SCAMP"""
+
+    walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
+    """Length of a newcomer's walks. ["Node additions": about the average path length; HyParView's
+    5.1 runs Cyclon with 5 at 10,000 processes]"""
+
+    probe_seconds: float = field(default=5.0, validator=validators.gt(0))
+    """How often one who did not answer is tried again. chosen: as SCAMP"""
+
+    seek_seconds: float = field(default=60.0, validator=validators.gt(0))
+    """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
+
+    def __attrs_post_init__(self) -> None:
+        if self.shuffle > self.view:
+            raise ValueError(f"shuffle={self.shuffle} is above view={self.view}")
+
+
+class _Exchange(NamedTuple):
+    """A shuffle that was not answered yet."""
+
+    partner: Contact
+    request: Shuffle
+
+
+class Cyclon(Membership):
+    """The view of one process in one community; see the module's theory of operation."""
+
+    decoder = Decoder(Join | Walk | Given | Shuffle | Answer | Bye)
+
+    def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
+        self.refused = 0
+        """Joins that were not taken: too many walks in one period."""
+        self._me = context.me
+        self._topic = context.topic
+        self._rng = context.rng
+        self._outlet = context.outlet
+        self._options = options
+        self._view = PeerTable(context.watch)
+        self._born: dict[PeerId, int] = {}
+        """The period in which each entry of the view was of age 0."""
+        self._period = 0
+        self._exchanges: dict[int, _Exchange] = {}
+        self._contacts = FirstContacts(
+            context.outlet, context.topic, Join(), options.answer_seconds, options.seek_seconds
+        )
+        self._cold = ColdList()
+        self._estimate = SizeEstimate(context.me.peer, options.shuffle_seconds)
+        self._joined = self._leaving = False
+        self._walks_left = WALKS_A_PERIOD
+        self._next_probe = 0.0
+
+    # -- what others read ------------------------------------------------------------------
+
+    @property
+    def joined(self) -> bool:
+        """See `Membership`."""
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        """Return the view; see `Membership`. Who holds this process is not known."""
+        return self._view
+
+    def size(self) -> float:
+        """See `Membership`; the estimate, but never less than the processes known here."""
+        return max(self._estimate.size, len(self._view) + 1.0)
+
+    # -- inputs ----------------------------------------------------------------------------
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """See `Membership`."""
+        self._estimate.refresh(now)
+        known = list(contacts)
+        if known:
+            self._contacts.ask(known)
+        else:
+            self._become_member()
+
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: join with them, or shuffle with one that is not known."""
+        found = [c for c in contacts if c.peer not in self._view and c.peer != self._me.peer]
+        if not self._joined:
+            if found or not self._contacts.asking:  # empty while a contact is still being asked
+                self.join(found, now)
+        elif found and not len(self._view):
+            self._contacts.ask(found)
+        elif found:
+            self._shuffle_with(found[0], now)
+
+    def leave(self, now: float) -> None:
+        """See `Membership`."""
+        self._leaving = True
+        self._outlet.send(list(self._view), Bye())
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """See `Membership`."""
+        if self._leaving:
+            if not isinstance(message, Bye):
+                self._outlet.send([source], Bye())
+            return
+        self._cold.pop(source.address)
+        match message:
+            case Shuffle():
+                self._on_shuffle(source, message, now)
+            case Answer():
+                self._on_answer(source, message, now)
+            case Walk(steps=steps):
+                self._walk(source, max(0, min(steps, STEPS_MAX)), now)
+            case Given(entry=entry):
+                self._become_member()
+                self._merge((entry,), [], now)
+            case Join():
+                self._on_join(source, now)
+            case Bye():
+                self._forget(source.peer)
+                for number, exchange in list(self._exchanges.items()):
+                    if exchange.partner == source:
+                        del self._exchanges[number]
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Membership`."""
+        match name:
+            case ("period",):
+                self._begin_period(now)
+            case ("again", int(number)) if exchange := self._exchanges.get(number):
+                self._outlet.send([exchange.partner], exchange.request)
+            case _:
+                self._contacts.wake(name)
+
+    # -- joining ---------------------------------------------------------------------------
+
+    def _become_member(self) -> None:
+        self._contacts.stop()
+        if not self._joined:
+            self._joined = True
+            self._wake_next_period()
+
+    def _on_join(self, newcomer: Contact, now: float) -> None:
+        if not self._joined:
+            # Two that are still joining were named to each other: one founds, the other waits.
+            if newcomer.peer < self._me.peer:
+                return
+            self._become_member()
+        self._estimate.note(newcomer.peer, now)
+        if self._has_room:  # else a newcomer among few would know some of them only
+            self._hold(newcomer, now)
+        if len(self._view) < 2:
+            return
+        if self._options.view > self._walks_left:
+            self.refused += 1
+            return
+        self._walks_left -= self._options.view
+        for _ in range(self._options.view):
+            self._walk(newcomer, self._options.walk_steps, now)
+
+    def _walk(self, newcomer: Contact, steps: int, now: float) -> None:
+        """Take a step of a walk, or end it here."""
+        onward = self._view.choose(self._rng, newcomer.peer) if steps else None
+        if onward is None:
+            self._hold(newcomer, now)
+        else:
+            self._outlet.send([onward], Walk(steps - 1), reply_to=newcomer)
+
+    def _hold(self, newcomer: Contact, now: float) -> None:
+        """Hold a newcomer, and give it an entry: the one whose place it takes, or one's own."""
+        given = Entry(self._me, 0)
+        if newcomer.peer not in self._view and not self._has_room:
+            evicted = self._view.choose(self._rng)
+            assert evicted is not None
+            given = self._entry(evicted)
+            self._forget(evicted.peer)
+        self._note_alive(newcomer, now)
+        self._outlet.send([newcomer], Given(given))
+
+    # -- shuffling -------------------------------------------------------------------------
+
+    def _wake_next_period(self) -> None:
+        # A tenth up or down, so that processes that started together drift apart.
+        jitter = 0.9 + 0.2 * self._rng.random()
+        self._outlet.wake(self._options.shuffle_seconds * jitter, "period")
+
+    def _begin_period(self, now: float) -> None:
+        for exchange in self._exchanges.values():
+            self._give_up(exchange.partner, now)
+        self._exchanges.clear()
+        self._period += 1
+        self._walks_left = WALKS_A_PERIOD
+        self._estimate.refresh(now)
+        oldest = min(self._view, key=lambda c: self._born[c.peer], default=None)
+        if oldest is not None:
+            self._shuffle_with(oldest, now)
+        if len(self._cold) and now >= self._next_probe:
+            self._next_probe = now + self._options.probe_seconds
+            probed = [cold.contact for cold in self._cold.sample(CONTACTS_WANTED, self._rng, now)]
+            if oldest is None:
+                self._contacts.ask(probed)
+            else:
+                self._shuffle_with(probed[0], now)
+        self._contacts.seek_in_time(now, lonely=oldest is None)
+        self._wake_next_period()
+
+    def _shuffle_with(self, partner: Contact, now: float) -> None:
+        number = self._rng.getrandbits(32)
+        others = self._view.sample(self._options.shuffle - 1, self._rng, partner.peer)
+        entries = (Entry(self._me, 0), *map(self._entry, others))
+        request = Shuffle(number, entries, self._estimate.encode(now))
+        self._exchanges[number] = _Exchange(partner, request)
+        self._outlet.send([partner], request)
+        self._outlet.wake(self._options.answer_seconds, "again", number)
+
+    def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
+        self._become_member()  # somebody holds this process
+        others = self._view.sample(self._options.shuffle, self._rng, source.peer)
+        entries = tuple(map(self._entry, others))
+        self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
+        self._learn_size(source, request.sample, now)
+        self._merge(request.entries, [contact.peer for contact in others], now)
+        self._note_alive(source, now)
+
+    def _on_answer(self, source: Contact, answer: Answer, now: float) -> None:
+        exchange = self._exchanges.pop(answer.number, None)
+        if exchange is None:
+            return
+        partner = exchange.partner.peer
+        if partner not in (source.peer, UNKNOWN_PEER):  # another process took over its address
+            self._forget(partner)
+        sent = [entry.contact.peer for entry in exchange.request.entries]
+        self._learn_size(source, answer.sample, now)
+        self._merge(answer.entries, [partner, *sent], now)
+        self._note_alive(source, now)
+
+    def _merge(self, entries: Iterable[Entry], replaceable: list[PeerId], now: float) -> None:
+        """Take entries that are new here into free slots, then in place of the replaceable."""
+        slots = [peer for peer in replaceable if peer in self._view]
+        for contact, said in list(entries)[: self._options.shuffle]:
+            age = max(0, min(said, AGE_MAX))
+            if contact.peer in (self._me.peer, UNKNOWN_PEER) or contact.peer in self._view:
+                continue
+            cold = self._cold.get(contact.address)
+            if cold is not None and now - age * self._options.shuffle_seconds <= cold.since:
+                continue
+            if not self._has_room:
+                if not slots:
+                    return
+                self._forget(slots.pop(0))
+            self._view.add(contact)
+            self._born[contact.peer] = self._period - age
+
+    def _note_alive(self, contact: Contact, now: float) -> None:
+        """Renew the age of a process that was heard of just now; if there is room, hold it."""
+        self._merge((Entry(contact, 0),), [], now)
+        if contact.peer in self._view:
+            self._born[contact.peer] = self._period
+
+    # -- the view --------------------------------------------------------------------------
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._view) < self._options.view
+
+    def _entry(self, contact: Contact) -> Entry:
+        return Entry(contact, min(AGE_MAX, self._period - self._born[contact.peer]))
+
+    def _forget(self, peer: PeerId) -> None:
+        self._view.discard(peer)
+        self._born.pop(peer, None)
+
+    def _give_up(self, partner: Contact, now: float) -> None:
+        """Drop a partner that has not answered."""
+        if self._view.get(partner.peer) == partner:
+            self._forget(partner.peer)
+            if not len(self._cold):
+                self._next_probe = now + self._options.probe_seconds
+            self._cold.put(partner, self._topic, now)
+
+    def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
+        self._estimate.note(source.peer, now)
+        self._estimate.merge(sample, now)
+
+
+BACKEND = Backend(
+    name="cyclon",
+    keeper=Cyclon,
+    options=CyclonOptions,
+    discovery="gateways",
+    expected_view=lambda options, size: min(size - 1, float(options.view)),
+)

@@ -1,0 +1,71 @@
+"""Cyclon over real sockets: everybody is reached, who leaves is forgotten, who is
+killed costs nothing that repair does not bring."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from camcast import CommunityManager, Received
+from camcast.experiment.run import run_experiment
+from camcast.runs.folder import OutputFolder
+from camcast.scenarios.live import Scenario
+from camcast.scenarios.workload import Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
+from tests.patience import eventually, live
+
+QUICK = {"cyclon": {"shuffle_seconds": 0.2}}
+TOPIC = Topic.parse(".a")
+
+
+@pytest.mark.parametrize("membership", QUICK)
+@live
+async def test_eight_processes_deliver_and_forget_who_leaves(membership: str) -> None:
+    async with AsyncExitStack() as stack:
+        gateways: list[str] = []
+        managers = list[CommunityManager]()
+        for _ in range(8):
+            manager = CommunityManager(membership, gateways=gateways, options=QUICK[membership])
+            managers.append(await stack.enter_async_context(manager))
+            gateways = [managers[0].address]
+        communities = [await manager.join(TOPIC) for manager in managers]
+        got: list[list[bytes]] = [[] for _ in communities]
+        for community, inbox in zip(communities, got, strict=True):
+
+            def take(received: Received, inbox: list[bytes] = inbox) -> None:
+                inbox.append(received.payload)
+
+            community.subscribe(take)
+        for number, community in enumerate(communities):
+            await community.publish(b"%d" % number)
+        everything = [b"%d" % number for number in range(8)]
+        await eventually(lambda: all(sorted(inbox) == everything for inbox in got))
+        gone = managers[3].contact.peer
+        await communities[3].leave()
+        others = [*communities[:3], *communities[4:]]
+        await eventually(lambda: not any(peer.peer == gone for c in others for peer in c.peers))
+        assert all(community.peers for community in others)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", QUICK)
+def test_kill_minus_9_of_two_processes_of_five(
+    membership: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    scenario = Scenario(
+        communities={ROOT: 10, TOPIC: 30},
+        workload=Workload(topic=TOPIC, events=520, rate=20),  # 13 s before and 13 s after
+        parameters=Parameters(a=3, z=3),
+        membership=membership,
+        processes=5,
+        kill=0.4,
+    )
+    folder = OutputFolder(tmp_path_factory.mktemp("kill") / "out")
+    outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None))
+    assert outcome.kill is not None
+    assert outcome.kill["nodes_killed"] == outcome.summary.crashed == 16
+    assert outcome.kill["reception_after"] == {str(TOPIC): 1.0, str(ROOT): 1.0}
+    assert outcome.parasites == 0
