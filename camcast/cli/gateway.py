@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from camcast.cli import options
+from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
@@ -22,6 +23,7 @@ GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
 _PROCESS: Final = ProcessOptions(bind=GATEWAY_BIND)
 
 
+@configured
 @grouped
 def gateway(
     overlay: Annotated[

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from camcast.cli import options
+from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
 from camcast.cli.option_group import grouped
@@ -32,6 +33,7 @@ WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upwar
 _DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are not waited for
 
 
+@configured
 @grouped
 def publish(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer.italy.")],

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from camcast.cli import options
+from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
@@ -38,6 +39,7 @@ from camcast.vocabulary.topics import Topic
 _QUEUE_LENGTH: Final = 2**16
 
 
+@configured
 @grouped
 def subscribe(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer; '.' is the root.")],
