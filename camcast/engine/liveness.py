@@ -20,7 +20,9 @@ message of a part, of the kind and for the group it would otherwise be sent in, 
 watch you as a member of this group". A part's piece goes along when the part asks for it (`tell`),
 and otherwise in one heartbeat of `AGAIN`: two processes that share a hundred topics have little
 new to say of each. A receiver that is not in the group says so in its answer (`gone`), and the
-watching part learns it (`Watcher.peer_gone`). So it does when the answer comes from another process
+watching part learns it (`Watcher.peer_gone`). Of a group that it has left within `LEFT_SECONDS` it
+says so to all who send a heartbeat, for a lost goodbye was else noticed only by the next piece. So
+a part learns it, too, when the answer comes from another process
 at the peer's address, which took over the port of one that died.
 
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
@@ -75,6 +77,7 @@ from camcast.vocabulary.wire import Kind
 PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
 PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
 AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 with 0.97
+LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a piece waits: by then one has come
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
 SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
 HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
@@ -234,6 +237,7 @@ class LivenessService:
         self._second = 0  # up to which the tallies go that are changing
         self._changing: dict[GroupId, bytes] = {}
         self._parts: dict[GroupId, list[PartLiveness]] = {}
+        self._left: dict[GroupId, float] = {}  # the groups left of late, and when
         self.entries: dict[PeerId, Entry] = {}
         """What is known of each peer; the intake notes its signs of life here."""
         self._interval = inf  # the length of the period under way, infinite if there is none
@@ -255,12 +259,15 @@ class LivenessService:
 
     def part(self, kind: Kind, group: GroupId) -> PartLiveness:
         """Make the end of the service of one part of this process."""
+        self._left.pop(group, None)
         part = PartLiveness(self, int(kind), group)
         self._parts.setdefault(group, []).append(part)
         return part
 
-    def close(self, group: GroupId) -> None:
+    def close(self, group: GroupId, now: float) -> None:
         """Let the parts of a group, which was left, watch nobody any more, for good."""
+        self._left = {one: when for one, when in self._left.items() if now - when <= LEFT_SECONDS}
+        self._left[group] = now
         for part in self._parts.pop(group, ()):
             part.closed = True
             for peer in list(self.entries):
@@ -313,6 +320,9 @@ class LivenessService:
             for kind, group, body in message.pieces[:PIECES_MAX]
             if not self._take_piece(source, kind, GroupId(group), body, now)
         )
+        if self._left and isinstance(message, Heartbeat):
+            left = [one for one, when in self._left.items() if now - when <= LEFT_SECONDS]
+            gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIECES_MAX])
         if self._tallies is not None:
             for group, tally in message.tallies[:PIECES_MAX]:
                 self._tallies.hear_tally(source, GroupId(group), tally, message.second, now)

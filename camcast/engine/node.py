@@ -654,7 +654,7 @@ class Node:
         if participation in self._joining:
             self._joining.remove(participation)
         self.discovery.withdraw(participation.topic, now)
-        self.liveness.close(participation.topic.group)
+        self.liveness.close(participation.topic.group, now)
         participation.membership.leave(now)
         self._tell_neighbours(participation, now)
         self.recorder.record("leave", now, participation.subscribed)

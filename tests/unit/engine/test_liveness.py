@@ -280,7 +280,7 @@ def test_a_part_whose_group_was_left_watches_nobody() -> None:
     one, other = Process(1, A), Process(2)
     part, end = one.part(A)
     end.watch(other.me, 0.0)
-    one.service.close(A.group)
+    one.service.close(A.group, 0.0)
     end.watch(other.me, 0.0)
     assert one.period(30.0) == []
     assert part.told == []
