@@ -275,6 +275,7 @@ def _run_scenario(
         console.print(
             f"{outcome.virtual_seconds:,.0f} virtual seconds, {outcome.joined:,} joined,"
             f" {summary.crashed:,} crashed; {outcome.records_sent:,} records sent,"
+            f" {outcome.datagrams:,} datagrams,"
             f" {outcome.lost_copies:,} lost on the way, {outcome.undeliverable:,} found nobody",
             f"{summary.events:,} events, {summary.deliveries:,} deliveries, {summary.lost:,} lost,"
             f" {summary.parasites} parasite, {outcome.unpublished} with nobody to publish them",

@@ -44,6 +44,7 @@ from camcast.engine import links as links_module
 from camcast.engine import liveness as liveness_module
 from camcast.engine import signing as signing_module
 from camcast.engine.asked_lately import AskedLately
+from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
@@ -346,6 +347,8 @@ class Node:
 
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """Let the discovery listen, before any other input. Raises `OSError`."""
+        if (sent := self.outbox.control_bytes) is not None:
+            datagrams = CountedDatagrams(datagrams, sent)
         self.discovery.open(datagrams, now)
         self._settle(now)
 

@@ -58,6 +58,10 @@ class VirtualOutcome:
     """Copies of records sent, control messages included."""
     bytes: int
     """Of all these copies."""
+    datagrams: int
+    """Datagrams sent by discoveries that speak UDP, such as Kademlia's."""
+    datagram_bytes: int
+    """Their contents, without the headers of UDP and IP."""
     lost_copies: int
     """Of these, lost on the way."""
     undeliverable: int
@@ -150,9 +154,10 @@ class _Run:
         scenario = self._scenario
         backend, options = self._membership
         ideal = scenario.discovery == "census"
+        name = backend.discovery if scenario.discovery == "own" else scenario.discovery
         settings = Settings(
             backend=backend,
-            discovery=self._directory.discovery if ideal else find_discovery(scenario.discovery),
+            discovery=self._directory.discovery if ideal else find_discovery(name),
             options=options,
             parameters=scenario.parameters,
             protocol=self._protocol,
@@ -460,6 +465,8 @@ class _Run:
             joined=len(reading.members),
             records_sent=network.messages,
             bytes=network.bytes,
+            datagrams=network.datagrams.sent,
+            datagram_bytes=network.datagrams.sent_bytes,
             lost_copies=network.weather.lost,
             undeliverable=network.undeliverable,
             unpublished=self._unpublished,

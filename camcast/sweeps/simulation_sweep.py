@@ -38,7 +38,8 @@ CELLS_MAX: Final = 1_000_000  # chosen: a wrong number is found before it fills 
 # Of a scenario, what is not of the cell's content: the seed is beside it, the others say nothing.
 _APART: Final = ("name", "seed", "simulator")
 _OF_THE_NETWORK: Final = (
-    *("joined", "records_sent", "bytes", "lost_copies", "undeliverable", "unpublished"),
+    *("joined", "records_sent", "bytes", "datagram_bytes", "lost_copies", "undeliverable"),
+    "unpublished",
 )
 """What is measured of a run besides its summary (`VirtualOutcome`)."""
 

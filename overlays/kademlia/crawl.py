@@ -26,6 +26,7 @@ the estimate wavers between two D (N_t = 200).
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Container, Iterable, Sequence
 from heapq import nsmallest
 from math import ceil, log2
@@ -91,6 +92,10 @@ class Crawl:
         self._done = done
         self._on_answer = on_answer
         self._pool: dict[bytes, _Candidate] = {}
+        self._distances: list[int] = []
+        """Those of the pool, sorted."""
+        self._at: dict[int, _Candidate] = {}
+        """The pool by distance."""
         self._failed: dict[bytes, None] = {}
         for node in starts:
             self._add(node.id, node.address, None)
@@ -120,7 +125,7 @@ class Crawl:
 
     def _sorted(self) -> list[_Candidate]:
         # A liar may name many nodes that do not count, which must not crowd out those that do.
-        return sorted(self._pool.values(), key=lambda c: c.distance)[: 3 * NEIGHBOURS]
+        return [self._at[distance] for distance in self._distances[: 3 * NEIGHBOURS]]
 
     def _add(self, node_id: bytes, address: Endpoint, voucher: Endpoint | None) -> None:
         if node_id in self._own or node_id in self._failed:
@@ -129,7 +134,8 @@ class Crawl:
         if candidate is None:
             node = Neighbour(node_id, *address)
             distance = node.long_id ^ self._target_number
-            candidate = self._pool[node_id] = _Candidate(node, distance, [])
+            candidate = self._pool[node_id] = self._at[distance] = _Candidate(node, distance, [])
+            insort(self._distances, distance)
         if voucher is not None and voucher not in candidate.vouchers:
             if candidate.node.address == address:
                 candidate.vouchers.append(voucher)
@@ -188,7 +194,8 @@ class Crawl:
         candidate.slow = False
         self.failures += answer is None
         if answer is None or answer[0] != candidate.node.id:
-            del self._pool[candidate.node.id]
+            del self._pool[candidate.node.id], self._at[candidate.distance]
+            self._distances.remove(candidate.distance)
             self._failed[candidate.node.id] = None
         if answer is not None:
             source = candidate.node.address

@@ -47,6 +47,11 @@ STORM = VirtualScenario(
 )
 """Everything at once."""
 
+OVERLAY = attrs.evolve(
+    STORM, communities={ROOT: 3, A: 7}, membership="hybrid", discovery="own", settle_seconds=2.0
+)
+"""The same upon Kademlia."""
+
 
 class FullDisk:
     """A trace's sink that cannot write."""
@@ -66,9 +71,17 @@ def storm() -> str:
     return digests(STORM)
 
 
+@cache
+def overlay() -> str:
+    return digests(OVERLAY)
+
+
 @pytest.mark.parametrize("hash_seed", HASH_SEEDS)
 def test_other_processes_with_other_hash_seeds_give_the_same(hash_seed: str) -> None:
-    program = "from tests.replay.test_replay import STORM, digests; print(digests(STORM))"
+    program = (
+        "from tests.replay.test_replay import OVERLAY, STORM, digests;"
+        "print(digests(STORM), digests(OVERLAY))"
+    )
     got = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
@@ -77,7 +90,7 @@ def test_other_processes_with_other_hash_seeds_give_the_same(hash_seed: str) -> 
         text=True,
         check=True,
     )
-    assert got.stdout.split() == storm().split()
+    assert got.stdout.split() == [*storm().split(), *overlay().split()]
 
 
 def test_a_trace_changes_nothing() -> None:
@@ -178,7 +191,10 @@ def miscount(network: VirtualNetwork) -> None:
 
 
 CALM = VirtualScenario(
-    communities={A: 6}, workload=Workload(topic=A, events=2), duration_seconds=1.0
+    communities={A: 6},
+    discovery="census",
+    workload=Workload(topic=A, events=2),
+    duration_seconds=1.0,
 )
 END = 6 * 0.02 + 10 + 1
 

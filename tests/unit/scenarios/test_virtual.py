@@ -241,7 +241,7 @@ BAD: list[tuple[str, str]] = [
     (wrong("c = 1", "c = -1"), ":13: options.c: membership 'scamp': 'c' must be >= 0: -1"),
     # names
     (wrong('"scamp"', '"scampi"'), ":7: membership: unknown membership 'scampi'; installed: "),
-    (wrong('"gateways"', '"oracle"'), ":8: discovery: is one of census, gateways, kademlia"),
+    (wrong('"gateways"', '"oracle"'), ":8: discovery: is one of own, census, gateways,"),
     (wrong('"lognormal"', '"pareto"'), ":17: links.latency: is one of constant, uniform,"),
     (wrong('identity = "same"\njitter', 'identity = "old"\njitter'), ":31: churn.identity: "),
     (wrong('community = ".d"\nidentity = "same"', 'identity = "x"'), ":40: crashes.identity: "),

@@ -50,6 +50,7 @@ def scenario(**changes: Any) -> VirtualScenario:
     """Make a small calm scenario of two communities, or what is to be different in it."""
     fields: dict[str, Any] = {
         "communities": {ROOT: 6, A: 24},
+        "discovery": "census",
         "parameters": SURE,
         "workload": Workload(topic=A, events=20, rate=2),
         "settle_seconds": 6.0,
@@ -733,6 +734,36 @@ def test_crashes_of_two_hundred(share: float, seed: int) -> None:
     assert outcome.summary.dead_entries == 0
     assert strongly_connected(graph_at(sink.records, outcome.virtual_seconds))
     assert of(outcome, A).reception == 1.0
+
+
+def strangers_found(membership: str, **changes: Any) -> VirtualOutcome:
+    return run_scenario(
+        VirtualScenario(
+            communities={ROOT: 3, A: 9},
+            membership=membership,
+            workload=Workload(topic=A, events=5, rate=2),
+            settle_seconds=3.0,
+            duration_seconds=4.0,
+            **changes,
+        )
+    )
+
+
+def test_each_membership_finds_strangers_as_it_does_live() -> None:
+    """Datagrams of Kademlia flow for hybrid, frames to the gateway for scamp."""
+    hybrid, scamp = strangers_found("hybrid"), strangers_found("scamp")
+    assert hybrid.digest == strangers_found("hybrid", discovery="own").digest != scamp.digest
+    assert (scamp.datagrams, scamp.datagram_bytes) == (0, 0)
+    # Each process makes a call and answers one to be known to 11 others, of 60 bytes and more.
+    assert hybrid.datagrams > 12 * 2
+    assert hybrid.datagram_bytes > hybrid.datagrams * 60
+    assert (hybrid.joined, hybrid.summary.worst_reception) == (12, 1.0)
+
+
+def test_with_an_ideal_directory_hybrid_is_scamp() -> None:
+    hybrid, scamp = (strangers_found(name, discovery="census") for name in ("hybrid", "scamp"))
+    assert hybrid.digest == scamp.digest
+    assert hybrid.datagrams == 0
 
 
 @pytest.mark.parametrize("membership", ["dht", "hybrid"])
