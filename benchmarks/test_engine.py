@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from small_world import TOPIC, SmallWorld
 
 from camcast.engine.node import Node
+from camcast.testing.world import World
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import FRAME_HEADER, event_head
 
+TOPIC = Topic.parse(".bench")
 NODES = 50
+SETTLE_SECONDS = 30.0  # chosen: thirty heartbeats
 PARAMETERS = Parameters(c=2)  # as in test_live_multicast
 SEED = 1
 PAYLOAD_BYTES = 256
@@ -32,15 +35,19 @@ pytestmark = pytest.mark.benchmark(group="engine step", timer=time.process_time)
 
 
 @pytest.fixture(scope="module")
-def world(membership: str, protocol: str) -> SmallWorld:
-    world = SmallWorld(membership, NODES, PARAMETERS, SEED, protocol)
-    world.settle()
+def world(membership: str, protocol: str) -> World:
+    world = World(
+        SEED, membership=membership, protocol=protocol, parameters=PARAMETERS, topics=[TOPIC]
+    )
+    for _ in range(NODES):
+        world.join(TOPIC)
+    world.run(SETTLE_SECONDS)
     return world
 
 
 @pytest.fixture
-def node(world: SmallWorld) -> Node:
-    return next(iter(world.network)).node
+def node(world: World) -> Node:
+    return world.nodes[0]
 
 
 def frames(node: Node) -> Iterator[list[bytes]]:
@@ -94,9 +101,9 @@ def measure(
 
 
 def test_receive_a_new_event(
-    benchmark: BenchmarkFixture, node: Node, world: SmallWorld, membership: str, protocol: str
+    benchmark: BenchmarkFixture, node: Node, world: World, membership: str, protocol: str
 ) -> None:
-    now, counted = world.network.now, node.counters.events
+    now, counted = world.now, node.counters.events
 
     def receive(batch: list[bytes]) -> None:
         for frame in batch:
@@ -108,9 +115,9 @@ def test_receive_a_new_event(
 
 
 def test_receive_a_duplicate(
-    benchmark: BenchmarkFixture, node: Node, world: SmallWorld, membership: str, protocol: str
+    benchmark: BenchmarkFixture, node: Node, world: World, membership: str, protocol: str
 ) -> None:
-    now = world.network.now
+    now = world.now
     known = next(frames(node))
     for frame in known:
         node.receive(frame, now)
@@ -125,9 +132,9 @@ def test_receive_a_duplicate(
 
 
 def test_publish(
-    benchmark: BenchmarkFixture, node: Node, world: SmallWorld, membership: str, protocol: str
+    benchmark: BenchmarkFixture, node: Node, world: World, membership: str, protocol: str
 ) -> None:
-    now = world.network.now
+    now = world.now
     payloads = [bytes(PAYLOAD_BYTES)] * STEPS
 
     def publish(batch: list[bytes]) -> None:

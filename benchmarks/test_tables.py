@@ -1,7 +1,7 @@
 """Tables and those who keep them: the table's own operations, and a community that joins.
 
 The table holds 15 contacts, the mean of SCAMP at c = 2 and N = 150. The joins are real nodes on
-virtual time, with first contacts for nothing (`small_world`): what is measured is the membership.
+virtual time, with first contacts for nothing: what is measured is the membership.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from random import Random
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from small_world import JOIN_GAP_SECONDS, SmallWorld
 
+from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, new_peer_id
-from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 VIEW = 15
 FAN_OUT = 7  # ceil(ln 150 + 2)
 NODES = 100  # chosen: some seconds for the slowest backend
 SEED = 1
+TOPIC = Topic.parse(".bench")
+JOIN_GAP_SECONDS = 0.1  # chosen: ten times a message's way
+SETTLE_SECONDS = 30.0  # chosen: thirty heartbeats
 ROUNDS = 3  # chosen: the median of three stands against a noisy neighbour
 
 in_tables = pytest.mark.benchmark(group="table")
@@ -40,6 +43,22 @@ def table(dice: Random) -> PeerTable:
     for number in range(VIEW):
         table.add(Contact(new_peer_id(dice.randbytes), f"tcp://127.0.0.1:{7001 + number}"))
     return table
+
+
+def joined(membership: str) -> World:
+    """Return a community whose members have joined one after the other."""
+    world = World(SEED, membership=membership, topics=[TOPIC])
+    for _ in range(NODES):
+        world.join(TOPIC, gap=JOIN_GAP_SECONDS)
+    return world
+
+
+def view_mean(world: World) -> float:
+    return statistics.mean(
+        len(participation.membership.peers())
+        for node in world.nodes
+        for participation in node.participations
+    )
 
 
 def _note(benchmark: BenchmarkFixture) -> None:
@@ -83,10 +102,8 @@ def test_add_and_discard(benchmark: BenchmarkFixture, table: PeerTable, dice: Ra
 @in_memberships
 def test_a_hundred_join(benchmark: BenchmarkFixture, membership: str) -> None:
     """With everything that the members before do meanwhile, as heartbeats."""
-    worlds: list[SmallWorld] = []
-    benchmark.pedantic(
-        lambda: worlds.append(SmallWorld(membership, NODES, Parameters(), SEED)), rounds=ROUNDS
-    )
+    worlds: list[World] = []
+    benchmark.pedantic(lambda: worlds.append(joined(membership)), rounds=ROUNDS)
     assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
     seconds, world = benchmark.stats.stats.median, worlds[-1]
     benchmark.extra_info.update(
@@ -94,24 +111,24 @@ def test_a_hundred_join(benchmark: BenchmarkFixture, membership: str) -> None:
         seed=SEED,
         nodes=NODES,
         virtual_seconds=NODES * JOIN_GAP_SECONDS,
-        messages=world.network.messages,
-        bytes=world.network.bytes,
+        messages=world.virtual.messages,
+        bytes=world.virtual.bytes,
         milliseconds_per_join=seconds / NODES * 1e3,
-        microseconds_per_message=seconds / world.network.messages * 1e6,
-        view_mean=statistics.mean(world.views()),
+        microseconds_per_message=seconds / world.virtual.messages * 1e6,
+        view_mean=view_mean(world),
     )
-    assert len({(each.network.messages, each.network.checksum) for each in worlds}) == 1
+    assert len({(each.virtual.messages, each.virtual.checksum) for each in worlds}) == 1
 
 
 @in_memberships
 def test_a_minute_of_upkeep(benchmark: BenchmarkFixture, membership: str) -> None:
     """Heartbeats, leases and refreshes of a settled community, while nothing happens."""
-    world = SmallWorld(membership, NODES, Parameters(), SEED)
-    world.settle()
-    messages, sent_bytes = world.network.messages, world.network.bytes
-    benchmark.pedantic(lambda: world.network.run(60.0), rounds=1)
+    world = joined(membership)
+    world.run(SETTLE_SECONDS)
+    messages, sent_bytes = world.virtual.messages, world.virtual.bytes
+    benchmark.pedantic(lambda: world.run(60.0), rounds=1)
     assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
-    messages, sent_bytes = world.network.messages - messages, world.network.bytes - sent_bytes
+    messages, sent_bytes = world.virtual.messages - messages, world.virtual.bytes - sent_bytes
     benchmark.extra_info.update(
         membership=membership,
         seed=SEED,
@@ -121,5 +138,5 @@ def test_a_minute_of_upkeep(benchmark: BenchmarkFixture, membership: str) -> Non
         bytes=sent_bytes,
         control_bytes_per_node_and_second=sent_bytes / NODES / 60,
         cpu_share_per_node=benchmark.stats.stats.min / NODES / 60,
-        view_mean=statistics.mean(world.views()),
+        view_mean=view_mean(world),
     )
