@@ -11,8 +11,9 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures
 from camcast.cli.measures_table import measures_table
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Crash, Sizes, Success, Weak, setting
+from camcast.cli.setting_options import SETTING, SettingOptions
 from camcast.cli.simulate_setting import SHOWN
 from camcast.cli.simulated import print_measures
 from camcast.cli.wide_table import WideTable
@@ -30,18 +31,10 @@ _PREDICTED: Final = (
 _FORMULAS: Final = ("messages", "memory", "reliability", "latency")
 
 
+@grouped
 def model(
     ctx: typer.Context,
-    sizes: Sizes = None,
-    c: options.C = None,
-    g: options.G = None,
-    a: options.A = None,
-    z: options.Z = None,
-    p_sel: options.PSel = None,
-    preset: options.Preset = None,
-    success: Success = 0.85,  # [CAMCAST 6.1.1]
-    crash: Crash = 0.0,
-    weak: Weak = False,
+    given: SettingOptions = SETTING,
     clusters: Annotated[
         int | None,
         typer.Option(
@@ -65,7 +58,7 @@ def model(
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
-        chosen = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak, preset=preset)
+        chosen = given.setting()
         name = protocol or CAMCAST
         described = options.described(ctx, name, chosen, protocol_settings)
         predicted = find_system(name).predict(described)

@@ -12,8 +12,9 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.model import prediction_table
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
+from camcast.cli.setting_options import WEATHER, Sizes, WeatherOptions, Workers
 from camcast.cli.simulate_setting import OF_COMMUNITIES
 from camcast.cli.simulated import shown, simulated
 from camcast.cli.wide_table import WideTable
@@ -30,6 +31,7 @@ RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in sec
 POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
 
 
+@grouped
 def plan(
     sizes: Sizes = None,
     reliability: Annotated[
@@ -41,9 +43,7 @@ def plan(
             " first; one for all communities, or one for each.",
         ),
     ] = "0.99",
-    success: Success = 0.85,  # [CAMCAST 6.1.1]
-    crash: Crash = 0.0,
-    weak: Weak = False,
+    weather: WeatherOptions = WEATHER,
     z_min: Annotated[
         int,
         typer.Option(
@@ -69,7 +69,7 @@ def plan(
     with clear_failures(ValueError, LookupError, SweepError), extras_named():
         from camcast.models.camcast import planner
 
-        described = setting(sizes, None, None, None, None, None, success, crash, weak=weak)
+        described = weather.setting(sizes)
         targets = _targets(reliability, len(described.communities))
         planned = planner.plan(described, targets, z_max=max(planner.Z_MAX, z_min), z_min=z_min)
         measured: list[Outcome] = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+from attrs import frozen
 
 from camcast.cli import options
 from camcast.cli.probability import probability_option
 from camcast.settings.base import SettingError
 from camcast.settings.chain import Setting, chain
+from camcast.vocabulary.parameters import Parameters
+
+DEFAULTS: Final = Parameters()
 
 Sizes = Annotated[
     str | None,
@@ -47,20 +51,42 @@ def sizes_of(given: str | None) -> list[int]:
     return sizes
 
 
-def setting(
-    sizes: str | None,
-    c: float | None,
-    g: float | None,
-    a: float | None,
-    z: int | None,
-    p_sel: float | None,
-    success: float,
-    crash: float,
-    *,
-    weak: bool,
-    preset: str | None = None,
-) -> Setting:
-    """Build the setting that the options describe; `ValueError` names what is wrong."""
-    parameters = options.parameters(c, g, a, z, None, p_sel, preset=preset)
-    communities = chain(sizes_of(sizes), parameters)
-    return Setting(communities=communities, success=success, crash=crash, weak=weak)
+@frozen
+class WeatherOptions:
+    """How copies fare."""
+
+    success: Success = 0.85  # [CAMCAST 6.1.1]
+    crash: Crash = 0.0
+    weak: Weak = False
+
+    def setting(self, sizes: str | None, parameters: Parameters = DEFAULTS) -> Setting:
+        """Build the setting of a chain in this weather; `ValueError` names what is wrong."""
+        communities = chain(sizes_of(sizes), parameters)
+        return Setting(
+            communities=communities, success=self.success, crash=self.crash, weak=self.weak
+        )
+
+
+@frozen
+class SettingOptions:
+    """A chain of communities, its parameters, and how copies fare."""
+
+    sizes: Sizes = None
+    c: options.C = None
+    g: options.G = None
+    a: options.A = None
+    z: options.Z = None
+    p_sel: options.PSel = None
+    preset: options.Preset = None
+    weather: WeatherOptions = WeatherOptions()
+
+    def setting(self) -> Setting:
+        """Build the setting that the options describe; `ValueError` names what is wrong."""
+        parameters = options.parameters(
+            *(self.c, self.g, self.a, self.z), None, self.p_sel, preset=self.preset
+        )
+        return self.weather.setting(self.sizes, parameters)
+
+
+WEATHER: Final = WeatherOptions()
+SETTING: Final = SettingOptions()

@@ -17,9 +17,10 @@ import typer
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
+from camcast.cli.option_group import grouped
 from camcast.cli.outcome import summary_table
 from camcast.cli.output import print_json, wide_console
-from camcast.cli.setting_options import Crash, Sizes, Success, Weak, Workers, setting
+from camcast.cli.setting_options import SETTING, SettingOptions, Workers
 from camcast.cli.simulated import print_measures, shown, simulated
 from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import find_protocol
@@ -91,6 +92,7 @@ class TraceFormat(StrEnum):
 def setting_command(simulator: str) -> Callable[..., None]:
     """Return the command of a simulator of settings: population, chain or virtual."""
 
+    @grouped
     def simulate_setting(
         ctx: typer.Context,
         scenario: Annotated[
@@ -101,16 +103,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 " latencies, partitions (docs/simulation.md).",
             ),
         ] = None,
-        sizes: Sizes = None,
-        c: options.C = None,
-        g: options.G = None,
-        a: options.A = None,
-        z: options.Z = None,
-        p_sel: options.PSel = None,
-        preset: options.Preset = None,
-        success: Success = 0.85,  # [CAMCAST 6.1.1]
-        crash: Crash = 0.0,
-        weak: Weak = False,
+        given: SettingOptions = SETTING,
         runs: Annotated[
             int | None,
             typer.Option(
@@ -148,7 +141,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
     ) -> None:
         with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
             if scenario is not None:
-                if simulator != "virtual" or sizes is not None:
+                if simulator != "virtual" or given.sizes is not None:
                     raise CommandError(
                         "a scenario file goes with `simulate virtual` and no --sizes"
                     )
@@ -161,13 +154,13 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 read = VirtualScenario.read(scenario)
                 changed = options.systems_options(protocol, protocol_settings, None, None, read)
                 changed |= options.given(seed=seed)
-                read = options.with_preset(attrs.evolve(read, **changed), preset)
+                read = options.with_preset(attrs.evolve(read, **changed), given.preset)
                 _run_scenario(read, output, form, json=json)
                 return
-            for name, given in (("--output", output), ("--trace-format", trace_format)):
-                if given is not None:
+            for name, value in (("--output", output), ("--trace-format", trace_format)):
+                if value is not None:
                     raise CommandError(f"{name} goes with a scenario file")
-            chain = setting(sizes, c, g, a, z, p_sel, success, crash, weak=weak, preset=preset)
+            chain = given.setting()
             name = protocol or CAMCAST
             chosen = options.described(ctx, name, chain, protocol_settings)
             system = find_system(name)
