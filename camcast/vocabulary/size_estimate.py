@@ -14,6 +14,13 @@ Processes come and go, so each number carries its age since its owner last vouch
 owner's own entry is always of age 0; a number that got too old is dropped, and the next
 smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats.
 
+*Hostile peers.* Whoever reaches a process can send it numbers that are nobody's, the smallest there
+are, and everybody hears of them. So a size is believed up to twice of what was believed before,
+and that follows a larger one by a factor of 2 in `DOUBLING` heartbeats; only a process that has
+listened for less than `AGE_MAX` heartbeats believes what it is told. A forged sample, which lives
+for `AGE_MAX`, thus makes of an estimate eight times as much at the most, where it would make a
+thousand million of two hundred. Who goes on forging is believed more and more.
+
 A process vouches for its peers too, with the time at which it last heard them. A rumour of a
 number's age therefore starts at k processes, some 2 (c+1) ln N, and reaches the others in
 log3(N / k) + 3 exchanges, since each exchange informs both.
@@ -33,12 +40,16 @@ AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 1
 # chosen: heartbeats between the samples of a process. The ages would allow more, but with fewer
 # pieces in heartbeats a lost goodbye is noticed late (tests/laws/test_scamp_churn.py).
 SAMPLE_PACE: Final = 2
+# chosen: heartbeats. After AGE_MAX it is 2 * 2^2 = 8; a crowd ten times as large as those that are
+# there is counted after half a minute.
+DOUBLING: Final = 15.0
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
 _AGE_SCALE: Final = 10.0
 _AGE_SENT_MAX: Final = 65535
 _HASH_RANGE: Final = 2.0**64
+_DOUBLINGS_MAX: Final = 30.0  # 2^30 > SIZE_MAX, whatever the clock says
 
 
 @lru_cache(maxsize=4096)  # chosen: the peers of a process with a hundred topics; 1 MB
@@ -58,6 +69,8 @@ class SizeEstimate:
         self._heartbeat = heartbeat_seconds
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
         self._refreshed = -inf
+        self._listens_since = inf
+        self._believed = 1.0  # what `size` may be twice of
         self.size = 1.0
         """The estimate of N as of the last `refresh` or `merge`, this process included."""
 
@@ -117,16 +130,30 @@ class SizeEstimate:
 
     def refresh(self, now: float) -> None:
         """Vouch for oneself, drop what is too old, and estimate anew."""
-        self._refreshed = now
+        since, self._refreshed = now - self._refreshed, now
+        self._listens_since = min(self._listens_since, now)
         oldest = now - AGE_MAX * self._heartbeat
         self._heard[self._own] = now
         # Sorting these few is twice as fast as heapq.nsmallest.
         smallest = sorted([n for n, heard in self._heard.items() if heard >= oldest])[:SAMPLE]
         self._heard = {number: self._heard[number] for number in smallest}
         if len(smallest) < SAMPLE:
-            self.size = float(len(smallest))
+            size = float(len(smallest))
         else:
-            self.size = min(SIZE_MAX, (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1]))
+            size = (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1])
+        self.size = self._believable(size, since, now)
+
+    def _believable(self, size: float, since: float, now: float) -> float:
+        """Return a size as far as it can be believed, `since` seconds after the last one."""
+        believed, heartbeats = self._believed, since / self._heartbeat
+        if now - self._listens_since <= AGE_MAX * self._heartbeat:
+            believed = max(believed, size)
+        elif size > believed:
+            believed = min(size, believed * 2 ** min(_DOUBLINGS_MAX, heartbeats / DOUBLING))
+        else:  # slowly: after a crash of most, the living are heard of one by one
+            believed = max(size, believed / 2 ** min(_DOUBLINGS_MAX, heartbeats / AGE_MAX))
+        self._believed = believed
+        return min(size, 2 * believed, SIZE_MAX)
 
     def forgive(self, paused_seconds: float, now: float) -> None:
         """Forgive a pause of this process: nobody aged while it did not listen."""

@@ -150,6 +150,22 @@ def test_forged_smallest_numbers_are_clamped() -> None:
     assert one.size == SIZE_MAX
 
 
+@pytest.mark.parametrize("size", [10, 200])
+def test_a_forged_sample_makes_of_an_estimate_eight_times_as_much_at_the_most(size: int) -> None:
+    """It made 200 of 200 processes believe in 10^9: 720 bytes stopped all upward traffic."""
+    crowd = Crowd(size, seed=6)
+    crowd.gossip(40)
+    forged = b"".join(number.to_bytes(8) + b"\0\0" for number in range(64))
+    before = max(estimate.size for estimate in crowd.estimates)
+    crowd.estimates[0].merge(forged, crowd.now)
+    most = 0.0
+    for _ in range(60):
+        crowd.gossip(1)
+        most = max(most, *(estimate.size for estimate in crowd.estimates))
+    assert before < most <= 8.5 * before
+    assert {round(estimate.size) for estimate in crowd.estimates} == {round(before)}
+
+
 def test_who_is_heard_directly_needs_no_sample() -> None:
     """Vouched for with the time of its last sign of life, a peer counts as long as it gives one."""
     one = SizeEstimate(bytes(16), heartbeat_seconds=1.0)
