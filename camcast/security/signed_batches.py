@@ -6,10 +6,11 @@ counts if its publisher's key has the id in the stream, if a chain of certificat
 the right to publish in the topic, at the time of publication that is signed, and if that time is
 not long ago: what is known of streams recognises what is sent again before, and not after.
 
-A batch climbs from its topic's group into those of the topics above. In a group that is not above
-its topic it counts only if its publisher may publish there, too: else who may publish somewhere
-could publish everywhere. A topic with several super-topics (3.6) needs a certificate for a topic
-that is above all of them.
+A batch climbs from its topic's group into those of the topics above, and never goes down: in a
+group below its topic it counts for nothing, or who has a genuine one could bring it to those who
+want only a part of the topic. In a group beside its topic it counts only if its publisher may
+publish there, too: else who may publish somewhere could publish everywhere. A topic with several
+super-topics (3.6) needs a certificate for a topic that is above all of them.
 """
 
 from __future__ import annotations
@@ -60,8 +61,12 @@ def verify_batch(
     if published > now + SLACK_SECONDS:
         raise RefusedError(Reason.EARLY, "a batch is from the future")
     chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
-    if not (group.includes(batch.topic) or chain.last.grants(Rights.PUBLISH, group)):
-        raise RefusedError(Reason.OUTSIDE, f"{chain.last.prefix} is not above the group {group}")
+    if not group.includes(batch.topic):
+        if batch.topic.includes(group):
+            raise RefusedError(Reason.OUTSIDE, f"the group {group} is below {batch.topic}")
+        if not chain.last.grants(Rights.PUBLISH, group):
+            prefix = chain.last.prefix
+            raise RefusedError(Reason.OUTSIDE, f"{prefix} is not above the group {group}")
     if verified is None or batch not in verified:
         if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
             raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
