@@ -1,7 +1,7 @@
 """Chat over topics: rooms below rooms, and nobody in the middle.
 
 Without arguments three people talk and leave: Ada listens to all of .chat, Ben and Cem sit in
-.chat.music. With arguments you are one of them, and type lines::
+.chat.music, and see each other there. With arguments you are one of them, and type lines::
 
     python examples/chat.py Ada .chat
     python examples/chat.py Ben .chat.music --gateway ADDRESS   # the one that Ada's prints
@@ -13,6 +13,7 @@ import contextlib
 import sys
 
 from camcast import Community, CommunityError, CommunityManager, Received, TopicError
+from camcast.presence import Presence, PresenceChange
 
 
 async def say(room: Community, name: str, text: str) -> None:
@@ -25,6 +26,12 @@ def show(reader: str, received: Received) -> None:
     text = received.payload.decode(errors="replace")
     text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
     print(f"[{reader} in {received.topic}] {text}", flush=True)
+
+
+def tell(reader: str, change: PresenceChange) -> None:
+    """Print who came or went, as `reader` sees it."""
+    went = {"came": "is here", "left": "has left", "silent": "is not heard of any more"}
+    print(f"[{reader}] {change.name} {went[change.kind]}", flush=True)
 
 
 async def scripted() -> None:
@@ -55,10 +62,21 @@ async def scripted() -> None:
                 assert isinstance(received, Received)
                 show(reader, received)
 
+        came = asyncio.Event()
+        async with (
+            Presence(second, ".chat.music", "Ben", on_change=lambda _: came.set()) as here,
+            Presence(third, ".chat.music", "Cem"),
+        ):
+            await came.wait()
+            print("in .chat.music:", ", ".join(sorted(here.names.values())))
+
 
 async def interactive(name: str, topic: str, gateways: list[str]) -> None:
     """Print what others say in a room, and say what is typed."""
-    async with CommunityManager(gateways=gateways) as manager:
+    async with (
+        CommunityManager(gateways=gateways) as manager,
+        Presence(manager, topic, name, on_change=lambda change: tell(name, change)),
+    ):
         room = await manager.join(topic)
         room.subscribe(lambda received: show(name, received))
         print(f"{name} is in {topic}; others may join with --gateway {manager.address}", flush=True)

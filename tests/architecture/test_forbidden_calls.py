@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 # The rooms where clocks, files, sockets and users are.
 EDGES = (
     "__main__", "blocking", "cli", "community", "dashboard", "experiment", "feed", "live",
-    "metrics", "pipeline", "report", "reproduction", "runs", "scenarios", "subscription", "sweeps",
-    "testing", "workloads",
+    "metrics", "pipeline", "presence", "report", "reproduction", "requests", "runs", "scenarios",
+    "subscription", "sweeps", "testing", "workloads",
 )  # fmt: skip
 ENGINE = sorted(
     path

@@ -1,0 +1,58 @@
+"""Questions and answers over real sockets."""
+
+import asyncio
+
+import pytest
+
+from camcast import CommunityManager
+from camcast.requests import NoAnswer, Requests
+from tests.live.communities import managers
+from tests.patience import live
+
+
+def sensor(manager: CommunityManager, site: str) -> Requests:
+    async def celsius(question: bytes) -> bytes | None:
+        if question == b"defect":
+            raise RuntimeError("a defect")
+        return f"{site} 21.5".encode() if question in (b"all", site.encode()) else None
+
+    return Requests(manager, ".plant", celsius)
+
+
+@live
+async def test_one_or_all_answer_and_each_is_told_from_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with (
+        managers(3) as (first, second, third),
+        sensor(first, "roof"),
+        sensor(second, "cellar"),
+        Requests(third, ".plant") as plant,
+    ):
+        [answer] = await plant.ask(b"cellar", timeout=60)
+        assert (answer.peer, answer.payload) == (second.contact.peer, b"cellar 21.5")
+        both = await plant.ask(b"all", answers=2, timeout=60)
+        assert sorted(answer.payload for answer in both) == [b"cellar 21.5", b"roof 21.5"]
+        together = await asyncio.gather(*(plant.ask(s, timeout=60) for s in (b"roof", b"cellar")))
+        assert [[one.payload for one in each] for each in together] == [
+            [b"roof 21.5"],
+            [b"cellar 21.5"],
+        ]
+        with pytest.raises(NoAnswer, match=r"nobody in \.plant\.requests answered within 0\.1 s"):
+            await plant.ask(b"attic", timeout=0.1)
+        with pytest.raises(NoAnswer):
+            await plant.ask(b"defect", timeout=0.1)
+        assert len(await plant.ask(b"all", answers=3, timeout=1.0)) == 2  # those that came in time
+        assert "a defect" in caplog.text
+
+
+@live
+async def test_nobody_to_ask_and_nonsense_are_no_answer() -> None:
+    async with managers(3) as (first, second, third), Requests(first, ".plant") as plant:
+        with pytest.raises(NoAnswer):
+            await plant.ask(b"roof", timeout=0.05)
+        raw = second.community(".plant.requests", super_topics=())
+        await raw.ready()
+        await raw.publish(b"\xc1")
+        async with sensor(third, "roof"):
+            assert len(await plant.ask(b"roof", timeout=60)) == 1
