@@ -123,7 +123,7 @@ class Transcript:
             text = content.payload.decode()
             return f'Event {content.id.sequence} {content.topic} "{text}" hops={content.hops}'
         fields = msgspec.structs.asdict(content)
-        for random_name in ("walk", "nonce", "number"):
+        for random_name in ("walk", "nonce", "number", "via"):
             fields.pop(random_name, None)
         if isinstance(content, Arc):
             fields.pop("sponsored")

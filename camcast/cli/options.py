@@ -58,8 +58,8 @@ Membership = Annotated[
     typer.Option(
         "--membership",
         "-m",
-        help="Who keeps the membership tables: scamp, hybrid, dht, cyclon (docs/parameters.md), or"
-        " a plug of yours (docs/plugs.md).",
+        help="Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
+        " (docs/parameters.md), or a plug of yours (docs/plugs.md).",
     ),
 ]
 MembershipOptions = Annotated[

@@ -1,4 +1,4 @@
-"""Golden conversations of Cyclon: what is said, beside the text of the paper.
+"""Golden conversations of Cyclon and HyParView, to be read beside their papers.
 
 `tests.conversations.test_conversations` says how they are played, and rewritten.
 """
@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from camcast.engine.links import ReqContact
+from camcast.engine.liveness import Probe, Verdict
 from camcast.testing.world import name_of
 from camcast.vocabulary.topics import Topic
+from membership.hyparview import Meet, Shuffle, ShuffleReply
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.conversations.test_conversations import GATEWAY, HEARTBEATS, Story, community
 
@@ -72,7 +74,59 @@ def cyclon_leave(story: Story) -> None:
     story.state(*nodes)
 
 
+def hyparview_join(story: Story) -> None:
+    """HyParView: three neighbours at most; the contact takes a newcomer in, and looks for others.
+
+    n1 is the gateway. Whoever loses its place is told, and asks another for one.
+    """
+    nodes = community(story, 6)
+    newcomer = story.process(nodes[0])
+    story.state(*nodes)
+    story.say("n7 joins")
+    story.network.do(newcomer, lambda n, now: n.join(Topic.parse(".a"), now))
+    story.run(0.3, *UNSAID, Meet, Shuffle, ShuffleReply)
+    story.state(*nodes, newcomer)
+
+
+def hyparview_crash(story: Story) -> None:
+    """HyParView: a neighbour that failed is replaced by one of the passive view.
+
+    n3 crashes; its neighbours, who learn it from the liveness service, ask others in its place.
+    """
+    nodes = community(story, 8)
+    story.state(*nodes)
+    story.say("n3 crashes")
+    story.network.kill(nodes.pop(2))
+    story.run(12.0, *UNSAID, Meet, Shuffle, ShuffleReply, Probe, Verdict)
+    story.state(*nodes)
+
+
+def hyparview_shuffle(story: Story) -> None:
+    """HyParView: a shuffle walks six steps; where it ends, as many of a passive view come back."""
+    nodes = community(story, 8)
+    story.skip(5.0)
+    story.wait_for(nodes[0], Shuffle)
+    story.run(0.2, *UNSAID, Meet)
+
+
+def hyparview_leave(story: Story) -> None:
+    """HyParView: who leaves says so to its neighbours, who ask others in its place."""
+    nodes = community(story, 7)
+    story.state(*nodes)
+    leaver = nodes.pop(3)
+    story.say(f"{name_of(leaver.me.address)} leaves")
+    story.network.do(leaver, lambda n, now: n.leave(Topic.parse(".a"), now))
+    story.run(0.4, *UNSAID, Meet, Shuffle, ShuffleReply)
+    story.state(*nodes)
+
+
 CYCLON: tuple[Callable[[Story], None], ...] = (cyclon_join, cyclon_leave, cyclon_shuffle)
+HYPARVIEW: tuple[Callable[[Story], None], ...] = (
+    hyparview_join,
+    hyparview_crash,
+    hyparview_shuffle,
+    hyparview_leave,
+)
 
 
 @pytest.mark.parametrize("scenario", CYCLON, ids=lambda scenario: scenario.__name__)
@@ -80,5 +134,10 @@ def test_cyclon_says_what_is_written(scenario: Callable[[Story], None]) -> None:
     assert_says_what_is_written(HERE, scenario, Story(membership="cyclon", view=3, shuffle=2))
 
 
+@pytest.mark.parametrize("scenario", HYPARVIEW, ids=lambda scenario: scenario.__name__)
+def test_hyparview_says_what_is_written(scenario: Callable[[Story], None]) -> None:
+    assert_says_what_is_written(HERE, scenario, Story(membership="hyparview", active=3))
+
+
 def test_every_text_is_of_a_scenario_and_short_enough_to_read() -> None:
-    assert_short_enough_to_read(HERE, CYCLON)
+    assert_short_enough_to_read(HERE, (*CYCLON, *HYPARVIEW))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from random import Random
-from statistics import mean
+from statistics import mean, stdev
 
 from camcast.doors.membership import Membership
 from camcast.engine.node import Node
+from camcast.student import quantile
 from camcast.testing.world import World
 from camcast.vocabulary.topics import ROOT
 from tests.laws.communities import Graph
@@ -77,6 +79,12 @@ def random_graph(rng: Random, size: int, degree: int) -> Graph:
     """Return a graph in which each of `size` nodes points at so many others, drawn uniformly."""
     names = [str(number) for number in range(size)]
     return {one: set(rng.sample([n for n in names if n != one], degree)) for one in names}
+
+
+def assert_like(value: float, samples: list[float]) -> None:
+    """Say that a value comes from the distribution of the samples, with 99.9 % confidence."""
+    spread = stdev(samples) * sqrt(1 + 1 / len(samples))
+    assert abs(value - mean(samples)) < quantile(0.999, len(samples) - 1) * spread
 
 
 def crash(world: World, share: float, seed: int) -> None:

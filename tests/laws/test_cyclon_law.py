@@ -18,6 +18,7 @@ from tests.laws.communities import Graph, in_degrees, strongly_connected
 from tests.laws.cyclon_twin import shuffled_views
 from tests.laws.overlay_graphs import (
     among_the_living,
+    assert_like,
     clustering,
     crash,
     graph_of,
@@ -47,12 +48,6 @@ def early_and_late() -> tuple[Graph, Graph]:
 def twin(seed: int) -> Graph:
     views = shuffled_views(Random(seed), SIZE, VIEW, CyclonOptions().shuffle, 2 * PERIODS)
     return {str(me): {str(peer) for peer, _ in view} for me, view in enumerate(views)}
-
-
-def assert_like(value: float, samples: list[float]) -> None:
-    """Say that a value comes from the distribution of the samples, with 99.9 % confidence."""
-    spread = stdev(samples) * sqrt(1 + 1 / len(samples))
-    assert abs(value - mean(samples)) < Z_999 * spread
 
 
 def test_views_are_full_and_in_degrees_as_narrow_as_the_twins(

@@ -1,4 +1,4 @@
-"""Cyclon over real sockets: everybody is reached, who leaves is forgotten, who is
+"""Cyclon and HyParView over real sockets: everybody is reached, who leaves is forgotten, who is
 killed costs nothing that repair does not bring."""
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.patience import eventually, live
 
-QUICK = {"cyclon": {"shuffle_seconds": 0.2}}
+QUICK = {
+    "cyclon": {"shuffle_seconds": 0.2},
+    "hyparview": {"heartbeat_seconds": 0.2, "suspect_after": 50},
+}
 TOPIC = Topic.parse(".a")
 
 

@@ -165,7 +165,7 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
         (["--sizes", "6,x"], "--sizes takes numbers"),
         (["--community", "soccer=4"], "must start with '.'"),
         (["--community", ".soccer"], "TOPIC=N"),
-        (["--membership", "scanp"], "installed: cyclon, dht, hpmcast, hybrid, scamp"),
+        (["--membership", "scanp"], "installed: cyclon, dht, hpmcast, hybrid, hyparview, scamp"),
         (["--set", "d=1"], "no option 'd'"),
         (["--kill", "0.9", "--processes", "2"], "one to survive"),
         (["--workload", "usenet"], "needs a file"),

@@ -67,7 +67,8 @@ def test_a_third_party_uses_the_same_door(third_party: str) -> None:
     assert getattr(find_discovery(backend.discovery), "__name__", "") == "lighthouse"
     assert find_backend("scamp") is scamp.BACKEND
     with pytest.raises(
-        UnknownPlugError, match=r"installed: cyclon, dht, everybody, hpmcast, hybrid, scamp, wrong$"
+        UnknownPlugError,
+        match=r"installed: cyclon, dht, everybody, hpmcast, hybrid, hyparview, scamp, wrong$",
     ):
         find_backend("nobody")
 

@@ -1,0 +1,574 @@
+"""HyParView: a small symmetric view to send to, and a large one from which it is repaired.
+
+Source: J. Leitão, J. Pereira, L. Rodrigues, "HyParView: a membership protocol for reliable
+gossip-based broadcast", DSN 2007; its sections are cited by number.
+
+Theory of operation
+-------------------
+*The active view* (4.1) is the topic table: `active` neighbours, each of which has this process in
+its own. The overlay is an undirected graph of nearly constant degree, along which events go to all
+neighbours. So it is the fan-out that is small, and reliability comes from repairing at once what
+fails. *The passive view* holds `passive` further processes, to whom nothing is sent meanwhile.
+
+*Joining* (4.2). The contact takes a newcomer for a neighbour, in place of a random one if its view
+is full, and sends ForwardJoin on random walks along all other links. Where a walk ends, the process
+asks the newcomer to be its neighbour, too; `passive_walk` steps before, one puts the newcomer into
+its passive view. Whoever loses a neighbour to another is told (Disconnect), and both keep each
+other in their passive views.
+
+*Repair* (4.3). The process's liveness service (`camcast.doors.liveness`) watches the neighbours, in
+place of the paper's TCP connections. In place of one that fails, processes of the passive view are
+asked at random until one accepts. A process without neighbours asks with high priority, which is
+never refused; else only a process with room accepts. Whoever does not answer is forgotten, whoever
+refuses is kept.
+
+*Shuffles* (4.4) keep the passive views fresh. Now and then a process sends itself, some of its
+neighbours and some of its passive view on a random walk; where it ends, as many of that process's
+passive view come back. Both put what they got into their passive views, in place of what they sent.
+
+*Both ends agree.* Answers get lost, so a heartbeat along a link now and then says that the
+receiver is a neighbour (Holding). Whoever does not think so accepts if there is room, and
+otherwise says that it is not.
+
+*Isolation and healing.* Neighbours that fell silent go to a *cold list*
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` one of them is asked to be a neighbour
+again, with high priority: that joins the halves of a healed partition. Every `seek_seconds` a
+process asks one whom the discovery names; if that has not met this community
+(`SizeEstimate.is_stranger`), both take each other in like newcomers, so that communities that were
+founded twice become one. A process that lacks both views joins again.
+
+*The size.* Holding carries the sample of `camcast.vocabulary.size_estimate`.
+
+Deviations from the source. After a failed round of requests a process with room asks again at its
+next shuffle. High priority is also for who may be cut off, as all its neighbours are silent.
+
+Hostile peers. A request of high priority takes the place of a neighbour: whoever makes many of them
+can drive out the others, against which the paper has no remedy. Each costs its sender a message;
+what is sent in answer is bounded by the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Final
+
+from attrs import field, frozen, validators
+
+from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.vocabulary.cold_list import ColdList
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.size_estimate import SizeEstimate
+from membership.first_contacts import CONTACTS_WANTED, FirstContacts
+
+VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
+STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
+ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
+
+
+class Join(Message, tag=1, frozen=True):
+    """From a newcomer: be my neighbour, and find me others."""
+
+
+class ForwardJoin(Message, tag=2, frozen=True):
+    """On the newcomer's behalf, so many steps before the end of a walk."""
+
+    steps: int
+    via: bytes
+    """Who passes it on, to whom it does not go back."""
+
+
+class Neighbor(Message, tag=3, frozen=True):
+    """Be my neighbour; with `high` priority in any case, else if you have room."""
+
+    high: bool
+    sample: bytes
+    """Of the size estimate."""
+
+
+class Accepted(Message, tag=4, frozen=True):
+    """To `Join` or `Neighbor`: you are my neighbour."""
+
+    sample: bytes
+
+
+class Refused(Message, tag=5, frozen=True):
+    """To `Neighbor` of low priority: I have no room."""
+
+
+class Disconnect(Message, tag=6, frozen=True):
+    """You are not my neighbour, or no more; with `left`, because I have left the community."""
+
+    left: bool
+
+
+class Shuffle(Message, tag=7, frozen=True):
+    """On behalf of who began it, so many steps before the end of a walk: some that it knows."""
+
+    steps: int
+    via: bytes
+    """As in `ForwardJoin`."""
+    contacts: tuple[Contact, ...]
+
+
+class ShuffleReply(Message, tag=8, frozen=True):
+    """From where the walk ended: some of my passive view."""
+
+    contacts: tuple[Contact, ...]
+
+
+class Holding(Message, tag=9, frozen=True):
+    """Along with a heartbeat: you are my neighbour."""
+
+    sample: bytes
+
+
+class Meet(Message, tag=10, frozen=True):
+    """Be my neighbour if this sample is of a community that you have never met."""
+
+    sample: bytes
+
+
+@frozen(kw_only=True)
+class HyParViewOptions:
+    """The parameters of HyParView. Raises `ValueError` for a value outside its range."""
+
+    active: int = field(default=5, validator=[validators.ge(1), validators.le(VIEW_MAX)])
+    """Neighbours: a fan-out of log10(10,000) and one. [5.1]"""
+
+    passive: int = field(default=30, validator=[validators.ge(1), validators.le(VIEW_MAX)])
+    """Processes in the passive view. [5.1]"""
+
+    active_walk: int = field(default=6, validator=[validators.ge(0), validators.le(STEPS_MAX)])
+    """Steps of ForwardJoin and of Shuffle (ARWL). [5.1]"""
+
+    passive_walk: int = field(default=3, validator=[validators.ge(0), validators.le(STEPS_MAX)])
+    """Steps before the end of ForwardJoin at which the newcomer gets into a passive view (PRWL).
+    [5.1]"""
+
+    shuffle_active: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
+    """Neighbours in a shuffle (ka). [5.1]"""
+
+    shuffle_passive: int = field(default=4, validator=[validators.ge(0), validators.le(VIEW_MAX)])
+    """Others in a shuffle (kp). [5.1]"""
+
+    shuffle_seconds: float = field(default=5.0, validator=validators.gt(0))
+    """The period of shuffles. chosen: 1.4 records a second; with 3 of its neighbours and 4 others
+    in each, a passive view is another one after half a minute."""
+
+    heartbeat_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """Period of heartbeats. chosen: as SCAMP"""
+
+    suspect_after: int = field(default=3, validator=validators.ge(1))
+    """Silent periods until a neighbour is suspect, and others are asked about it. [PROTOCOLS 11]"""
+
+    answer_seconds: float = field(default=0.4, validator=validators.gt(0))
+    """How long whoever is asked has to answer before the next is. chosen: as SCAMP"""
+
+    probe_seconds: float = field(default=5.0, validator=validators.gt(0))
+    """How often a cold neighbour is asked again. chosen: as SCAMP"""
+
+    seek_seconds: float = field(default=60.0, validator=validators.gt(0))
+    """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
+
+
+class HyParView(Membership):
+    """The views of one process in one community; see the module's theory of operation."""
+
+    decoder = Decoder(
+        Join
+        | ForwardJoin
+        | Neighbor
+        | Accepted
+        | Refused
+        | Disconnect
+        | Shuffle
+        | ShuffleReply
+        | Holding
+        | Meet
+    )
+
+    def __init__(self, context: MembershipContext, options: HyParViewOptions) -> None:
+        self._me = context.me
+        self._topic = context.topic
+        self._rng = context.rng
+        self._outlet = context.outlet
+        self._options = options
+        self._liveness = context.liveness
+        period = options.heartbeat_seconds
+        self._liveness.report_to(self, period, options.suspect_after * period)
+        self._active = PeerTable(context.watch)
+        self._passive = PeerTable()
+        self._sent: list[PeerId] = []
+        """What went out with the last shuffle, which an answer may take the place of."""
+        self._asked: dict[str, float] = {}
+        """Who was asked to be a neighbour and has not answered, by address, and since when."""
+        self._candidate: Contact | None = None
+        """Who of the passive view was asked last, and has time to answer."""
+        self._attempt = 0
+        self._refusals: dict[PeerId, None] = {}
+        """Who of the passive view has refused since the last shuffle."""
+        self._contacts = FirstContacts(
+            context.outlet, context.topic, Join(), options.answer_seconds, options.seek_seconds
+        )
+        self._cold = ColdList()
+        self._estimate = SizeEstimate(context.me.peer, period)
+        self._joined = self._leaving = False
+        self._last_tick = 0.0
+        self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
+        self._next_shuffle = 0.0
+        self._next_probe = 0.0
+
+    # -- what others read ------------------------------------------------------------------
+
+    @property
+    def joined(self) -> bool:
+        """See `Membership`."""
+        return self._joined
+
+    def peers(self) -> PeerTable:
+        """Return the active view; see `Membership`."""
+        return self._active
+
+    def holders(self) -> list[Contact]:
+        """Return the active view: it is symmetric; see `Membership`."""
+        return list(self._active)
+
+    def size(self) -> float:
+        """See `Membership`; the estimate, but never less than the neighbours known here."""
+        return max(self._estimate.size, len(self._active) + 1.0)
+
+    # -- inputs: joining and leaving ---------------------------------------------------------
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """See `Membership`."""
+        self._estimate.refresh(now)
+        known = list(contacts)
+        if known:
+            self._contacts.ask(known)
+        else:
+            self._become_member(now)
+
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: join with them, or ask one whether it has met this community."""
+        found = [c for c in contacts if c.peer not in self._active and c.peer != self._me.peer]
+        if not self._joined:
+            if found or not self._contacts.asking:  # empty while a contact is still being asked
+                self.join(found, now)
+        elif found and not len(self._active):
+            self._contacts.ask(found)
+        elif found:
+            if self._has_room:
+                self._put_into_passive(found)
+                self._fill_up(now)
+            self._outlet.send(found[:1], Meet(self._estimate.encode(now)))
+
+    def leave(self, now: float) -> None:
+        """See `Membership`."""
+        self._leaving = True
+        self._outlet.send(list(self._active), Disconnect(left=True))
+
+    def receive(self, source: Contact, message: Message, now: float) -> None:
+        """See `Membership`."""
+        if self._leaving:
+            if not isinstance(message, Disconnect):
+                self._outlet.send([source], Disconnect(left=True))
+            return
+        match message:
+            case Holding(sample=sample):
+                self._on_holding(source, sample, now)
+            case Shuffle():
+                self._on_shuffle(source, message, now)
+            case ShuffleReply(contacts=contacts):
+                self._put_into_passive(contacts)
+            case Neighbor(high=high, sample=sample):
+                self._on_neighbor(source, sample, now, high=high)
+            case Meet(sample=sample):
+                self._on_meet(source, sample, now)
+            case Accepted(sample=sample):
+                self._on_accepted(source, sample, now)
+            case Refused():
+                self._refusals[source.peer] = None
+                self._on_no(source, now)
+            case Disconnect(left=left):
+                self._on_disconnect(source, now, left=left)
+            case ForwardJoin():
+                self._on_forward_join(source, message, now)
+            case Join():
+                self._on_join(source, now)
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Membership`."""
+        match name:
+            case ("tick",):
+                self._tick(now)
+            case ("answer", attempt) if attempt == self._attempt and self._candidate:
+                self._passive.discard(self._candidate.peer)  # whoever does not answer is dead
+                self._candidate = None
+                self._fill_up(now)
+            case _:
+                self._contacts.wake(name)
+
+    # -- inputs: liveness --------------------------------------------------------------------
+
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: replace a neighbour that has failed, and keep its address."""
+        self._forget(contact.peer)
+        if not len(self._cold):
+            self._next_probe = now + self._options.probe_seconds
+        self._cold.put(contact, self._topic, now)
+        self._fill_up(now)
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: replace a neighbour that has left."""
+        self._forget(contact.peer)
+        self._fill_up(now)
+
+    def all_silent(self, now: float) -> None:
+        """See `Watcher`: look for others before the neighbours are taken to be dead."""
+        self._cut_off_until = now + 2 * self._options.heartbeat_seconds
+
+    def heartbeat(self, contact: Contact, now: float) -> Holding | None:
+        """See `Watcher`."""
+        held = contact.peer in self._active
+        return Holding(self._estimate.encode(now)) if held else None
+
+    # -- joining -----------------------------------------------------------------------------
+
+    def _become_member(self, now: float) -> None:
+        self._contacts.stop()
+        if not self._joined:
+            self._joined = True
+            self._last_tick = now
+            self._next_shuffle = now + self._options.shuffle_seconds * self._jitter()
+            self._wake_next_tick()
+
+    def _on_join(self, newcomer: Contact, now: float) -> None:
+        if not self._joined:
+            # Two that are still joining were named to each other: one founds, the other waits.
+            if newcomer.peer < self._me.peer:
+                return
+            self._become_member(now)
+        self._estimate.note(newcomer.peer, now)
+        self._take_in(newcomer, now)
+        self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
+
+    def _take_in(self, newcomer: Contact, now: float) -> None:
+        """Make a newcomer a neighbour, and find it others."""
+        self._hold(newcomer, now)
+        others = [contact for contact in self._active if contact.peer != newcomer.peer]
+        walk = ForwardJoin(self._options.active_walk, self._me.peer)
+        self._outlet.send(others, walk, reply_to=newcomer)
+
+    def _on_forward_join(self, newcomer: Contact, walk: ForwardJoin, now: float) -> None:
+        steps = max(0, min(walk.steps, STEPS_MAX))
+        onward = self._onward(newcomer.peer, walk.via) if steps else None
+        if steps == self._options.passive_walk:
+            self._put_into_passive((newcomer,))
+        if onward is not None:
+            passed_on = ForwardJoin(steps - 1, self._me.peer)
+            self._outlet.send([onward], passed_on, reply_to=newcomer)
+        elif newcomer.peer not in self._active and newcomer.peer != self._me.peer:
+            self._ask(newcomer, now, high=True)
+
+    def _onward(self, origin: PeerId, via: bytes) -> Contact | None:
+        """Draw a neighbour to whom a walk goes on; None if it ends here for want of one."""
+        others = [contact for contact in self._active if contact.peer not in (origin, via)]
+        return self._rng.choice(others) if others else None
+
+    # -- the active view -----------------------------------------------------------------------
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._active) < self._options.active
+
+    @property
+    def _lonely(self) -> bool:
+        """Whether this process has no neighbour, or may be cut off from all of them."""
+        return not len(self._active) or self._last_tick < self._cut_off_until
+
+    def _hold(self, contact: Contact, now: float) -> None:
+        """Make a process a neighbour, in place of a random one if there is no room."""
+        if contact.peer in (self._me.peer, UNKNOWN_PEER):
+            return
+        if contact.peer not in self._active and not self._has_room:
+            evicted = self._active.choose(self._rng)
+            assert evicted is not None
+            self._forget(evicted.peer)
+            self._put_into_passive((evicted,))
+            self._outlet.send([evicted], Disconnect(left=False))
+        self._passive.discard(contact.peer)
+        self._cold.pop(contact.address)
+        self._active.add(contact)
+        self._liveness.watch(contact, now)
+
+    def _forget(self, peer: PeerId) -> None:
+        self._active.discard(peer)
+        self._liveness.unwatch(peer)
+
+    def _ask(self, contact: Contact, now: float, *, high: bool) -> None:
+        """Ask a process to be a neighbour; whoever accepts becomes one."""
+        self._asked[contact.address] = now
+        self._outlet.send([contact], Neighbor(high, self._estimate.encode(now)))
+
+    def _fill_up(self, now: float) -> None:
+        """Ask one of the passive view to be a neighbour, if one is missing."""
+        if self._candidate is not None or not (self._has_room or self._lonely):
+            return
+        others = [c for c in self._passive if c.peer not in self._refusals]
+        if others:
+            self._candidate = self._rng.choice(others)
+            self._attempt += 1
+            self._ask(self._candidate, now, high=self._lonely)
+            self._outlet.wake(self._options.answer_seconds, "answer", self._attempt)
+
+    def _on_neighbor(self, source: Contact, sample: bytes, now: float, *, high: bool) -> None:
+        self._become_member(now)  # somebody wants to hold this process
+        self._learn_size(source, sample, now)
+        if high or source.peer in self._active or self._has_room:
+            self._hold(source, now)
+            self._outlet.send([source], Accepted(self._estimate.encode(now)))
+        else:
+            self._outlet.send([source], Refused())
+
+    def _on_meet(self, source: Contact, sample: bytes, now: float) -> None:
+        """Take in a member of a community that was founded apart, as it will this process."""
+        if self._estimate.is_stranger(sample):
+            self._outlet.send([source], Accepted(self._estimate.encode(now)))
+            self._take_in(source, now)
+        self._learn_size(source, sample, now)
+
+    def _on_accepted(self, source: Contact, sample: bytes, now: float) -> None:
+        stranger = self._estimate.is_stranger(sample)
+        self._become_member(now)
+        self._learn_size(source, sample, now)
+        self._cut_off_until = 0.0
+        asked = self._asked.pop(source.address, None) is not None
+        if stranger and not self._has_room:
+            self._take_in(source, now)
+        elif asked or self._has_room or source.peer in self._active:
+            self._hold(source, now)
+        else:
+            self._outlet.send([source], Disconnect(left=False))
+        self._on_no(source, now)
+
+    def _on_no(self, source: Contact, now: float) -> None:
+        """Go on to the next of the passive view, now that one has answered."""
+        self._asked.pop(source.address, None)
+        if self._candidate is not None and self._candidate.address == source.address:
+            self._candidate = None
+            self._fill_up(now)
+
+    def _on_disconnect(self, source: Contact, now: float, *, left: bool) -> None:
+        self._forget(source.peer)
+        self._cold.pop(source.address)
+        if left:
+            self._passive.discard(source.peer)
+        else:
+            self._put_into_passive((source,))
+            self._refusals[source.peer] = None
+        self._on_no(source, now)
+        self._fill_up(now)
+
+    def _on_holding(self, source: Contact, sample: bytes, now: float) -> None:
+        """Agree with a process that holds this one for a neighbour, or tell it that it is none."""
+        self._learn_size(source, sample, now)
+        if source.peer in self._active or self._has_room:
+            self._hold(source, now)
+        else:
+            self._outlet.send([source], Disconnect(left=False))
+
+    def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
+        self._estimate.note(source.peer, now)
+        self._estimate.merge(sample, now)
+
+    # -- the passive view ----------------------------------------------------------------------
+
+    def _put_into_passive(self, contacts: Iterable[Contact]) -> None:
+        """Put processes into the passive view, in place of those sent with the last shuffle."""
+        known = (self._me.peer, UNKNOWN_PEER)
+        most = self._options.shuffle_active + self._options.shuffle_passive + 1
+        for contact in list(contacts)[:most]:
+            if contact.peer in known or contact.peer in self._active:
+                continue
+            if contact.peer not in self._passive and len(self._passive) >= self._options.passive:
+                sent = [peer for peer in self._sent if peer in self._passive]
+                replaced = sent[0] if sent else self._passive.sample(1, self._rng)[0].peer
+                self._passive.discard(replaced)
+            self._passive.add(contact)
+
+    def _shuffle(self) -> None:
+        partner = self._active.choose(self._rng)
+        if partner is None:
+            return
+        options = self._options
+        neighbours = self._active.sample(options.shuffle_active, self._rng, partner.peer)
+        others = self._passive.sample(options.shuffle_passive, self._rng)
+        self._sent = [contact.peer for contact in others]
+        shuffle = Shuffle(options.active_walk, self._me.peer, (*neighbours, *others))
+        self._outlet.send([partner], shuffle)
+
+    def _on_shuffle(self, origin: Contact, shuffle: Shuffle, now: float) -> None:
+        steps = max(0, min(shuffle.steps, STEPS_MAX)) - 1
+        onward = self._onward(origin.peer, shuffle.via) if steps > 0 else None
+        if onward is not None:
+            passed_on = Shuffle(steps, self._me.peer, shuffle.contacts)
+            self._outlet.send([onward], passed_on, reply_to=origin)
+        elif origin.peer != self._me.peer:
+            most = self._options.shuffle_active + self._options.shuffle_passive + 1
+            count = min(len(shuffle.contacts) + 1, most)
+            own = self._passive.sample(count, self._rng, origin.peer)
+            self._outlet.send([origin], ShuffleReply(tuple(own)))
+            self._sent = [contact.peer for contact in own]
+            self._put_into_passive((origin, *shuffle.contacts))
+
+    # -- the period ------------------------------------------------------------------------------
+
+    def _jitter(self) -> float:
+        # A tenth up or down, so that processes that started together drift apart.
+        return 0.9 + 0.2 * self._rng.random()
+
+    def _wake_next_tick(self) -> None:
+        self._outlet.wake(self._options.heartbeat_seconds * self._jitter(), "tick")
+
+    def _tick(self, now: float) -> None:
+        self._last_tick = now
+        heard = self._liveness.heard
+        self._estimate.vouch((contact.peer, heard(contact.peer)) for contact in self._active)
+        self._estimate.refresh(now)
+        told = self._active.choose(self._rng)
+        if told is not None:
+            self._liveness.tell(told.peer)
+        lately = now - ASKED_PERIODS * self._options.heartbeat_seconds
+        self._asked = {who: when for who, when in self._asked.items() if when > lately}
+        if now >= self._next_shuffle:
+            self._next_shuffle = now + self._options.shuffle_seconds * self._jitter()
+            self._refusals.clear()
+            self._shuffle()
+        self._fill_up(now)
+        self._probe(now)
+        self._contacts.seek_in_time(now, lonely=self._lonely)
+        self._wake_next_tick()
+
+    def _probe(self, now: float) -> None:
+        """Ask a cold neighbour to be one again; without any neighbour, to let this process in."""
+        if not len(self._cold) or now < self._next_probe:
+            return
+        self._next_probe = now + self._options.probe_seconds
+        probed = [cold.contact for cold in self._cold.sample(CONTACTS_WANTED, self._rng, now)]
+        if not len(self._active) and not len(self._passive):
+            self._contacts.ask(probed)
+        else:
+            self._ask(probed[0], now, high=True)
+
+
+BACKEND = Backend(
+    name="hyparview",
+    keeper=HyParView,
+    options=HyParViewOptions,
+    discovery="gateways",
+    expected_view=lambda options, size: min(size - 1, float(options.active)),
+)
