@@ -41,8 +41,6 @@ from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gat
 from camcast.live.reach import Reach, reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
-from camcast.live.self_test import lets_strangers_in
-from camcast.live.shared_key import SharedKey
 from camcast.live.stats import (
     CommunityStats,
     FirstContactStats,
@@ -1045,10 +1043,13 @@ def open_pipes(
     `UnknownPlugError` for any other transport, and `PassphraseError`.
     """
     make = transports.find_transport(transport)
+    profile: Profile | None = None
+    if passphrase is not None:
+        from camcast.live.shared_key import SharedKey  # and PyNaCl with it
+
+        profile = SharedKey(group_key(passphrase))
     return make(
-        PipeLimits(record_bytes_max=RECORD_BYTES_MAX),
-        frame_header=FRAME_HEADER,
-        profile=None if passphrase is None else SharedKey(group_key(passphrase)),
+        PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER, profile=profile
     )
 
 
@@ -1056,6 +1057,8 @@ async def _check_closed(tested: InputPipe, profile: Profile | None) -> None:
     """Raise `InsecureError` if strangers get in although a profile keeps them out."""
     if profile is None:
         return
+    from camcast.live.self_test import lets_strangers_in
+
     try:
         open_to_all = await lets_strangers_in(tested, profile)
     except TimeoutError:

@@ -13,13 +13,13 @@ from typing import Final
 
 from camcast.changes import Change, Standing
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
 from camcast.engine.node import Node, Settings
 from camcast.engine.participation import Participation
 from camcast.interests.interest import Interest
 from camcast.live.recent import Both, Recent
 from camcast.live.reporting import Reporter
-from camcast.live.sealed_port import SealedPort
 from camcast.live.timers import Timers
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
@@ -109,11 +109,7 @@ class Runner:
         self.node.outbox.notices = []
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
-        self._datagrams: DatagramPort = (
-            UdpPort(self._receive_datagram)
-            if pipes.profile is None
-            else SealedPort(self._receive_datagram, pipes.profile.datagram_key)
-        )
+        self._datagrams = _datagram_port(self._receive_datagram, pipes.profile)
 
     def join(
         self,
@@ -281,3 +277,13 @@ class Runner:
 
     def _turn_ended(self) -> None:
         self._control_copies = 0
+
+
+def _datagram_port(
+    receive: Callable[[int, Endpoint, bytes], None], profile: Profile | None
+) -> DatagramPort:
+    if profile is None:
+        return UdpPort(receive)
+    from camcast.live.sealed_port import SealedPort  # and PyNaCl with it
+
+    return SealedPort(receive, profile.datagram_key)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from nacl import bindings
-
-from camcast.security.keys import KEY_BYTES, SecretKey
 from camcast.vocabulary.errors import CamcastError
+
+if TYPE_CHECKING:
+    from camcast.security.keys import SecretKey
 
 # [RFC 9106, 4, the second recommended option] three passes over 64 MiB; one lane, as libsodium has
 # no more. 0.12 s of CPU, once a process.
@@ -51,6 +51,11 @@ def group_key(passphrase: str) -> SecretKey:
 
     Takes about 0.1 s and 64 MiB of memory; raises as `check_passphrase`.
     """
+    # Imported when used: who has no passphrase is spared PyNaCl, a tenth of `import camcast`.
+    from nacl import bindings
+
+    from camcast.security.keys import KEY_BYTES, SecretKey
+
     seed = bindings.crypto_pwhash_alg(
         KEY_BYTES,
         check_passphrase(passphrase).encode("utf-8", "surrogatepass"),

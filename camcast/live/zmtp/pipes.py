@@ -50,7 +50,6 @@ from camcast.live.zmtp.codec import (
     handshake,
     peer_in,
 )
-from camcast.live.zmtp.curve import CurveClient, CurveKeys, CurveServer
 from camcast.live.zmtp.input import Accepted, ZmtpInput, prepare
 from camcast.vocabulary.addresses import check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
@@ -96,7 +95,11 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         profile: Profile | None = None,
     ) -> None:
         super().__init__(limits, frame_header=frame_header, profile=profile)
-        self._keys = None if profile is None else CurveKeys(profile.link_secret)
+        self._keys: CurveKeys | None = None
+        if profile is not None:
+            from camcast.live.zmtp.curve import CurveKeys  # and PyNaCl with it
+
+            self._keys = CurveKeys(profile.link_secret)
         self._accepted = Accepted(self.connections_max)
         self._leaving: dict[
             _ZmtpOutput, None
@@ -130,11 +133,15 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     def _as_server(self) -> Mechanism:
         if self.profile is None or self._keys is None:
             return NULL
+        from camcast.live.zmtp.curve import CurveServer
+
         return CurveServer(self._keys, self.profile.admits, os.urandom)
 
     def _as_client(self, address: str) -> Mechanism:
         if self.profile is None or self._keys is None:
             return NULL
+        from camcast.live.zmtp.curve import CurveClient
+
         return CurveClient(self._keys, self.profile.key_at(address), os.urandom)
 
     # -- outputs ---------------------------------------------------------------------------
