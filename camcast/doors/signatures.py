@@ -56,6 +56,9 @@ class Signatures(Protocol):
     def take_revocations(self, data: bytes, now: float) -> str:
         """Take a list of revocations, if it is newer; return why it is refused, or ""."""
 
+    def put_out(self, now: float) -> Sequence[PeerId]:
+        """Return the processes that are known to be revoked, and to have no other certificate."""
+
     def warnings(self, now: float) -> Mapping[bytes, str]:
         """Return what the operator has to see to soon: a sentence each, by what it is about."""
 

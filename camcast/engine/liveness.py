@@ -307,6 +307,14 @@ class LivenessService:
                 return True
         return False
 
+    def give_up(self, peer: PeerId, now: float) -> bool:
+        """Tell the parts that a peer is silent, whatever is heard of it."""
+        entry = self.entries.get(peer)
+        if entry is None or entry.silent:
+            return False
+        self._tell_silent(entry, now)
+        return True
+
     def receive(self, source: Contact, message: Message, now: float) -> bool:
         """Take a heartbeat or an answer; that its sender is alive, `heard` says."""
         if isinstance(message, Probe):
@@ -454,11 +462,14 @@ class LivenessService:
         unreached = entry.vouched > entry.heard and now - entry.heard > UNREACHED * entry.unit
         if not unreached and entry.suspected_for(now) <= self._patience(entry, now):
             return False
+        self._tell_silent(entry, now)
+        return True
+
+    def _tell_silent(self, entry: Entry, now: float) -> None:
         entry.silent = True
         self.given_up[entry.contact.peer] = None
         for part in list(entry.parts):
             part.watcher.peer_silent(entry.contact, now)
-        return True
 
     def _on_verdict(self, helper: PeerId, verdict: Verdict, now: float) -> bool:
         """Take what a helper found."""

@@ -337,6 +337,7 @@ class Node:
         elif token.kind is Kind.SECURITY:
             assert self.signing is not None
             self.signing.wake(now)
+            self._expel(now)
         else:
             serial, *name = token.name
             participation = self._groups.current.get(token.group)
@@ -382,6 +383,10 @@ class Node:
         counters.controls += 1
         if sender == self.me.peer:
             return  # a message of our own that came back
+        # It may have a new certificate.
+        if self._is_put_out(sender) and kind is not Kind.SECURITY:
+            counters.stray_controls += 1
+            return
         if self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if kind is Kind.LIVENESS:  # the most frequent by far
@@ -409,6 +414,7 @@ class Node:
             else:
                 message = signing_module.DECODER.decode(body)
                 self._intake.take_held(self.signing.receive(source, message, now), now)
+                self._expel(now)
         elif kind is Kind.LINKS:
             self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
         elif self.discovery.decoder is None:
@@ -503,7 +509,9 @@ class Node:
         topic = finding.topic
         me = self.me  # and the discovery may still name who listened here before
         contacts = tuple(
-            c for c in finding.contacts if c.peer != me.peer and c.address != me.address
+            c
+            for c in finding.contacts
+            if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
         )
         participation = self._groups.current.get(topic.group)
         if participation is not None:
@@ -674,6 +682,19 @@ class Node:
             token = Token(None, participation.topic.group, (participation.serial,))
             self.outbox.wakes.append(Wake(participation.retry_seconds, token))
             participation.retry_seconds = min(2 * participation.retry_seconds, RETRY_SECONDS_MAX)
+
+    def _is_put_out(self, peer: PeerId) -> bool:
+        """Say whether a process is known to be revoked."""
+        return self.signing is not None and peer in self.signing.put_out
+
+    def _expel(self, now: float) -> None:
+        """Have the tables drop who was revoked, as if it had fallen silent."""
+        assert self.signing is not None
+        told = False
+        for peer in self.signing.put_out:
+            told = self.liveness.give_up(peer, now) or told
+        if told:
+            self._tell_all_neighbours(now)
 
     def _tell_all_neighbours(self, now: float) -> None:
         """Tell what a step of the liveness service, which is for all groups, has changed."""

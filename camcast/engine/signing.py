@@ -101,6 +101,8 @@ class Signing:
         self._warned = AskedLately()
         self.refused: Counter[str] = Counter()
         """Events, chains of certificates, and lists, by why they were not believed."""
+        self.put_out: dict[PeerId, None] = {}
+        """The processes that are known to be revoked: nothing but certificates is taken of them."""
         self.forgeries = 0
         """Records among these that nobody who verifies what he passes on can have sent."""
 
@@ -142,6 +144,7 @@ class Signing:
     def wake(self, now: float) -> None:
         """Take this part's timer."""
         self._spread.wake()
+        self._note_put_out(now)
         for held in self._held.expire(now):
             self._refuse(held, UNKNOWN, now)
         for certificate in self._held.certificates():
@@ -160,12 +163,16 @@ class Signing:
                 if reason := self._signatures.learn(message.chain, self._offset + now):
                     self._count_refused("chain_", reason)
                 else:
+                    if self.put_out:  # of whom one may have a new certificate
+                        self._note_put_out(now)
                     return self._release()
             case CertificateWanted():
                 self._answer(source, message.certificate, now)
             case RevocationNews():
                 if reason := self._spread.take(source, message, self._offset + now, now):
                     self._count_refused("list_", reason)
+                else:
+                    self._note_put_out(now)
             case RevocationsKnown():
                 self._spread.compare(source, message, now)
         return []
@@ -179,6 +186,9 @@ class Signing:
         lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
         if lacking and (chain := self._signatures.chain(certificate)):
             self._outlet.send(lacking, Certificates(tuple(chain)))
+
+    def _note_put_out(self, now: float) -> None:
+        self.put_out = dict.fromkeys(self._signatures.put_out(self._offset + now))
 
     def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""

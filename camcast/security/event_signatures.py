@@ -121,6 +121,10 @@ class EventSignatures:
             return error.reason.value
         return ""
 
+    def put_out(self, now: float) -> Sequence[PeerId]:
+        """See `Signatures`."""
+        return self.known.put_out(now)
+
     def warnings(self, now: float) -> Mapping[bytes, str]:
         """See `Signatures`: own certificates that end soon, and lists that are overdue."""
         ending = [chain.last for chain in self._own if _ends_soon(chain.last, now)]

@@ -16,6 +16,7 @@ from camcast.security.keys import PublicKey
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import Revocations
 from camcast.security.sealed import seal_hash
+from camcast.vocabulary.identity import PeerId
 
 CHAINS_MAX: Final = 4096  # [studies/security 4] some 8 MB where each has two certificates
 
@@ -64,6 +65,21 @@ class KnownChains:
         Returns whether it is news; raises `RefusedError`.
         """
         return self.revocations.take(data, now, self._may_issue)
+
+    def put_out(self, now: float) -> list[PeerId]:
+        """Return the processes that have a revoked chain, and none that is known to be valid."""
+        if not self.revocations:
+            return []
+        revoked, valid = dict[PeerId, None](), dict[PeerId, None]()
+        for chain in self._chains.values():
+            try:
+                chain.check_valid(now, self.revocations.revoked)
+            except RefusedError as error:
+                if error.reason is Reason.REVOKED:
+                    revoked[chain.subject_id] = None
+            else:
+                valid[chain.subject_id] = None
+        return [peer for peer in revoked if peer not in valid]
 
     def _may_issue(self, key: bytes) -> bool:
         return self._issuers[key] > 0 or PublicKey(key) in self._roots

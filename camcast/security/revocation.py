@@ -103,6 +103,10 @@ class Revocations:
         self._lists: dict[bytes, _Known] = {}
         self._hash: SealHash | None = None
 
+    def __bool__(self) -> bool:
+        """Whether any certificate is revoked."""
+        return any(known.serials for known in self._lists.values())
+
     def take(self, data: bytes, now: float, may_issue: Callable[[bytes], bool]) -> bool:
         """Take a signed list; return whether it is news.
 

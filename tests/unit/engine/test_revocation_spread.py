@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from camcast.engine.node import Node
 from camcast.engine.revocation_spread import (
     ANSWERS_MAX,
@@ -18,6 +20,7 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.wire import Kind
 from tests.authority import ADA, CLUB, EVE, ROOT
 from tests.signed_world import (
+    ITALY,
     NO_GROUP,
     SOCCER,
     SignedWorld,
@@ -66,6 +69,42 @@ def test_a_revoked_member_is_refused_everywhere_within_half_a_minute() -> None:
     world.publish(late, SOCCER, b"goal", 10.0)
     assert {id(node) for node in world.got(b"after")} == {id(eve)}
     assert {id(node) for node in world.got(b"goal")} == {id(node) for node in world.nodes}
+
+
+@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])
+def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute(membership: str) -> None:
+    """Though it goes on as before: it sends heartbeats, answers, and subscribes again.
+
+    It has published to all, who know its certificate so.
+    """
+    world = SignedWorld(membership=membership, repair=True)
+    for number in range(1, 13):
+        world.member(key(number), *((SOCCER,) if number < 9 else (ITALY,)))
+    eve = world.member(EVE, SOCCER, ITALY, own=certificate(EVE, serial=SERIAL))
+    world.run(20)
+    world.publish(eve, ITALY, b"before", 20.0)
+    assert {id(node) for node in world.got(b"before")} == {id(node) for node in world.nodes}
+    others = [node for node in world.nodes if node is not eve]
+    assert any(knows(node, eve) for node in others)
+    signatures_of(others[5]).take_revocations(revocations(1, SERIAL), 0.0)
+    world.run(30)  # [issue 15]
+    for _ in range(20):
+        assert [node for node in others if knows(node, eve)] == []
+        world.run(3)
+    # She is certified again, and comes back.
+    signatures_of(eve).renew([[certificate(EVE, serial=SERIAL + 1)]], 1.0)
+    assert eve.signing is not None
+    world.publish(eve, SOCCER, b"again", 1.0)
+    world.run(30)
+    world.publish(eve, SOCCER, b"certified", 10.0)
+    assert {id(node) for node in world.got(b"certified")} >= {id(n) for n in world.nodes[:8]}
+
+
+def knows(node: Node, other: Node) -> bool:
+    """Say whether a process has another one in a table."""
+    known = [c.peer for p in node.participations for c in p.membership.peers()]
+    above = [c.peer for p in node.participations for link in p.links for c in link.nearest()[1]]
+    return other.me.peer in (*known, *above)
 
 
 def contact(number: int) -> Contact:

@@ -102,3 +102,14 @@ def test_the_chains_are_bounded_and_the_ones_in_use_stay(monkeypatch: pytest.Mon
         chains.learn([grant(ROOT, EVE, serial=number)], NOW)
     with pytest.raises(RefusedError):
         chains.take_revocations(revocation(CLUB, number=9), NOW)
+
+
+def test_who_is_put_out_has_a_revoked_chain_and_no_other() -> None:
+    chains = KnownChains([ROOT.public])
+    for data in (grant(ROOT, ADA, serial=1), grant(ROOT, EVE, serial=2)):
+        chains.learn([data], NOW)
+    assert chains.put_out(NOW) == []
+    chains.take_revocations(revocation(ROOT, 1, 2), NOW)
+    assert chains.put_out(NOW) == [ADA.public.peer_id, EVE.public.peer_id]
+    chains.learn([grant(ROOT, ADA, serial=3)], NOW)
+    assert chains.put_out(NOW) == [EVE.public.peer_id]
