@@ -23,7 +23,8 @@ process has found; they do not watch them, since heartbeats from all N_t process
 instead of the checks of g of them would be the super-community's load. With τ or fewer alive it
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
 table without an entry starts a search. Who failed is not taken back from others' tables for some
-periods, which would pass the dead around for ever, but asked itself; its own answer clears it.
+periods, which would pass the dead around for ever, but asked itself when it is named; its own
+answer clears it. So comes back who was named as a member while it was still joining.
 
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each
@@ -461,8 +462,8 @@ class SuperLinks(Watcher):
             if contact.peer in (self._me.peer, b"") or contact.address == self._me.address:
                 continue  # oneself, or who listened here before
             if self._failed.get(contact.peer, now) > now:
-                if (cold := self._cold.get(contact.address)) is not None:
-                    doubted[contact.address] = cold
+                cold = self._cold.get(contact.address)
+                doubted[contact.address] = cold or Cold(contact, topic, now)
                 continue
             entry = self._table.get(contact.peer)
             if topic.level > entry.topic.level if entry else self._make_room(topic, now):

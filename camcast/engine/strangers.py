@@ -132,7 +132,7 @@ class Strangers:
             case Ping(topic=name):
                 self._below.pop(source.peer, None)
                 self._below[source.peer] = _Below(source, group, now)
-                is_member = read_topic(name).group in self._groups.current
+                is_member = self._groups.joined(read_topic(name).group) is not None
                 self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():
                 # All tables share what one has asked. And who is gone may answer an event of any

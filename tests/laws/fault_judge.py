@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from math import inf
 
 from attrs import define, field
@@ -76,6 +76,7 @@ class _Acquaintances:
 
     def __init__(self, run: _Run) -> None:
         self._run = run
+        self._overlay = run._scenario.membership != "scamp"
         self._known: dict[tuple[int, int], None] = {}
         """Pairs of lives; the first has known the address of the second."""
         for second in range(int(run._scenario.duration_seconds) + 60):
@@ -93,23 +94,39 @@ class _Acquaintances:
         """Whether the gateway lives."""
         return self._run._gateway is not None and self._run._gateway.alive
 
-    def islands(self) -> dict[str, int]:
+    def touched(self, node: str, islands: dict[str, int]) -> Iterator[int]:
+        """Yield the islands of all that a process, which is dead by now, ever knew directly.
+
+        Where there is a gateway or an overlay, it could have reached whoever is not alone.
+        """
+        if self.gateway_lives or self._overlay:
+            yield 0
+        life = int(node)
+        for one, other in self._known:
+            if life in (one, other):
+                there = islands.get(f"{other if life == one else one:08}")
+                if there is not None:
+                    yield there
+
+    def islands(self, without: Container[int] = ()) -> dict[str, int]:
         """Return for each living process a number that those share who could be connected.
 
-        A living gateway knows all, and so does the overlay of a Kademlia those who are in it.
+        A living gateway knows all, and so does the overlay of a Kademlia those who are in it. The
+        lives `without` tables connect nobody.
         """
         run = self._run
         self._look()
-        overlay = run._scenario.membership != "scamp"
         island = {
             process.life: (
                 0
-                if self.gateway_lives or (overlay and process.node.discovery.state != "alone")
+                if self.gateway_lives or (self._overlay and process.node.discovery.state != "alone")
                 else process.life
             )
             for process in run._network
         }
         for one_life, other_life in self._known:
+            if one_life in without or other_life in without:
+                continue
             here, there = island.get(one_life), island.get(other_life)
             if here is not None and there is not None and here != there:
                 island = {life: here if n == there else n for life, n in island.items()}
@@ -132,7 +149,8 @@ def judge(case: Case) -> Verdict:
     acquaintances = _Acquaintances(run)
     with collector_off():
         outcome = run.run(None)
-    reading, islands = run._reading, acquaintances.islands()
+    reading, islands = run._reading, acquaintances.islands(without=run._joining)
+    with_all = acquaintances.islands()
     start = outcome.virtual_seconds - case.scenario.duration_seconds
     verdict = Verdict(case)
     for event, published in reading.published.items():
@@ -157,7 +175,12 @@ def judge(case: Case) -> Verdict:
                 continue
             having = [one for one in holders if _hands_on(one, member, published, reading)]
             told = reading.told_missed(member.node, event)
-            if any(islands.get(one.node) in (None, islands[member.node]) for one in having):
+            island = islands[member.node]
+            if any(
+                islands.get(one.node) == island
+                or island in acquaintances.touched(one.node, islands)
+                for one in having
+            ):
                 (verdict.told_wrongly if told else verdict.lost).append(words)
             elif told:
                 verdict.told += 1
@@ -166,9 +189,9 @@ def judge(case: Case) -> Verdict:
     verdict.told_wrongly += _not_theirs(reading)
     for process in run._network:
         if process.life in run._joining:
-            topic, island = run._joining[process.life], islands[_key(process)]
+            topic, island = run._joining[process.life], with_all[_key(process)]
             could = acquaintances.gateway_lives or any(
-                member.topic == topic.name and islands.get(member.node) == island
+                member.topic == topic.name and with_all.get(member.node) == island
                 for member in reading.members.values()
             )
             words = f"{_key(process)} in {topic}"

@@ -439,6 +439,21 @@ def test_who_failed_is_asked_when_a_peer_says_that_it_lives() -> None:
     assert bench.sent(Ping) == []  # no room
 
 
+def test_who_was_linked_while_it_was_still_joining_comes_back_when_it_is_named_again() -> None:
+    """It said that it was not in the topic, and then nobody's word for it counted for a minute, nor
+    was it asked: 44 s of events were lost to a community that had just begun (hybrid 1075)."""
+    bench = linked(1)
+    bench.tell(Gone(".a.b.c"), contact(1))
+    assert bench.nearest == (".a.b.c", [])
+    bench.sent(Message)
+    bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
+    assert bench.nearest == (".a.b.c", [])
+    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]
+    bench.tell(Pong(".a.b.c"), contact(1))
+    bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
+    assert bench.nearest == (".a.b.c", [1])
+
+
 def test_farther_ones_take_no_room_from_the_nearest() -> None:
     """One of `.a.b.c` and two of the root left it at that, and whoever it did not know unserved."""
     bench = linked(1, 2)
@@ -856,6 +871,23 @@ def test_two_communities_below_a_process_find_each_other_through_it_without_a_ga
     network.run(60.0)
     assert transcript.of(ReqContact)
     assert not transcript.of(AnsContact)
+
+
+def test_who_is_still_joining_is_no_super_process() -> None:
+    """It cannot pass on what climbs, and would not while no gateway tells it of its community."""
+    network, [root, low] = network_of(ROOT, A)
+    waiting = network.add(("tcp://10.9.9.9:7000",))  # where nobody answers
+    join(network, waiting, ROOT)
+    network.run(1.0)
+    transcript = Transcript(network)
+    head = wire.control_head(Kind.LINKS, A.group, low.me.peer, low.me.address)
+    for node in (root, waiting):
+        ping = wire.encode_control(head, messages.encode(Ping(ROOT.name)))
+        network.inject(node.me.address, wire.FRAME_HEADER + ping)
+    network.run(0.5)
+    answers = {e.source: type(e.content) for e in transcript.of(Pong, Gone)}
+    assert answers[root.me.address] is Pong
+    assert answers[waiting.me.address] is Gone
 
 
 def test_messages_survive_the_codec() -> None:
