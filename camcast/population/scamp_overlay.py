@@ -60,6 +60,12 @@ _compiled: Final = njit(cache=True, nogil=True)
 
 
 @_compiled
+def _wide(number: int) -> int:
+    """Return a number with 64 bits: what is called with two widths is compiled twice."""
+    return int(np.int64(number))
+
+
+@_compiled
 def view_cap(processes: int, c: int) -> int:
     """Return how many processes a view holds at most, 3(c+1) ln n."""
     return ceil(CAP_FACTOR * (c + 1) * log(max(processes, CAP_SIZE_MIN)))
@@ -77,7 +83,7 @@ def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64
         np.empty((processes, most_holders), np.int32),
         np.zeros(processes, np.int32),
     )
-    copies, active = np.empty((64, 3), np.int32), 0
+    copies, active = np.empty((64, 3), np.int32), _wide(0)
     contacts = np.zeros(JOINS_OF_A_TICK, np.int32)
     settled, before = 0, 0  # those from here on have had no tick, and what the law asked for then
     for newcomer in range(1, processes):
@@ -87,7 +93,7 @@ def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64
         contact = int(drawn)
         contacts[newcomer % JOINS_OF_A_TICK] = contact
         _hold(arcs, newcomer, contact, most)
-        count = int(arcs[1][contact]) + c
+        count = _wide(arcs[1][contact]) + c
         copies, active, state = _spread(arcs, state, copies, active, contact, newcomer, count, cap)
         for _ in range(STEPS_OF_A_JOIN):
             active, state = _step(arcs, state, copies, active, cap)
@@ -95,7 +101,7 @@ def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64
             wanted = _lawful(size, c)
             begin = 0 if wanted > before else settled
             for place in range(JOINS_OF_A_TICK):
-                state = _shed(arcs, state, int(contacts[place]), wanted)
+                state = _shed(arcs, state, _wide(contacts[place]), wanted)
             settled, before = size - JOINS_OF_A_TICK, wanted
             for process in range(begin, settled):
                 state = _shed(arcs, state, process, wanted)
@@ -144,7 +150,8 @@ def _step(arcs: _Arcs, state: State, copies: _Numbers, active: int, cap: int) ->
     views, sizes = arcs[0], arcs[1]
     number = 0
     while number < active:
-        at, subscriber, ttl = copies[number]
+        at, subscriber = _wide(copies[number, _AT]), _wide(copies[number, _OF])
+        ttl = copies[number, _TTL]
         kept = ttl <= 0
         if not kept:
             chance, state = uniform(state)
@@ -217,7 +224,7 @@ def _ask(
         return copies, active, state
     missing = wanted - int(holding[process])
     place, state = below(state, sizes[process])
-    member = views[process, place]
+    member = _wide(views[process, place])
     if missing >= sizes[member] and _hold(arcs, member, process, cap):
         missing -= 1
     return _spread(arcs, state, copies, active, member, process, missing, cap)

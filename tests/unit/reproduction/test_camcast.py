@@ -22,6 +22,7 @@ from camcast.reproduction.camcast.tables import ROUNDS
 from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
+from tests.camcast_command import camcast, refusal
 from tests.printed_json import checked
 from tests.unit.reproduction.folder_contract import (
     FIGURE_ENDS,
@@ -147,10 +148,13 @@ def test_what_is_chosen_is_as_in_the_whole(
     assert any(row["item"] == "Figure 15" for row in few) == bool(drawn)
 
 
-def test_the_command_computes_the_chosen_cells_alone(folder: Path, tmp_path: Path) -> None:
+def test_the_command_computes_the_chosen_cells_alone(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """By itself the choice comes to the same, row by row, and cell by cell."""
     options = ["--protocol", "hierarchical,multicast", "--runs", RUNS_HERE, "--seed", 3]
-    printed = reproduce(*options, "--output", tmp_path / "out", "--workers", 1).stdout
+    assert camcast("reproduce", *options, "--output", tmp_path / "out", "--workers", 1) == 0
+    printed = capfd.readouterr().out
     assert "hierarchical gossip broadcast" in printed
     assert "CAMCAST" not in printed
     found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
@@ -241,14 +245,15 @@ def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [["--runs", 3], ["--seed", 4], ["--engine", "chain"]])
-def test_other_parameters_are_refused(folder: Path, other: list[Any]) -> None:
+def test_other_parameters_are_refused(
+    folder: Path, other: list[Any], capfd: pytest.CaptureFixture[str]
+) -> None:
     given = {"--runs": RUNS_HERE, "--seed": 3, **dict([other])}
     options = [part for pair in given.items() for part in pair]
     before = (folder / "cells.jsonl").read_bytes()
-    done = reproduce("camcast", "--output", folder, *options, check=False)
-    assert done.returncode == 2
-    assert "has a reproduction of" in done.stderr
-    assert "Traceback" not in done.stderr
+    code, error = refusal(capfd, "reproduce", "camcast", "--output", folder, *options)
+    assert code == 2
+    assert "has a reproduction of" in error
     assert (folder / "cells.jsonl").read_bytes() == before
 
 
