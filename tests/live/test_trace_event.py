@@ -13,10 +13,13 @@ import pytest
 from camcast import CommunityManager, Overflow, Received, blocking
 from camcast.doors.transport import PipeLimits
 from camcast.event_trace import Account, CommunityAccount, Explanation, Moment, Verdict, explain
+from camcast.live.certificate_file import certificate_text
 from camcast.live.control_socket import ask
+from camcast.live.key_file import write_key_pair
 from camcast.live.transports import DEFAULT, find_transport
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
+from tests.authority import ADA, MEMBER, ROOT, grant
 from tests.camcast_command import answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
@@ -200,6 +203,31 @@ async def test_a_community_without_a_link_upward_is_named(tmp_path: Path) -> Non
         told = verdict(explained(receipt.id, [below, above]), above, ".a")
         assert (told.has, told.reason) == (False, "link_dead")
         assert below.address in told.says
+
+
+@live
+async def test_what_is_published_without_a_right_is_refused(tmp_path: Path) -> None:
+    for name, key in (("root", ROOT), ("ada", ADA)):
+        write_key_pair(tmp_path / f"{name}.key", key)
+    chain = [grant(ROOT, ADA, ".a", MEMBER, 0, until=2**32 - 1)]
+    (tmp_path / "ada.cert").write_text(certificate_text(chain))
+    settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+    async with (
+        CommunityManager(
+            identity=tmp_path / "ada.key",
+            certificates=tmp_path / "ada.cert",
+            trust=tmp_path / "root.pub",
+            control=tmp_path / "a",
+            **settings,
+        ) as ada,
+        CommunityManager(gateways=[ada.address], control=tmp_path / "b", **settings) as stranger,
+    ):
+        _, theirs = await join_all(".a", [ada, stranger])
+        receipt = await theirs.publish(b"x")
+        await eventually(lambda: ada.counters.unverified)
+        told = verdict(explained(receipt.id, [ada, stranger]), ada, ".a")
+        assert (told.has, told.reason) == (False, "refused")
+        assert "refused by rights" in told.says
 
 
 # -- from moments alone: what takes minutes to happen -------------------------------------------
