@@ -37,7 +37,12 @@ from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import parse_gateways, read_gateways, resolve_gateways
+from camcast.live.gateway_file import (
+    check_keys,
+    parse_gateways,
+    read_gateways,
+    resolve_gateways,
+)
 from camcast.live.reach import Reach, reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
@@ -169,10 +174,11 @@ class CommunityManager:
     a file that keeps contacts from one run to the next, for when no gateway answers. `trace` takes
     a record of everything that happens.
     `identity`, `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify``
-    have made: the process then signs its events, and delivers and forwards only events whose
-    publisher has a certificate to publish them that begins at a trusted root. `revocations` are
-    lists of ``camcast revoke``. Certificates and lists are read again when their files change.
-    Joins and links need no certificate yet (docs/security.md).
+    have made: the process then signs its events, and talks only to processes that have a
+    certificate which begins at a trusted root, each of which may do what its certificate allows
+    (the profile ``signed``, docs/security.md). Gateways off the loopback are then named with their
+    key, ``tcp://host:port#KEY``. `revocations` are lists of ``camcast revoke``. Certificates and
+    lists are read again when their files change.
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
     that several managers of one loop share; they have the transport and the passphrase that
     `open_pipes` gave them. With `repair`, what was missed is asked for again
@@ -209,7 +215,10 @@ class CommunityManager:
         control: Path | None = None,
         rng: Random | None = None,
     ) -> None:
-        closed = passphrase is not None or (pipes is not None and pipes.profile is not None)
+        signed = bool(identity or certificates or trust or revocations)
+        closed = (
+            signed or passphrase is not None or (pipes is not None and pipes.profile is not None)
+        )
         self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure or closed)
         chosen = find_protocol(protocol, protocol_options)
         backend, backend_options = membership_for(chosen, membership, options)
@@ -230,19 +239,33 @@ class CommunityManager:
         if self._settings.parameters.spread == "tree" and not repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         if closed and getattr(self._settings.discovery, "hears_strangers", False):
+            keeps_out = "an identity" if signed else "a passphrase"
             raise OptionError(
                 f"the discovery {discovery or backend.discovery!r} hears everybody on the network,"
-                " and a passphrase keeps strangers out: leave one of the two out"
+                f" and {keeps_out} keeps strangers out: leave one of the two out"
             )
+        if signed and getattr(self._settings.discovery, "speaks_datagrams", False):
+            raise OptionError(
+                f"the discovery {discovery or backend.discovery!r} speaks UDP, which is not signed"
+                " yet: take the membership scamp and gateways for a process with an identity"
+            )
+        check_keys(self._settings.gateways, wanted=signed)
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
         if passphrase is not None and pipes is not None:
             raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
+        if signed and passphrase is not None:
+            raise OptionError(
+                "an identity and a passphrase are two ways to keep strangers out, and all of a"
+                " community go the same way: leave one of the two out"
+            )
+        if signed and pipes is not None:
+            raise ValueError("a process with an identity has links of its own: leave pipes out")
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._identity: IdentityFiles | None = None
         self._identity_watch: IdentityWatch | None = None
         self._signatures: EventSignatures | None = None
-        if identity or certificates or trust or revocations:
+        if signed:
             from camcast.live.identity_files import IdentityFiles
             from camcast.live.identity_watch import IdentityWatch
 
@@ -253,6 +276,11 @@ class CommunityManager:
                 self._settings, reserve_numbers=self._identity.stream_numbers().reserve
             )
         self._transport = transports.check(transport or transports.DEFAULT)
+        if signed and self._transport != transports.ZMTP:
+            raise OptionError(
+                f"the transport {self._transport} cannot show certificates, which a process with"
+                f" an identity does: use {transports.ZMTP}, the default"
+            )
         self._trace = trace
         self._given_pipes = pipes
         self._repair = repair
@@ -283,16 +311,22 @@ class CommunityManager:
     async def start(self) -> None:
         """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names.
 
-        With a passphrase the process first knocks at its own door as a stranger: `InsecureError` if
-        that gets in.
+        With a passphrase or an identity the process first knocks at its own door as a stranger:
+        `InsecureError` if that gets in.
         """
         if self._runner is not None:
             return
         self._process = os.getpid()
         settings = self._settings
-        gateways = await resolve_gateways(settings.gateways)
-        pipes = self._given_pipes
-        if pipes is None:
+        gateways, keys = await resolve_gateways(settings.gateways)
+        pipes, admission = self._given_pipes, None
+        if self._signatures is not None:
+            from camcast.live.signed_links import SignedLinks
+
+            profile = SignedLinks.of(self._signatures, keys, time.time)
+            admission = profile.known
+            pipes = _open_pipes(self._transport, profile)
+        elif pipes is None:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
             pipes = open_pipes(self._transport, passphrase=self._passphrase)
@@ -303,6 +337,7 @@ class CommunityManager:
                     gateways=gateways,
                     store=_store_of_loop() if self._repair else None,
                     signatures=self._signatures,
+                    admission=admission,
                 ),
                 pipes,
                 bind=self._bind,
@@ -461,6 +496,13 @@ class CommunityManager:
     def address(self) -> str:
         """The address that others reach this process at, and may name as a gateway."""
         return self.contact.address
+
+    @property
+    def gateway(self) -> str:
+        """What others name this process by as a gateway: its address, and its key if it has one."""
+        if self._signatures is None:
+            return self.address
+        return f"{self.address}#{self._signatures.public}"
 
     @property
     def counters(self) -> Counters:
@@ -1042,15 +1084,18 @@ def open_pipes(
     `passphrase` all links are encrypted, and only those who know it get in. Raises
     `UnknownPlugError` for any other transport, and `PassphraseError`.
     """
-    make = transports.find_transport(transport)
     profile: Profile | None = None
     if passphrase is not None:
         from camcast.live.shared_key import SharedKey  # and PyNaCl with it
 
         profile = SharedKey(group_key(passphrase))
-    return make(
-        PipeLimits(record_bytes_max=RECORD_BYTES_MAX), frame_header=FRAME_HEADER, profile=profile
-    )
+    return _open_pipes(transport, profile)
+
+
+def _open_pipes(transport: str, profile: Profile | None) -> OutputPipes:
+    make = transports.find_transport(transport)
+    limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
+    return make(limits, frame_header=FRAME_HEADER, profile=profile)
 
 
 async def _check_closed(tested: InputPipe, profile: Profile | None) -> None:
@@ -1068,7 +1113,7 @@ async def _check_closed(tested: InputPipe, profile: Profile | None) -> None:
         ) from None
     if open_to_all:
         raise InsecureError(
-            f"a stranger got in at {tested.address} although there is a passphrase; the encryption"
+            f"a stranger got in at {tested.address} although the process is closed; the encryption"
             " of this installation does not work (pyzmq, libzmq or PyNaCl), so nothing was started"
         )
 
@@ -1110,8 +1155,8 @@ def _check_open(bind: str, advertise: str | None, *, insecure: bool) -> tuple[st
     if not insecure and not all(is_loopback(a) for a in (bind, advertise) if a is not None):
         raise InsecureError(
             f"{bind} can be reached from other machines, and an open node lets anybody read and"
-            " publish; give a passphrase (--passphrase-file), or say insecure=True (--insecure) if"
-            " that is what you want"
+            " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
+            " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
         )
     if advertise is None and is_wildcard(bind):
         raise InsecureError(

@@ -66,6 +66,7 @@ _COUNTERS: Final = (
     _Of("forged", "events_forged", "Events that came as this process's own, and are not"),
     _Of("unverified", "events_unverified", "Events whose signature or right did not verify"),
     _Of("held", "events_held", "Events that waited for the certificate of their publisher"),
+    _Of("unadmitted", "messages_unadmitted", "What others sent without the right to"),
     _Of("given_up", "events_given_up", "Events that count as known: too many gaps above them"),
     _Of("unplaced", "events_unplaced", "Events refused: too many streams, or gaps in theirs"),
     _Of("repaired", "events_repaired", "First copies of events that were asked for"),

@@ -36,7 +36,7 @@ from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message, read_topic
+from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
 from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
@@ -56,6 +56,10 @@ GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5
 class Announce(Message, tag=1, frozen=True):
     """Announcement: the sender is a member of this group for the time of a lease."""
 
+    right: ClassVar[Right] = Right.JOIN
+    topic: str
+    """The group's, in which the sender has to have the right to join."""
+
 
 class Withdraw(Message, tag=2, frozen=True):
     """The sender is no member of this group any more."""
@@ -64,6 +68,7 @@ class Withdraw(Message, tag=2, frozen=True):
 class Ask(Message, tag=3, frozen=True):
     """Question about the members of this group."""
 
+    right: ClassVar[Right] = Right.LINK
     seek: int
     wanted: int
     topic: str
@@ -80,7 +85,10 @@ class Members(Message, tag=4, frozen=True):
 class Nobody(Message, tag=5, frozen=True):
     """Answer: the gateway keeps the register of the group, which has no members."""
 
+    right: ClassVar[Right] = Right.SERVE
     seek: int
+    topic: str
+    """The group's: who is believed may found it, so the answer takes the right to serve."""
 
 
 class Unknown(Message, tag=6, frozen=True):
@@ -237,7 +245,7 @@ class GatewayDiscovery(Discovery):
         for address in gateways:
             self._first_contacts.setdefault(address, FirstContact(address))
         if topic.group in self._announced and self._announced_at < now:
-            self._send(gateways, topic.group, Announce())
+            self._send(gateways, topic.group, Announce(topic.name))
         numbers = (*seek.silent, *seek.remembered)
         self._seeks |= dict.fromkeys(numbers, seek)
         self._ask(numbers)
@@ -280,7 +288,9 @@ class GatewayDiscovery(Discovery):
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """See `Discovery`."""
         match message:
-            case Announce():
+            case Announce(topic=name):
+                if read_topic(name).group != group:
+                    raise MalformedError(f"an announcement for {name} in another topic's group")
                 self._directory.remember(group, source, now)
             case Withdraw():
                 self._directory.forget(group, source.peer)
@@ -298,7 +308,7 @@ class GatewayDiscovery(Discovery):
                 self._remembered.note(endpoint_of(contact.address))
         self._remembered.write(now)
         self._announced_at = now
-        self._send(self.gateways(topic), topic.group, Announce())
+        self._send(self.gateways(topic), topic.group, Announce(topic.name))
         self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group, number)
 
     def _send(self, addresses: tuple[str, ...], group: GroupId, message: Message) -> None:
@@ -326,7 +336,9 @@ class GatewayDiscovery(Discovery):
         if configured is not None and source.peer == self._context.me.peer:
             # This process asks itself: it is named as a gateway, by another of its addresses.
             self._registers[configured] = True
-        answer: Message = Nobody(ask.seek) if self._keeps_register(topic) else Unknown(ask.seek)
+        answer: Message = Unknown(ask.seek)
+        if self._keeps_register(topic):
+            answer = Nobody(ask.seek, topic.name)
         wanted = max(0, min(ask.wanted, CONTACTS_MAX))
         if members := self._members(group, wanted, source.peer, now):
             answer = Members(ask.seek, members)
@@ -338,6 +350,8 @@ class GatewayDiscovery(Discovery):
 
     def _on_answer(self, source: Contact, answer: Members | Nobody | Unknown, now: float) -> None:
         seek = self._seeks.pop(answer.seek)
+        if isinstance(answer, Nobody) and answer.topic != seek.topic.name:
+            answer = Unknown(answer.seek)  # said of another topic, it says nothing of this one
         gateway = seek.silent.pop(answer.seek, None)
         seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()

@@ -38,6 +38,10 @@ def doctor(
     insecure: options.Insecure = False,
     profile: options.Profile = None,
     passphrase_file: options.PassphraseFile = None,
+    identity: options.Identity = None,
+    certificates: options.Certificates = None,
+    trust: options.Trust = None,
+    revocations: options.RevocationLists = None,
     transport: options.Transport = None,
     json: options.Json = False,
 ) -> None:
@@ -62,7 +66,9 @@ def doctor(
                     bind=bind,
                     advertise=advertise,
                     insecure=insecure,
-                    passphrase=options.passphrase(profile, passphrase_file),
+                    **options.closed_by(
+                        profile, passphrase_file, identity, certificates, trust, revocations
+                    ),
                     transport=transport,
                 )
                 findings += asyncio.run(_tried(manager, overlay=overlay))

@@ -41,8 +41,9 @@ def gateway(
 
     A gateway takes part in no community and sees no event. It keeps the register: for half a
     minute it remembers every process that announced itself. With --overlay it is one of the first
-    contacts of a DHT instead. It prints its address, for --gateway of the other commands, when
-    it is ready. Several may run side by side; every process announces itself to all it knows.
+    contacts of a DHT instead. It prints its address, with its key if it has one, for --gateway of
+    the other commands, when it is ready. Several may run side by side; every process announces
+    itself to all it knows.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
@@ -54,9 +55,10 @@ async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) 
     async with manager, served_metrics(manager, metrics):
         try:
             if json:
-                print_json(GatewayAddress(address=manager.address), "gateway/1")
+                where = GatewayAddress(address=manager.address, gateway=manager.gateway)
+                print_json(where, "gateway/1")
             else:
-                print_line(manager.address)
+                print_line(manager.gateway)
         except BrokenPipeError:
             pass  # the reader of stdout has the address, and went
         await asyncio.Event().wait()

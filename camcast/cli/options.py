@@ -16,7 +16,7 @@ from camcast.cli.probability import probability_option
 from camcast.community import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
-from camcast.doors.profile import OPEN, SHARED_KEY
+from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import BindError
 from camcast.live.certificate_file import CertificateFileError
@@ -127,6 +127,7 @@ class ProfileName(StrEnum):
 
     OPEN = OPEN
     SHARED_KEY = SHARED_KEY
+    SIGNED = SIGNED
 
 
 Profile = Annotated[
@@ -134,7 +135,8 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         help="open: whoever reaches the process may read and publish; shared-key: who knows the"
-        " passphrase. Default: shared-key with a passphrase, else open.",
+        " passphrase; signed: who has a certificate. Default: signed with --identity, shared-key"
+        " with a passphrase, else open.",
     ),
 ]
 PassphraseFile = Annotated[
@@ -151,8 +153,8 @@ Identity = Annotated[
     typer.Option(
         "--identity",
         metavar="FILE",
-        help="The secret key of this process (camcast keys new): it signs its events, and believes"
-        " only those of certified publishers. Needs --certificate and --trust.",
+        help="The secret key of this process (camcast keys new): it signs its events, and talks"
+        " only to certified processes, encrypted. Needs --certificate and --trust.",
     ),
 ]
 Certificates = Annotated[
@@ -269,14 +271,16 @@ Spread = Annotated[
 
 
 def passphrase(profile: ProfileName | None, file: Path | None) -> str | None:
-    """Return the passphrase of the group, None in the profile `open`.
+    """Return the passphrase of the group, None in the profiles that have none.
 
     Raises `KeyFileError` for the file, `PassphraseError` for what is in it, and `OptionError` where
     profile and passphrase contradict each other.
     """
-    if profile == ProfileName.OPEN:
+    if profile in (ProfileName.OPEN, ProfileName.SIGNED):
         if file is not None:
-            raise OptionError("--profile open takes no passphrase; leave out --passphrase-file")
+            raise OptionError(
+                f"--profile {profile} takes no passphrase; leave out --passphrase-file"
+            )
         return None
     if file is not None:
         return check_passphrase(read_passphrase(file))
@@ -287,6 +291,44 @@ def passphrase(profile: ProfileName | None, file: Path | None) -> str | None:
             f" {PASSPHRASE_VARIABLE}"
         )
     return None if given is None else check_passphrase(given)
+
+
+def closed_by(
+    profile: ProfileName | None,
+    passphrase_file: Path | None,
+    identity: Path | None,
+    certificates: list[Path] | None,
+    trust: list[Path] | None,
+    revocations: list[Path] | None,
+) -> dict[str, Any]:
+    """Return what keeps strangers out of a process, as arguments of `CommunityManager`.
+
+    An identity means the profile ``signed``, and a passphrase of the environment does not count
+    then. Raises as `passphrase`.
+    """
+    files = {
+        "identity": identity,
+        "certificates": certificates or (),
+        "trust": trust or (),
+        "revocations": revocations or (),
+    }
+    if not any(files.values()):
+        if profile == ProfileName.SIGNED:
+            raise OptionError(
+                "--profile signed needs an identity: give --identity, --certificate and --trust"
+                " (camcast keys new, camcast certify)"
+            )
+        return {"passphrase": passphrase(profile, passphrase_file)}
+    if profile not in (None, ProfileName.SIGNED):
+        raise OptionError(
+            f"--profile {profile} takes no identity; leave out --identity, --certificate, --trust"
+            " and --revocations"
+        )
+    if passphrase_file is not None:
+        raise OptionError(
+            "--identity and --passphrase-file are two ways to keep strangers out; give one of them"
+        )
+    return files
 
 
 DEFAULT_BIND = "tcp://127.0.0.1:0"

@@ -80,9 +80,10 @@ class PublishReceipt(TypedDict):
 
 
 class GatewayAddress(TypedDict):
-    """Where a gateway listens."""
+    """Where a gateway listens, and what others name it by: with its key if it has one."""
 
     address: str
+    gateway: str
 
 
 class TopicRow(TypedDict):

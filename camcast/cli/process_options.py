@@ -19,6 +19,10 @@ class ProcessOptions:
     insecure: options.Insecure = False
     profile: options.Profile = None
     passphrase_file: options.PassphraseFile = None
+    identity: options.Identity = None
+    certificates: options.Certificates = None
+    trust: options.Trust = None
+    revocations: options.RevocationLists = None
     transport: options.Transport = None
     metrics: options.Metrics = None
     control: options.Control = None
@@ -33,7 +37,14 @@ class ProcessOptions:
             bind=self.bind,
             advertise=self.advertise,
             insecure=self.insecure,
-            passphrase=options.passphrase(self.profile, self.passphrase_file),
+            **options.closed_by(
+                self.profile,
+                self.passphrase_file,
+                self.identity,
+                self.certificates,
+                self.trust,
+                self.revocations,
+            ),
             transport=self.transport,
             control=self.control,
             **others,
@@ -52,10 +63,6 @@ class MemberOptions:
     remember: options.Remember = None
     retry: options.Retry = False
     process: ProcessOptions = ProcessOptions()
-    identity: options.Identity = None
-    certificates: options.Certificates = None
-    trust: options.Trust = None
-    revocations: options.RevocationLists = None
     repair: options.Repair = True
     retention: options.Retention = None
     spread: options.Spread = None
@@ -68,10 +75,6 @@ class MemberOptions:
             discovery=self.discovery,
             gateways=options.gateways(self.gateway_file, self.gateway),
             remember=self.remember,
-            identity=self.identity,
-            certificates=self.certificates or (),
-            trust=self.trust or (),
-            revocations=self.revocations or (),
             repair=self.repair,
             parameters=options.community_parameters(self.retention, self.spread),
         )

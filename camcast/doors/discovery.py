@@ -72,6 +72,9 @@ class Discovery(ABC):
     and datagrams of the process are closed to strangers by its profile; such a discovery is not,
     and is refused in all profiles but `open`."""
 
+    speaks_datagrams: ClassVar[bool] = False
+    """Whether it needs the process's UDP, which is closed in the profile `signed`."""
+
     def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
         """Begin to listen; called once, before any other input.
 

@@ -218,9 +218,12 @@ class OutputPipes(ABC):
 
     @abstractmethod
     def open_input(
-        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+        self, bind: str, on_frame: Callable[..., None], peer: PeerId = UNKNOWN_PEER
     ) -> InputPipe:
         """Listen at `bind` and call `on_frame` with every frame that arrives.
+
+        Where the profile tells processes apart, `on_frame` gets a second argument: the peer id of
+        the process at the other end of the link, which has proved its key.
 
         `peer` is the process that listens. Where the transport can, it says so to whoever
         connects. Where `on_frame` raises `ForgeryError`, the transport cuts off the connection

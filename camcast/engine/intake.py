@@ -20,6 +20,7 @@ from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
+from camcast.engine.doorkeeper import Doorkeeper
 from camcast.engine.groups import Groups
 from camcast.engine.held_batches import HeldBatch
 from camcast.engine.known_streams import KnownRanges
@@ -61,6 +62,7 @@ class Intake:
         take_control: TakeControl,
         liveness: LivenessService,
         signing: Signing | None = None,
+        doorkeeper: Doorkeeper | None = None,
     ) -> None:
         self._me = me
         self._outbox = outbox
@@ -71,6 +73,8 @@ class Intake:
         self._take_control = take_control
         self._liveness = liveness
         self._signing = signing
+        self._doorkeeper = doorkeeper
+        self._link: PeerId | None = None
         self._current = groups.current  # a step less each frame
         # By plain bytes: to make a `PeerId` of them is a call each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -81,8 +85,12 @@ class Intake:
         self._together_in: Participation | None = None
         self._log = MinuteLog()
 
-    def receive(self, frame: bytes, now: float) -> None:
-        """Take the records of a frame. The hot loop: most copies of events are duplicates."""
+    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
+        """Take the records of a frame. The hot loop: most copies of events are duplicates.
+
+        With a doorkeeper, only events of the process at the other end of the `link` count.
+        """
+        self._link = link
         groups, watched = self._current, self._watched
         sender_heard = False  # of the first event alone: the rest mostly have the same sender
         here = b""  # the group of the record before: mostly of this one as well
@@ -115,6 +123,12 @@ class Intake:
                     )
                 if not sender_heard:
                     sender_heard = True
+                    if self._doorkeeper is not None and not self._doorkeeper.admits(link):
+                        self._doorkeeper.refuse("from_a_stranger")
+                        return
+                    if link is not None and sender != link:
+                        self._refuse_sender()
+                        return
                     peer = watched.get(sender)
                     if peer is not None:
                         peer.heard = now
@@ -134,6 +148,8 @@ class Intake:
                         if participation.reports_duplicates:
                             event_id = EventId(StreamId(stream), first)
                             self._report_duplicate(participation, event_id, frame, start, end, now)
+                    elif link is not None and sender != link:
+                        self._refuse_sender()
                     else:
                         batch = _decode(frame, start, end, now)
                         address = wire.event_address(frame, start) if address_bytes else ""
@@ -363,6 +379,11 @@ class Intake:
         address = wire.event_address(frame, start)
         self._strangers.say_gone(sender, address, batch.topic, group, now)
 
+    def _refuse_sender(self) -> None:
+        """Count an event whose sender is said to be another than the process that sent it."""
+        if self._doorkeeper is not None:
+            self._doorkeeper.refuse("in_anothers_name")
+
     def _report_duplicate(
         self,
         participation: Participation,
@@ -373,6 +394,9 @@ class Intake:
         now: float,
     ) -> None:
         source = wire.event_sender(frame, start)
+        if self._link is not None and source != self._link:
+            self._refuse_sender()
+            return
         if self._recorder.trace is not None:
             # Without a trace nobody looks into a duplicate, so its content must not matter.
             with suppress(MalformedError):

@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import inf
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import define
 
@@ -84,6 +84,7 @@ ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause be
 class ReqContact(Message, tag=1, frozen=True):
     """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
 
+    passed_on: ClassVar[bool] = True
     search: bytes
     topics: tuple[str, ...]
     ttl: int

@@ -33,18 +33,20 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Group, Protocol
 from camcast.doors.selective import SelectiveContext
-from camcast.doors.signatures import Signatures
+from camcast.doors.signatures import NotAllowedError, Signatures
 from camcast.engine import links as links_module
 from camcast.engine import liveness as liveness_module
 from camcast.engine import signing as signing_module
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.counted_datagrams import CountedDatagrams
+from camcast.engine.doorkeeper import Doorkeeper, Introductions
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
@@ -67,12 +69,17 @@ from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.events import Missed, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
+from camcast.vocabulary.messages import Decoder, MessageT
 from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Tell, Token, Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
 from camcast.vocabulary.wire import Kind, MalformedError
+
+SECURITY_DECODER: Final[Decoder[signing_module.SecurityMessage | Introductions]] = Decoder(
+    signing_module.SecurityMessage | Introductions
+)
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
@@ -104,6 +111,8 @@ class Settings:
     """What signs this process's events and judges the others'; None: none is signed."""
     reserve_numbers: ReserveNumbers = by_clock
     """Names this process's streams, where its identity outlives it."""
+    admission: Admission | None = None
+    """What knows the other processes, and what they may do; None: everybody may do everything."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 
@@ -160,6 +169,19 @@ class Node:
                 rng,
                 epoch / 1000 - started,
             )
+        self.doorkeeper: Doorkeeper | None = None
+        """Judges what others send; None where everybody may send anything."""
+        self._link: PeerId | None = None
+        """Who is at the other end of the link over which the frame at hand came."""
+        if settings.admission is not None:
+            self.doorkeeper = Doorkeeper(
+                settings.admission,
+                ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP),
+                recorder.counters,
+                self._since_1970,
+                started,
+            )
+            outbox.introduce = self.doorkeeper.introduce
         self._intake = Intake(
             me.peer,
             outbox,
@@ -169,6 +191,7 @@ class Node:
             self._take_control,
             self.liveness,
             self.signing,
+            self.doorkeeper,
         )
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
@@ -227,7 +250,7 @@ class Node:
 
         `super_topics` defaults to super(t), none for the root; several are linked
         independently (3.6). `where`: see `want`. Joining again returns the participation that is
-        there.
+        there. Raises `NotAllowedError`.
         """
         home = self._homes.get(topic.group)
         if home is not None:
@@ -238,6 +261,7 @@ class Node:
         elif super_topics is None:
             super_topics = () if topic.super_topic is None else (topic.super_topic,)
         wanted = settings.protocol.groups(topic, settings.topics, self.me.peer)
+        self._check_may_join([group.topic for group in wanted], now)
         for group in wanted:
             participation = groups.current.get(group.topic.group)
             if participation is not None:
@@ -254,6 +278,18 @@ class Node:
         home = self._homes[topic.group] = groups.current[wanted[0].topic.group]
         self._settle(now)
         return home
+
+    def _check_may_join(self, topics: Sequence[Topic], now: float) -> None:
+        """Raise `NotAllowedError` for a topic whose members would not take this process in."""
+        if self.doorkeeper is None:
+            return
+        self.doorkeeper.begin(now)
+        for topic in topics:
+            if not self.doorkeeper.may_join(self.me.peer, topic):
+                raise NotAllowedError(
+                    f"this process has no certificate to join {topic} now; certify its key for it,"
+                    " or renew the certificate"
+                )
 
     def want(self, topic: Topic, where: Interest | None) -> None:
         """Want only what matches `where` of a topic that was joined; None: all of it.
@@ -308,14 +344,18 @@ class Node:
 
     # -- inputs ----------------------------------------------------------------------------
 
-    def receive(self, frame: bytes, now: float) -> int:
+    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> int:
         """Take one frame; whatever is wrong with it is counted, and nothing is raised.
 
+        `link` is the process that has proved its key at the other end of the link, if any has.
         Returns how many of its records nobody can have sent who verifies what he passes on.
         """
+        if self.doorkeeper is not None:
+            self.doorkeeper.begin(now)
+            self._link = link
         signing = self.signing
         forgeries = 0 if signing is None else signing.forgeries
-        self._intake.receive(frame, now)
+        self._intake.receive(frame, now, self._link)
         outbox = self.outbox
         if outbox.seeks or outbox.findings or self._joining:
             self._settle(now)
@@ -323,6 +363,8 @@ class Node:
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that was wished for through the outbox."""
+        if self.doorkeeper is not None:
+            self.doorkeeper.begin(now)
         if token.kind is Kind.LIVENESS:
             was_isolated, paused = self.liveness.isolated, self.liveness.paused_seconds
             if self.liveness.wake(token.name, now):
@@ -387,10 +429,14 @@ class Node:
         if self._is_put_out(sender) and kind is not Kind.SECURITY:
             counters.stray_controls += 1
             return
-        if self.liveness.heard(sender, now):
+        if self.doorkeeper is not None and not self._lets_in(self.doorkeeper, source, kind, body):
+            return
+        # What is passed on says nothing of the life of its sender.
+        if self._link in (None, sender) and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if kind is Kind.LIVENESS:  # the most frequent by far
-            if self.liveness.receive(source, liveness_module.DECODER.decode(body), now):
+            heard = self._read(liveness_module.DECODER, source, body)
+            if heard is not None and self.liveness.receive(source, heard, now):
                 self._tell_all_neighbours(now)
         elif kind is Kind.MEMBERSHIP:
             participation = self._groups.find(group)
@@ -407,20 +453,59 @@ class Node:
             if participation is None or participation.repair is None:
                 counters.stray_controls += 1
             else:
-                participation.repair.receive(source, repair_messages.DECODER.decode(body), now)
+                asked = self._read(repair_messages.DECODER, source, body, participation.topic)
+                if asked is not None:
+                    participation.repair.receive(source, asked, now)
         elif kind is Kind.SECURITY:
             if self.signing is None:
                 counters.stray_controls += 1
             else:
-                message = signing_module.DECODER.decode(body)
-                self._intake.take_held(self.signing.receive(source, message, now), now)
-                self._expel(now)
+                news = self._read(SECURITY_DECODER, source, body)
+                if isinstance(news, Introductions):
+                    counters.stray_controls += self.doorkeeper is None
+                elif news is not None:
+                    self._intake.take_held(self.signing.receive(source, news, now), now)
+                    self._expel(now)
         elif kind is Kind.LINKS:
-            self._strangers.receive(source, group, links_module.DECODER.decode(body), now)
+            asking = self._groups.current.get(group)
+            topic = None if asking is None else asking.topic
+            about = self._read(links_module.DECODER, source, body, topic)
+            if about is not None:
+                self._strangers.receive(source, group, about, now)
         elif self.discovery.decoder is None:
             counters.stray_controls += 1
         else:
-            self.discovery.receive(source, group, self.discovery.decoder.decode(body), now)
+            message = self._read(self.discovery.decoder, source, body)
+            if message is not None:
+                self.discovery.receive(source, group, message, now)
+
+    def _lets_in(self, doorkeeper: Doorkeeper, source: Contact, kind: Kind, body: bytes) -> bool:
+        """Say whether a control record is looked at; introductions of a process are taken first."""
+        if kind is Kind.SECURITY and self._link == source.peer:
+            message = SECURITY_DECODER.decode(body)
+            if isinstance(message, Introductions):
+                doorkeeper.take(self._link, message)
+                return True
+        if not doorkeeper.admits(self._link):
+            doorkeeper.refuse("from_a_stranger")
+        elif not doorkeeper.knows(source):
+            doorkeeper.refuse("of_a_stranger")
+        else:
+            return True
+        return False
+
+    def _read(
+        self,
+        decoder: Decoder[MessageT],
+        source: Contact,
+        body: bytes,
+        topic: Topic | None = None,
+    ) -> MessageT | None:
+        """Decode a message, and return what is taken of it; None if nothing is."""
+        message = decoder.decode(body)
+        if self.doorkeeper is None:
+            return message
+        return self.doorkeeper.judge(message, source, self._link, topic)
 
     def second(self, now: float) -> int:
         """See `camcast.engine.liveness.Tallies`."""
@@ -448,15 +533,24 @@ class Node:
     ) -> None:
         """See `camcast.engine.liveness.Tallies`."""
         participation = self._groups.joined(group)
-        if participation is not None and participation.repair is not None:
+        if (
+            participation is not None
+            and participation.repair is not None
+            and self._is_member(source, participation)
+        ):
             participation.repair.hear_tally(source, tally, second, now)
+
+    def _is_member(self, source: Contact, participation: Participation) -> bool:
+        """Say whether a process may be a member of a group at all."""
+        keeper = self.doorkeeper
+        return keeper is None or keeper.may_join(source.peer, participation.topic)
 
     def _take_piece(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
     ) -> bool:
         """Give a piece of a heartbeat to its part; False if this process is not in the group."""
         participation = self._groups.current.get(group)
-        if participation is None:
+        if participation is None or not self._is_member(source, participation):
             return False
         if body and kind == Kind.MEMBERSHIP:
             self._give_membership(participation, source, body, now)
@@ -468,7 +562,9 @@ class Node:
         self, participation: Participation, source: Contact, body: bytes, now: float
     ) -> None:
         membership = participation.context.membership
-        membership.receive(source, membership.decoder.decode(body), now)
+        message = self._read(membership.decoder, source, body, participation.topic)
+        if message is not None:
+            membership.receive(source, message, now)
         if participation.neighbour_changes:
             self._tell_neighbours(participation, now)
 
@@ -478,7 +574,9 @@ class Node:
         """Give a message to a dissemination; False if it takes none."""
         decoder = participation.dissemination.decoder
         if decoder is not None:
-            participation.dissemination.receive(source, decoder.decode(body), now)
+            message = self._read(decoder, source, body, participation.topic)
+            if message is not None:
+                participation.dissemination.receive(source, message, now)
         return decoder is not None
 
     def _wake(
@@ -513,6 +611,8 @@ class Node:
             for c in finding.contacts
             if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
         )
+        if self.doorkeeper is not None:
+            contacts = self.doorkeeper.only_members(contacts, topic)
         participation = self._groups.current.get(topic.group)
         if participation is not None:
             participation.unanswered = finding if finding.unknown else None

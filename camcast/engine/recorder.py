@@ -46,6 +46,8 @@ class NodeCounters:
     held: int = 0
     """Events that had to wait for the certificate of their publisher; `unverified` has those for
     which it never came."""
+    unadmitted: int = 0
+    """What others sent without the right to: frames, messages, introductions (docs/security.md)."""
     given_up: int = 0
     """Events not received that count as known from now on: too many gaps came above them."""
     unplaced: int = 0

@@ -20,7 +20,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Final
+from typing import Final, TypeAlias
 
 from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
@@ -32,7 +32,7 @@ from camcast.engine.revocation_spread import RevocationNews, RevocationsKnown, R
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Message
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
@@ -63,9 +63,8 @@ class CertificateWanted(Message, frozen=True, tag=4):
     certificate: bytes
 
 
-SecurityMessage = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
-
-DECODER: Final[Decoder[SecurityMessage]] = Decoder(SecurityMessage)
+SecurityMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
+"""What this part takes; `camcast.engine.node` decodes it."""
 
 
 class Signing:

@@ -6,6 +6,9 @@ In a TOML file::
     "." = ["tcp://192.0.2.1:7000", "tcp://gateway.example:7000"]
     ".soccer" = ["tcp://192.0.2.7:7000"]
 
+In the profile `signed` an address has the gateway's key behind it, ``tcp://192.0.2.1:7000#KEY``, as
+``camcast keys show`` prints it.
+
 A topic's gateways serve its subtopics too, unless those have gateways of their own. A plain
 list of addresses is short for the gateways of the root.
 """
@@ -17,7 +20,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.addresses import AddressError, check_address, is_loopback, is_numeric
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
@@ -49,7 +52,10 @@ def read_gateways(path: Path) -> Gateways:
 
 
 def parse_gateways(given: Iterable[str] | Mapping[str, Iterable[str]]) -> Gateways:
-    """Check addresses, given for the root or by topic; raises `GatewayError`."""
+    """Check addresses, given for the root or by topic; raises `GatewayError`.
+
+    Behind an address may be ``#`` and a public key.
+    """
     by_topic = given if isinstance(given, Mapping) else {ROOT.name: given}
     gateways: dict[Topic, tuple[str, ...]] = {}
     for name, addresses in by_topic.items():
@@ -59,18 +65,59 @@ def parse_gateways(given: Iterable[str] | Mapping[str, Iterable[str]]) -> Gatewa
                 f' ["tcp://127.0.0.1:7000"], and not {addresses!r}'
             )
         try:
-            gateways[Topic.parse(name)] = tuple(check_address(str(a)) for a in addresses)
-        except (TopicError, AddressError) as error:
+            gateways[Topic.parse(name)] = tuple(_check(str(address)) for address in addresses)
+        except (TopicError, AddressError, ValueError) as error:
             raise GatewayError(f"gateways of {name!r}: {error}") from error
     return gateways
 
 
-async def resolve_gateways(gateways: Gateways) -> Gateways:
-    """Look host names up, once; raises `GatewayError` for a name that has no address."""
-    return {
-        topic: tuple([await _resolve(address) for address in addresses])
-        for topic, addresses in gateways.items()
-    }
+def _check(text: str) -> str:
+    named, sharp, key = text.partition("#")
+    address = check_address(named)
+    if not sharp:
+        return address
+    from camcast.security.keys import PublicKey  # and PyNaCl with it
+
+    return f"{address}#{PublicKey.parse(key)}"
+
+
+def check_keys(gateways: Gateways, *, wanted: bool) -> None:
+    """Raise `GatewayError` for an address off the loopback without a key where keys are `wanted`.
+
+    And for one with a key where they are not.
+    """
+    for text in (text for texts in gateways.values() for text in texts):
+        address, sharp, _ = text.partition("#")
+        if sharp and not wanted:
+            raise GatewayError(
+                f"gateway {text}: a key goes with the profile signed (an identity, a certificate"
+                " and a trusted root); leave #KEY out, or give these"
+            )
+        if wanted and not sharp and not is_loopback(address):
+            raise GatewayError(
+                f"gateway {address}: in the profile signed a gateway that is not on this machine"
+                f" is named with its key, {address}#KEY (camcast keys show FILE, or what camcast"
+                " gateway prints)"
+            )
+
+
+async def resolve_gateways(gateways: Gateways) -> tuple[Gateways, Mapping[str, str]]:
+    """Look host names up, once; return addresses, and their keys, by address.
+
+    Raises `GatewayError` for a name that has no address.
+    """
+    addresses: dict[Topic, tuple[str, ...]] = {}
+    keys: dict[str, str] = {}
+    for topic, texts in gateways.items():
+        listed = []
+        for text in texts:
+            named, sharp, key = text.partition("#")
+            address = await _resolve(named)
+            listed.append(address)
+            if sharp and keys.setdefault(address, key) != key:
+                raise GatewayError(f"gateway {address}: it is given with two different keys")
+        addresses[topic] = tuple(listed)
+    return addresses, keys
 
 
 async def _resolve(address: str) -> str:

@@ -99,7 +99,7 @@ class CountingInput(InputPipe):
 
     def __init__(
         self,
-        on_frame: Callable[[bytes], None],
+        on_frame: Callable[..., None],
         peer: PeerId,
         pipes: QueuedPipes[Any],
     ) -> None:
@@ -113,7 +113,7 @@ class CountingInput(InputPipe):
         self._connections_max = pipes.connections_max
         self._log = MinuteLog()
 
-    def _hand_over(self, frame: bytes) -> int:
+    def _hand_over(self, frame: bytes, link: PeerId | None = None) -> int:
         """Hand a frame over; return how many of its records are forged."""
         size = len(frame)
         if size > self._limits.frame_bytes_max:
@@ -125,7 +125,10 @@ class CountingInput(InputPipe):
         self.counters.frames_received += 1
         self.counters.bytes_received += size
         try:
-            self._on_frame(frame)
+            if link is None:
+                self._on_frame(frame)
+            else:
+                self._on_frame(frame, link)
         except ForgeryError as error:
             return error.count
         except Exception:
@@ -241,7 +244,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             pipe = pipes.get(contact.address)
             if pipe is None:
                 self._waiting = total
-                pipe = self._open(contact.address)
+                pipe = self._open(contact)
                 total = self._waiting  # less, if a pipe was closed to make room
                 if pipe is None:
                     self._drop(contact.address, [record])
@@ -329,8 +332,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
     # -- what a transport does -------------------------------------------------------------
 
     @abstractmethod
-    def _connect(self, address: str, now: float) -> P:
-        """Make the pipe to an address; raises OSError or `AddressError` where it cannot."""
+    def _connect(self, contact: Contact, now: float) -> P:
+        """Make the pipe to a process; raises OSError or `AddressError` where it cannot."""
 
     def _may_take(self, pipe: P, peer: PeerId) -> bool:
         """Say whether a pipe takes a record for a process other than the one that it names.
@@ -466,7 +469,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if self._drains and not self._watched and not self._fresh:
             self._settled.set()
 
-    def _open(self, address: str) -> P | None:
+    def _open(self, contact: Contact) -> P | None:
         if self._closed:
             return None
         now = self._loop.time()
@@ -475,12 +478,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
             self._warn_once("full", "all %d output pipes are busy: no new peer", self.pipes_max)
             return None
         try:
-            pipe = self._connect(address, now)
+            pipe = self._connect(contact, now)
         except (OSError, ValueError) as error:  # AddressError is one
             self.counters.pipes_refused += 1
             self._warn_once("open", "cannot open an output pipe: %s", error)
             return None
-        self._pipes[address] = pipe
+        self._pipes[contact.address] = pipe
         if self._sweep_handle is None:
             self._sweep_handle = self._loop.call_later(self.limits.idle_seconds, self._sweep)
         return pipe

@@ -24,7 +24,7 @@ from camcast.live.timers import Timers
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
-from camcast.vocabulary.identity import Contact, new_peer_id
+from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.parameters import Parameters
@@ -216,8 +216,8 @@ class Runner:
         self.node.receive_datagram(port, source, data, self._loop.time())
         self._drain()
 
-    def _receive(self, frame: bytes) -> None:
-        forgeries = self.node.receive(frame, self._loop.time())
+    def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
+        forgeries = self.node.receive(frame, self._loop.time(), link)
         self._drain()
         if forgeries:
             raise ForgeryError(forgeries)
@@ -284,6 +284,7 @@ def _datagram_port(
 ) -> DatagramPort:
     if profile is None:
         return UdpPort(receive)
-    from camcast.live.sealed_port import SealedPort  # and PyNaCl with it
+    from camcast.live.sealed_port import ClosedPort, SealedPort  # and PyNaCl with it
 
-    return SealedPort(receive, profile.datagram_key)
+    key = profile.datagram_key
+    return ClosedPort() if key is None else SealedPort(receive, key)

@@ -7,6 +7,7 @@ overlays know nothing of it (`camcast.security.datagram_seal` says what that is 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import time
@@ -18,6 +19,20 @@ from camcast.security.datagram_seal import NONCE_BYTES, DatagramError, DatagramS
 from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
+
+
+class ClosedPort(DatagramPort):
+    """The port of a process whose profile has no key for datagrams: none is sent or heard."""
+
+    def open(self, host: str, port: int) -> Endpoint:
+        """See `DatagramPort`; raises OSError."""
+        raise OSError(errno.EOPNOTSUPP, "datagrams cannot be encrypted in the profile signed yet")
+
+    def send(self, port: int, target: Endpoint, data: bytes) -> None:
+        """See `DatagramPort`; drops it."""
+
+    def close(self, port: int) -> None:
+        """See `DatagramPort`; there is nothing to close."""
 
 
 class SealedPort(DatagramPort):

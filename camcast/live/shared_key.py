@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 
 from camcast.doors.profile import SHARED_KEY, Profile
 from camcast.security.keys import KEY_BYTES, SecretKey
+from camcast.vocabulary.identity import Contact
 
 _DATAGRAM: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation
 
@@ -37,11 +38,11 @@ class SharedKey(Profile):
         """See `Profile`."""
         return self._public
 
-    def key_at(self, address: str) -> bytes:
+    def key_of(self, contact: Contact) -> bytes:
         """See `Profile`."""
         return self._public
 
-    def admits(self, key: bytes) -> bool:
+    def admits(self, key: bytes, shown: bytes = b"") -> bool:
         """See `Profile`."""
         return compare_digest(key, self._public)
 

@@ -46,6 +46,7 @@ from typing import Final
 import zmq
 from attrs import define, field
 
+from camcast.doors.options import OptionError
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live import zap
@@ -54,7 +55,7 @@ from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import CountingInput, QueuedPipes, bind_error
 from camcast.live.strangers import ASKS_FOR_ENCRYPTION, NOT_ADMITTED, OTHER_KEY, SPEAKS_PLAIN
 from camcast.vocabulary.addresses import check_address
-from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
 # Plain numbers, because pyzmq looks up an enum member a third more slowly (measured).
 _NOBLOCK: Final = int(zmq.NOBLOCK)
@@ -102,6 +103,11 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         profile: Profile | None = None,
         context: zmq.SyncContext | None = None,
     ) -> None:
+        if profile is not None and profile.tells_processes_apart:
+            raise OptionError(
+                f"the transport zmq cannot be used in the profile {profile.name}: libzmq shows"
+                " nobody's certificates in its handshake; use zmtp, the default"
+            )
         super().__init__(limits, frame_header=frame_header, profile=profile)
         self._connections = Connections(self.connections_max)
         self._owns_context = context is None
@@ -122,7 +128,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         return self._connections
 
     def open_input(
-        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+        self, bind: str, on_frame: Callable[..., None], peer: PeerId = UNKNOWN_PEER
     ) -> ZmqInput:
         """See `OutputPipes`; libzmq has no means to tell others of `peer`."""
         address = check_address(bind, bind=True)
@@ -202,13 +208,13 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             else:
                 return True
 
-    def _connect(self, address: str, now: float) -> _ZmqOutput:
-        socket = None
+    def _connect(self, contact: Contact, now: float) -> _ZmqOutput:
+        address, socket = contact.address, None
         try:
             socket = self._context.socket(zmq.PUSH)
             self._set_common_options(socket)
             if self.profile is not None:
-                socket.setsockopt(zmq.CURVE_SERVERKEY, self.profile.key_at(address))
+                socket.setsockopt(zmq.CURVE_SERVERKEY, self.profile.key_of(contact) or b"")
                 socket.setsockopt(zmq.CURVE_PUBLICKEY, self.profile.link_public)
                 socket.setsockopt(zmq.CURVE_SECRETKEY, self.profile.link_secret)
             socket.setsockopt(zmq.SNDHWM, 1 if self._drains else _SEND_HIGH_WATER)
@@ -258,7 +264,7 @@ class ZmqInput(CountingInput):
         self,
         socket: zmq.SyncSocket,
         monitor: zmq.SyncSocket,
-        on_frame: Callable[[bytes], None],
+        on_frame: Callable[..., None],
         peer: PeerId,
         pipes: ZmqPipes,
     ) -> None:

@@ -12,6 +12,7 @@ from camcast.security.certificates import Certificate, Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
+from camcast.security.records import PeerRecord, sign_record
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.security.verified_batches import VerifiedBatches
@@ -67,6 +68,29 @@ class EventSignatures:
     def renew(self, chains: Sequence[Sequence[bytes]], now: float) -> None:
         """Sign by these chains, one at least, from now on; raises as `check_own`."""
         self._own = [self.check_own(chain, now) for chain in chains]
+
+    @property
+    def public(self) -> PublicKey:
+        """The key of this process."""
+        return self._secret.public
+
+    @property
+    def link_secret(self) -> bytes:
+        """The X25519 secret of this process's links."""
+        return self._secret.curve_secret
+
+    @property
+    def own(self) -> Sequence[Chain]:
+        """The chains that say what this process may do."""
+        return self._own
+
+    def sign_record(
+        self, address: str, incarnation: int, expiry: int, certificates: tuple[bytes, ...]
+    ) -> bytes:
+        """Return a record of this process, signed (`camcast.security.records`)."""
+        key = self._secret.public.raw
+        record = PeerRecord(key, (address,), incarnation, expiry, (), certificates)
+        return sign_record(record, self._secret)
 
     def may_publish(self, topic: Topic, now: float) -> bool:
         """See `Signatures`."""

@@ -66,6 +66,8 @@ class PeerRecord(SealedValue, frozen=True, tag=1):
 _RECORD: Final = Seal(PeerRecord, Domain.PEER_RECORD, RECORD_BYTES_MAX)
 sign_record: Final = _RECORD.sign
 """Returns the bytes of a record and the signature of them."""
+read_record: Final = _RECORD.read
+"""Returns a record whose signature is not looked at; raises `RefusedError`."""
 
 
 def verify_record(data: bytes, now: float) -> PeerRecord:

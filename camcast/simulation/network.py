@@ -178,9 +178,12 @@ class VirtualNetwork:
         self._drain(process)
         return result
 
-    def inject(self, address: str, frame: bytes) -> None:
-        """Let bytes arrive at an address at once."""
-        self._arrive(address, frame, self._lives)
+    def inject(self, address: str, frame: bytes, link: PeerId | None = None) -> None:
+        """Let bytes arrive at an address at once, over the link of a process that proved its key.
+
+        None: over that of nobody in particular.
+        """
+        self._arrive(address, frame, self._lives, link)
 
     def run(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -197,21 +200,21 @@ class VirtualNetwork:
             self.queue.run_until(min(end, self.queue.now + every_seconds))
         return True
 
-    def _arrive(self, address: str, frame: bytes, lives: int) -> None:
+    def _arrive(self, address: str, frame: bytes, lives: int, link: PeerId | None) -> None:
         """Let a frame arrive that was sent after so many starts."""
         process = self.processes.get(address)
         if process is None or process.life > lives:
             self.undeliverable += copies_in(frame)
         elif process.held is not None:
-            process.held.append((False, partial(self._arrive, address, frame, lives)))
+            process.held.append((False, partial(self._arrive, address, frame, lives, link)))
         else:
-            process.node.receive(frame, self.queue.now)
+            process.node.receive(frame, self.queue.now, link)
             self._drain(process)
 
-    def _arrive_each(self, frames: list[tuple[str, bytes, int]], lives: int) -> None:
+    def _arrive_each(self, frames: list[tuple[str, bytes, int]], lives: int, link: PeerId) -> None:
         """Let frames that left together arrive together, which spares the queue all but one."""
         for address, frame, _ in frames:
-            self._arrive(address, frame, lives)
+            self._arrive(address, frame, lives, link)
 
     def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
         if process.held is not None:
@@ -233,7 +236,7 @@ class VirtualNetwork:
         number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
         steady = self.weather.steady
         if steady is not None:
-            at(now + steady, self._arrive_each, list(frames), lives)
+            at(now + steady, self._arrive_each, list(frames), lives, process.me.peer)
             return
         numbers, delays = self._numbers, self.weather.delays
         for address, frame, copies in frames:
@@ -242,7 +245,7 @@ class VirtualNetwork:
                 self.undeliverable += copies
                 continue
             for delay in delays(number, target, copies):
-                at(now + delay, self._arrive, address, frame, lives)
+                at(now + delay, self._arrive, address, frame, lives, process.me.peer)
 
     def _drain(self, process: Process) -> None:
         outbox, queue = process.node.outbox, self.queue

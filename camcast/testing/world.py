@@ -199,9 +199,9 @@ class World:
         self.run(seconds)
         return receipt.id
 
-    def inject(self, target: str, frame: bytes) -> None:
-        """Let bytes arrive at an address."""
-        self.virtual.inject(target, frame)
+    def inject(self, target: str, frame: bytes, link: PeerId | None = None) -> None:
+        """See `VirtualNetwork.inject`."""
+        self.virtual.inject(target, frame, link)
 
     def cut(self, reachable: Callable[[str, str], bool]) -> None:
         """From now on only what is `reachable(source, target)` is reached, by address."""

@@ -8,7 +8,8 @@ types; what the numbers mean is clamped by the part that reads them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from enum import Enum
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
@@ -20,8 +21,27 @@ MessageT = TypeVar("MessageT", bound="Message")
 _ENCODER = msgspec.msgpack.Encoder()
 
 
+class Right(Enum):
+    """What a message takes the right to do, where processes have rights (docs/security.md)."""
+
+    OF_GROUP = "of group"
+    """To be a member of the community in which it is sent."""
+    JOIN = "join"
+    """To be a member of the community of the message's field `topic`."""
+    LINK = "link"
+    """To send events to that community, and to ask who is in it."""
+    SERVE = "serve"
+    """To be a gateway of that topic."""
+
+
 class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of every control message; a subclass gives its `tag`, unique within its part."""
+
+    passed_on: ClassVar[bool] = False
+    """Whether others may pass it on for its sender (`reply_to` of `ControlOutlet.send`). Where
+    processes have keys, any other message counts only if it comes from its sender itself."""
+    right: ClassVar[Right] = Right.OF_GROUP
+    """What its sender needs the right to do; messages of links and of repair need what they say."""
 
 
 encode: Final[Callable[[Message], bytes]] = _ENCODER.encode

@@ -6,7 +6,7 @@ them out, and a test compares plain lists.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -94,11 +94,16 @@ class Finding(NamedTuple):
         return bool(self.unreachable or self.ignorant)
 
 
+Introduce = Callable[[Sequence[Contact], messages.Message, Contact | None], None]
+"""Told of the receivers of a message, of it, and of whom it is passed on for."""
+
+
 class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
     __slots__ = (
-        *("control_bytes", "deliveries", "findings", "notices", "seeks", "sends", "tells", "wakes"),
+        *("control_bytes", "deliveries", "findings", "introduce", "notices", "seeks", "sends"),
+        *("tells", "wakes"),
     )
 
     def __init__(self) -> None:
@@ -112,6 +117,8 @@ class Outbox:
         """For a driver that wants them; None: nothing is said."""
         self.control_bytes: dict[GroupId, int] | None = None
         """For a trace: the bytes of all control copies so far, by the group that sent them."""
+        self.introduce: Introduce | None = None
+        """Where processes are known by introductions: called before a control message leaves."""
 
 
 class ControlOutlet:
@@ -141,10 +148,13 @@ class ControlOutlet:
     ) -> None:
         """Send a message to the same part of other processes, in this or another group.
 
-        `reply_to` names another process as the sender, when a message is passed on for it.
+        `reply_to` names another process as the sender, when a message is passed on for it; its
+        class then says that it may be (`Message.passed_on`).
         """
         chosen = list(contacts)
         if chosen:
+            if self._outbox.introduce is not None:
+                self._outbox.introduce(chosen, message, reply_to)
             head = self._head
             if head is None or group is not None or reply_to is not None:
                 sender = reply_to or self.me

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message, encode
@@ -35,6 +35,7 @@ class LineNews(Message, frozen=True):
 class Join(Message, tag=1, frozen=True):
     """From a newcomer, passed on for it: who of you is my neighbour."""
 
+    passed_on: ClassVar[bool] = True
     line: LineNews
 
 
@@ -66,6 +67,7 @@ class Ask(Message, tag=5, frozen=True):
 class Visit(Message, tag=6, frozen=True):
     """From a member, passed on like a `Join`: whether its neighbours know it."""
 
+    passed_on: ClassVar[bool] = True
     line: LineNews
 
 

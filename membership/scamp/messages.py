@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
@@ -11,6 +11,7 @@ from camcast.vocabulary.messages import Decoder, Message
 class Subscribe(Message, tag=1, frozen=True):
     """From the newcomer, passed on for it: make me a member. -1 steps: not yet decided."""
 
+    passed_on: ClassVar[bool] = True
     steps: int
     walk: int
     """The random name of this walk; so for `Copy` and `Renew`, which is a walk of one step."""
@@ -19,6 +20,7 @@ class Subscribe(Message, tag=1, frozen=True):
 class Copy(Message, tag=2, frozen=True):
     """A copy of a subscription on its walk, sent on the subscriber's behalf."""
 
+    passed_on: ClassVar[bool] = True
     ttl: int
     walk: int
 

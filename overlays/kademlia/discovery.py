@@ -25,7 +25,7 @@ import errno
 import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import define
 
@@ -61,6 +61,8 @@ class _Seek:
 
 class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
+
+    speaks_datagrams: ClassVar[bool] = True
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context

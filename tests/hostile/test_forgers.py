@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,21 +9,24 @@ from pathlib import Path
 import pytest
 
 from camcast import CommunityManager
+from camcast.doors.transport import OutputPipes
 from camcast.engine.node import Node
 from camcast.engine.signing import Certificates
 from camcast.live.certificate_file import certificate_text
 from camcast.live.key_file import write_key_pair
-from camcast.live.zmtp.codec import frame_head
+from camcast.live.signed_links import SignedLinks
 from camcast.live.zmtp.input import FORGERIES_MAX
+from camcast.live.zmtp.pipes import ZmtpPipes
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
-from tests.hostile.victim import PUSH
 from tests.patience import eventually, live
 from tests.signed_world import (
     ITALY,
@@ -73,10 +75,6 @@ FORGED: dict[str, bytes] = {
         ))
     ),
 }  # fmt: skip
-
-
-def on_the_wire(data: bytes) -> bytes:
-    return frame_head(len(data)) + data
 
 
 def knowing(node: Node, *certificates: bytes) -> Node:
@@ -138,7 +136,15 @@ def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> No
     def forged(number: int) -> bytes:
         stream = stream_id(CLUB.public.peer_id, 7)
         batch = make_batch(stream, number, [b""], SOCCER, published=time.time_ns() // 1_000_000)
-        return on_the_wire(altered(with_own(CLUB, certificate(CLUB)).sign(batch)))
+        body = with_own(CLUB, certificate(CLUB)).sign(batch).body
+        wrong = body[:-1] + bytes([body[-1] ^ 1])
+        head = wire.event_head(len(wrong), 1, 0.0, SOCCER.group, CLUB.public.peer_id)
+        return head + wrong
+
+    def of_the_club() -> OutputPipes:
+        links = SignedLinks.of(with_own(CLUB, certificate(CLUB)), {}, time.time)
+        links.known.reached_at("tcp://127.0.0.1:9")
+        return ZmtpPipes(frame_header=FRAME_HEADER, profile=links)
 
     async def test() -> None:
         async with CommunityManager(
@@ -147,21 +153,17 @@ def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> No
             trust=tmp_path / "root.pub",
         ) as ada:
             await ada.join(".soccer")
-            port = int(ada.address.rpartition(":")[2])
-            honest, forger = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-            known = on_the_wire(FRAME_HEADER + control(Certificates((certificate(CLUB),))))
-            for _, writer in (honest, forger):
-                writer.write(PUSH + known)
+            there = [Contact(UNKNOWN_PEER, ada.address)]
+            honest, forger = of_the_club(), of_the_club()
             for number in range(1, FORGERIES_MAX):
-                forger[1].write(forged(number))
-            honest[1].write(forged(1) * (FORGERIES_MAX - 1))  # each is counted for itself
+                forger.send(there, forged(number))
+                honest.send(there, forged(1))  # each is counted for itself
             await eventually(lambda: ada.counters.unverified == 2 * (FORGERIES_MAX - 1))
             assert ada.counters.input.forgers_refused == 0
-            forger[1].write(forged(FORGERIES_MAX))
-            await forger[0].read()  # until the end
-            assert ada.counters.input.forgers_refused == 1
-            assert not honest[0].at_eof()
-            for _, writer in (honest, forger):
-                writer.close()
+            forger.send(there, forged(FORGERIES_MAX))
+            await eventually(lambda: ada.counters.input.forgers_refused == 1)
+            assert len(ada.pipes.connections) == 1
+            for one in (honest, forger):
+                one.close(0)
 
     live(test)()

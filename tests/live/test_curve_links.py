@@ -255,7 +255,7 @@ def test_the_self_test_tells_a_closed_input_from_an_open_one(
         assert pipe.counters.strangers_refused == 0
 
         if transport == "zmtp":
-            monkeypatch.setattr(SharedKey, "admits", lambda _self, _key: True)
+            monkeypatch.setattr(SharedKey, "admits", lambda _self, _key, _shown: True)
         else:
             monkeypatch.setattr(zap, "require_keys", without_a_domain)
         pipes = new_pipes(transport, OURS)
@@ -277,7 +277,7 @@ def test_a_key_that_cannot_be_judged_keeps_its_owner_out_and_nobody_else() -> No
     class Moody(SharedKey):
         raises = True
 
-        def admits(self, key: bytes) -> bool:
+        def admits(self, key: bytes, shown: bytes = b"") -> bool:
             if self.raises:
                 raise RuntimeError("no mood")
             return super().admits(key)

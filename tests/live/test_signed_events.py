@@ -20,8 +20,6 @@ from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, DAY, EVE, MEMBER, ROOT, grant
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
-from tests.live.test_cli import Running
-from tests.live.test_cli import camcast as command
 from tests.patience import eventually, live
 
 FAR = 2**32 - 1
@@ -52,34 +50,6 @@ def as_member(files: Path, name: str) -> dict[str, Any]:
         "certificates": files / f"{name}.cert",
         "trust": files / "root.pub",
     }
-
-
-def test_only_certified_publishers_are_heard(files: Path) -> None:
-    async def test() -> None:
-        settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
-        async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
-            settings["gateways"] = [ada.address]
-            async with (
-                CommunityManager(**as_member(files, "club"), **settings) as club,
-                CommunityManager(**as_member(files, "eve"), **settings) as eve,
-                CommunityManager(**settings) as stranger,
-            ):
-                assert ada.contact.peer == ADA.public.peer_id
-                inbox = Inbox()
-                managers = (ada, club, eve, stranger)
-                communities = [await manager.join(".soccer") for manager in managers]
-                communities[0].subscribe(inbox)
-                for community in communities:
-                    await community.ready()
-                with pytest.raises(NotAllowedError, match=r"to publish in \.soccer now"):
-                    await communities[2].publish(b"Eve, who may publish in .chess")
-                await communities[3].publish(b"a stranger")
-                await eventually(lambda: ada.counters.unverified)
-                await communities[1].publish(b"the club")
-                await eventually(lambda: inbox.payloads == [b"the club"])
-                assert ada.stats().as_dict()["counters"]["unverified"] >= 1
-
-    live(test)()
 
 
 def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
@@ -194,25 +164,3 @@ def test_files_that_do_not_fit_are_refused(
     }
     with pytest.raises(error, match=message):
         manager(**as_member(files, "ada") | named)
-
-
-def test_the_commands_sign_and_verify(files: Path) -> None:
-    def options(name: str) -> list[str]:
-        return [
-            *("--identity", f"{files}/{name}.key", "--certificate", f"{files}/{name}.cert"),
-            *("--trust", f"{files}/root.pub"),
-        ]
-
-    with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--json") as gateway:
-        topic = [".soccer", "--gateway", gateway.read()["address"]]
-        with Running("subscribe", *topic, "--json", *options("ada")) as reader:
-            assert reader.read()["joined"] == ".soccer"
-            assert command("publish", *topic, "from a stranger")[0] == 0
-            code, _, err = command("publish", *topic, "from Eve", *options("eve"))
-            assert (code, "no certificate to publish in .soccer now" in err) == (1, True)
-            assert "Traceback" not in err
-            assert command("publish", *topic, "from the club", *options("club"))[0] == 0
-            assert reader.read()["payload"] == "from the club"
-    code, _, err = command("publish", ".soccer", "goal", "--identity", str(files / "ada.key"))
-    assert code == 2
-    assert "there is no certificate and no trust" in err

@@ -14,8 +14,10 @@ The metadata are::
     X-Camcast-Wire   the version of the frames that are sent or taken, in decimal digits
     X-Camcast-Peer   the 16 bytes of the peer id of the process; missing where there is no single
                      one: an output that several nodes of a loop share
+    X-Camcast-Record in the profile `signed`: who the process is, where it is and what it may do,
+                     signed (`camcast.security.known_peers`)
 
-libzmq sends neither of the last two, and ignores them. Whoever names another version of the wire
+libzmq sends none of the last three, and ignores them. Whoever names another version of the wire
 format is refused (`WireVersionError`), since not one of its frames could be read.
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
@@ -49,14 +51,14 @@ _LENGTH: Final = Struct(">Q")
 _NUMBER: Final = Struct(">I")
 SHORT_MAX: Final = 255  # [RFC 37, 2.3] what fits the one byte of a short frame's length
 
-# chosen: READY of libzmq has some 30 bytes, with CURVE some 100; ERROR a reason of 255.
-# INITIATE of CURVE 257 bytes and the metadata.
+# chosen: READY of libzmq has some 30 bytes; ERROR a reason of 255.
 COMMAND_BYTES_MAX: Final = 512
 CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 
 # [RFC 37, 2.4] names of properties that are an application's own begin with X-.
 _WIRE: Final = "X-Camcast-Wire"
 _PEER: Final = "X-Camcast-Peer"
+_RECORD: Final = "X-Camcast-Record"
 _WIRE_VERSION: Final = str(VERSION).encode()
 _WIRE_DIGITS_MAX: Final = 8  # chosen: what is logged of a version that a stranger names
 
@@ -122,6 +124,10 @@ class Mechanism(Protocol):
     """As it stands in the greeting."""
     overhead: int
     """By how many bytes a frame is longer than the message in it."""
+    command_bytes_max: int
+    """How long a command of the peer may be."""
+    peer_key: bytes | None
+    """The public key that the peer has proved, or nothing."""
 
     def begin(self, metadata: bytes) -> bytes:
         """Return what is sent first, greeting included; `metadata` is what the peer is told."""
@@ -152,6 +158,8 @@ class Null:
 
     name = b"NULL"
     overhead = 0
+    command_bytes_max = COMMAND_BYTES_MAX
+    peer_key = None
     suspicion = ""
 
     def begin(self, metadata: bytes) -> bytes:
@@ -199,17 +207,26 @@ def read_metadata(body: bytes) -> dict[str, bytes]:
     return properties
 
 
-def handshake(socket_type: bytes, peer: PeerId, mechanism: Mechanism = NULL) -> bytes:
+def handshake(
+    socket_type: bytes, peer: PeerId, mechanism: Mechanism = NULL, record: bytes = b""
+) -> bytes:
     """Return what a process sends first; `UNKNOWN_PEER` for no process in particular."""
     metadata = {"Socket-Type": socket_type, _WIRE: _WIRE_VERSION}
     if peer != UNKNOWN_PEER:
         metadata[_PEER] = peer
+    if record:
+        metadata[_RECORD] = record
     return mechanism.begin(write_metadata(metadata))
 
 
 def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
     """Return the peer id that a READY names, `UNKNOWN_PEER` if it names none."""
     return PeerId(metadata.get(_PEER.lower(), UNKNOWN_PEER))
+
+
+def record_in(metadata: bytes) -> bytes:
+    """Return the record that encoded metadata show, empty if there is none."""
+    return read_metadata(metadata).get(_RECORD.lower(), b"")
 
 
 class Decoder:
@@ -220,6 +237,7 @@ class Decoder:
     """
 
     __slots__ = (
+        "_command_limit",
         "_greeted",
         "_limit",
         "_message_limit",
@@ -241,6 +259,7 @@ class Decoder:
         # Commands that are encrypted look like messages, and are short.
         at_least = 0 if self._plain else SHORT_MAX
         self._limit = max(message_bytes_max, at_least) + mechanism.overhead
+        self._command_limit = mechanism.command_bytes_max
         self._greeted = False
         self._rest = bytearray()
         self._need = GREETING_BYTES  # how many bytes there must be before they are looked at again
@@ -302,7 +321,7 @@ class Decoder:
                 raise ProtocolError(
                     "it sent a message of several frames" if flags & _MORE else "its flags are odd"
                 )
-            if size > (COMMAND_BYTES_MAX if flags & _COMMAND else self._limit):
+            if size > (self._command_limit if flags & _COMMAND else self._limit):
                 raise ProtocolError(f"it sent a frame of {size} bytes")
             stop = body + size
             if stop > end:

@@ -22,6 +22,10 @@ that key opens, brings the rest of what the server needs back: C' and s'. The ke
 connection alone. With one for all connections, as [RFC 26, 3.3] proposes for datagrams, an INITIATE
 that somebody has recorded would open a second connection, and its messages would be heard twice.
 
+A server may say its key on its own (`KEY`, before anything else), which a client that was told the
+key does not look at, and one that was not may go by. In their metadata both may show who they are;
+`admits` gets these metadata beside the key.
+
 Each command has a number, which is part of its nonce and only ever grows: what is repeated, or
 taken out of order, is refused. A MESSAGE carries its ZMTP flags (MORE, COMMAND) inside the box;
 outside it has none, not even COMMAND, as libzmq has it.
@@ -74,7 +78,17 @@ _COMMAND: Final = 2  # [RFC 37, 2.3; libzmq] the flags of a message, in the box
 _TO_SERVER: Final = b"CurveZMQMESSAGEC"
 _TO_CLIENT: Final = b"CurveZMQMESSAGES"
 
+# chosen: INITIATE has 257 bytes besides the metadata, which in the profile `signed` are a peer
+# record of 400 bytes and four chains of four certificates of 413 (camcast.security.known_peers).
+CURVE_COMMAND_BYTES_MAX: Final = 8192
+
 Random = Callable[[int], bytes]
+Admits = Callable[[bytes, bytes], bool]
+"""Says of a public key and of what its owner shows (metadata) whether he may talk."""
+
+
+def _anybody(_key: bytes, _metadata: bytes) -> bool:
+    return True
 
 
 @frozen
@@ -109,6 +123,7 @@ class _Curve:
 
     name = CURVE_NAME
     overhead = OVERHEAD
+    command_bytes_max = CURVE_COMMAND_BYTES_MAX
 
     def __init__(self, sends: bytes, receives: bytes, random_bytes: Random) -> None:
         self._random = random_bytes
@@ -117,6 +132,7 @@ class _Curve:
         self._heard = 0
         self._key = b""
         self._metadata = b""
+        self.peer_key: bytes | None = None
 
     def _next_number(self) -> bytes:
         self._number += 1
@@ -164,31 +180,55 @@ class _Curve:
 
 
 class CurveClient(_Curve):
-    """The end that connects, to the process whose public key is `server_key`."""
+    """The end that connects, to the process whose public key is `server_key`.
 
-    def __init__(self, keys: CurveKeys, server_key: bytes, random_bytes: Random) -> None:
+    Without a key it waits for the server to say one, and goes by what `pin` makes of it, if that is
+    a key. `admits` says of the server, once it has proved its key, whether it is talked to.
+    """
+
+    def __init__(
+        self,
+        keys: CurveKeys,
+        server_key: bytes | None,
+        random_bytes: Random,
+        admits: Admits = _anybody,
+        pin: Callable[[bytes], bytes | None] | None = None,
+    ) -> None:
         super().__init__(_TO_SERVER, _TO_CLIENT, random_bytes)
         self._keys = keys
-        self._server_key = server_key
+        self._server_key = server_key or b""
+        self._admits = admits
+        self._pin = pin
         self._short = CurveKeys(random_bytes(KEY_BYTES))
-        self._expects = b"WELCOME"
+        self._expects = b"WELCOME" if self._server_key else b"KEY"
 
     @property
     def suspicion(self) -> str:
         """See `Mechanism`."""
-        return SILENT_AT_HELLO if self._expects == b"WELCOME" else SILENT_AT_INITIATE
+        return SILENT_AT_INITIATE if self._expects == b"READY" else SILENT_AT_HELLO
 
     def begin(self, metadata: bytes) -> bytes:
         """See `Mechanism`."""
         self._metadata = metadata
+        return greeting(CURVE_NAME) + (self._hello() if self._server_key else b"")
+
+    def _hello(self) -> bytes:
         number = self._next_number()
         key = shared_key(self._server_key, self._short.secret)
         box = bindings.crypto_box_easy_afternm(bytes(64), b"CurveZMQHELLO---" + number, key)
         hello = _VERSION + _PADDING + self._short.public + number + box
-        return greeting(CURVE_NAME) + command(b"HELLO", hello)
+        return command(b"HELLO", hello)
 
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
         """See `Mechanism`."""
+        if name == b"KEY" and self._expects == b"WELCOME":
+            return b"", None  # it is known already
+        if name == b"KEY" and self._expects == b"KEY":
+            said = self._pin(body) if self._pin is not None else None
+            if said is None:
+                raise StrangerError("it says a key that is none, or not the one of before")
+            self._server_key, self._expects = said, b"WELCOME"
+            return self._hello(), None
         if name != self._expects:
             raise ProtocolError(f"it sent another command than {self._expects.decode()}")
         if name == b"WELCOME":
@@ -200,7 +240,11 @@ class CurveClient(_Curve):
         number, box = body[:8], body[8:]
         self._hear(number)
         refusal = ProtocolError("it sent a READY that its key does not open")
-        return b"", _open_box(self._key, b"CurveZMQREADY---" + number, box, refusal)
+        metadata = _open_box(self._key, b"CurveZMQREADY---" + number, box, refusal)
+        if not self._admits(self._server_key, metadata):
+            raise StrangerError(NOT_ADMITTED)
+        self.peer_key = self._server_key
+        return b"", metadata
 
     def _initiate(self, welcome: bytes) -> bytes:
         if len(welcome) != _WELCOME_BYTES:
@@ -229,26 +273,27 @@ class CurveClient(_Curve):
 
 
 class CurveServer(_Curve):
-    """The end that is connected to; `admits` says of a public key whether its owner may talk.
+    """The end that is connected to; `admits` says of a client whether it may talk.
 
-    `client_key` is the public key of who connected, once that is proved, and None before.
+    A `said_key` is said to whoever connects.
     """
 
     suspicion = ""
 
     def __init__(
-        self, keys: CurveKeys, admits: Callable[[bytes], bool], random_bytes: Random
+        self, keys: CurveKeys, admits: Admits, random_bytes: Random, said_key: bytes = b""
     ) -> None:
         super().__init__(_TO_CLIENT, _TO_SERVER, random_bytes)
+        self._said_key = said_key
         self._keys = keys
         self._admits = admits
         self._cookie_key = b""
-        self.client_key: bytes | None = None
 
     def begin(self, metadata: bytes) -> bytes:
         """See `Mechanism`."""
         self._metadata = metadata
-        return greeting(CURVE_NAME, as_server=True)
+        said = command(b"KEY", self._said_key) if self._said_key else b""
+        return greeting(CURVE_NAME, as_server=True) + said
 
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
         """See `Mechanism`."""
@@ -310,7 +355,7 @@ class CurveServer(_Curve):
         # what it was told.
         if vouched != short_client + self._keys.public:
             raise StrangerError("it has not the key that it says it has")
-        if not self._admits(client_key):
+        if not self._admits(client_key, content[128:]):
             raise StrangerError(NOT_ADMITTED)
-        self.client_key = client_key
+        self.peer_key = client_key
         return content[128:]

@@ -76,6 +76,8 @@ class Connection:
     forgeries: int = 0
     """The forged records that it sent since `forging_since`."""
     forging_since: float = -inf
+    link: PeerId | None = None
+    """Whose key its other end has proved, where the profile tells processes apart."""
 
     def has_forged(self, count: int, now: float) -> bool:
         """Count so many forged records; say whether they are too many by now."""
@@ -133,12 +135,12 @@ class ZmtpInput(CountingInput):
     def __init__(
         self,
         listening: socket.socket,
-        on_frame: Callable[[bytes], None],
+        on_frame: Callable[..., None],
         peer: PeerId,
         pipes: QueuedPipes[Any],
         accepted: Accepted,
         buffer: memoryview,
-        mechanism: Callable[[], Mechanism],
+        mechanism: Callable[[str], Mechanism],
     ) -> None:
         super().__init__(on_frame, peer, pipes)
         self._mechanism = mechanism
@@ -147,6 +149,7 @@ class ZmtpInput(CountingInput):
         self.address = check_address(f"tcp://{shown}:{port}")
         self._socket = listening
         self._frame_limit = pipes._frame_limit
+        self._profile = pipes.profile
         self._accepted = accepted
         self._buffer = buffer
         self._sockets = pipes._sockets
@@ -193,7 +196,7 @@ class ZmtpInput(CountingInput):
                 self._let_in(made, host)
 
     def _let_in(self, made: socket.socket, host: str) -> None:
-        mechanism = self._mechanism()
+        mechanism = self._mechanism(host)
         decoder = Decoder(b"PUSH", self._frame_limit, mechanism)
         connection = Connection(made, host, self, self._loop.time(), decoder)
         self._accepted.add(connection)
@@ -202,7 +205,7 @@ class ZmtpInput(CountingInput):
             prepare(made)
             self._loop.add_reader(made, self._read, connection)
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PULL", self.peer, mechanism))
+            made.send(handshake(b"PULL", self.peer, mechanism, self._shown()))
         except OSError:
             self._lose(connection)
         else:
@@ -246,7 +249,7 @@ class ZmtpInput(CountingInput):
             for name, body in frames:
                 count += 1
                 if not name:
-                    forged = self._hand_over(body)
+                    forged = self._hand_over(body, connection.link)
                     if self._closed:
                         return
                     if forged and connection.has_forged(forged, self._loop.time()):
@@ -257,6 +260,7 @@ class ZmtpInput(CountingInput):
                 elif name == b"PING":
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
                 elif body and name in (b"HELLO", b"INITIATE"):
+                    connection.link = self._link_of(connection)
                     self._answer(connection, body)
                 if count == self._limits.turn_frames_max:
                     connection.rest = frames
@@ -284,6 +288,13 @@ class ZmtpInput(CountingInput):
                 self._make_room()
             if accepted.unfinished:
                 self._watch_time()
+
+    def _shown(self) -> bytes:
+        return b"" if self._profile is None else self._profile.shown
+
+    def _link_of(self, connection: Connection) -> PeerId | None:
+        key = connection.decoder.mechanism.peer_key
+        return None if self._profile is None or key is None else self._profile.process_of(key)
 
     def _answer(self, connection: Connection, said: bytes) -> None:
         """Send a command, unless the peer does not read: nothing is kept for who only writes."""

@@ -32,6 +32,8 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
+from ipaddress import ip_address
 from typing import Final
 
 from attrs import define, field
@@ -40,6 +42,7 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, PipeLimits
 from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import QueuedPipes, bind_error
+from camcast.live.strangers import NO_RECORD
 from camcast.live.zmtp.codec import (
     NULL,
     Decoder,
@@ -49,10 +52,11 @@ from camcast.live.zmtp.codec import (
     WireVersionError,
     handshake,
     peer_in,
+    record_in,
 )
 from camcast.live.zmtp.input import Accepted, ZmtpInput, prepare
-from camcast.vocabulary.addresses import check_address, is_numeric
-from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
+from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
 _log = logging.getLogger(__name__)
 
@@ -78,10 +82,18 @@ class _ZmtpOutput(OutputPipe):
     """What is under way, whole, as it goes over the wire."""
     sent: int = 0
     """How many bytes of it the kernel took."""
+    first: PeerId = UNKNOWN_PEER
+    """For whom its first record was."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
     """The next attempt, or the end of this one."""
+
+    @property
+    def contact(self) -> Contact:
+        """Who is dialled: the one for whom the newest of what waits is."""
+        wanted = self.meant[-1] if self.meant else self.meant_before or self.first
+        return Contact(wanted, self.address)
 
 
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
@@ -114,7 +126,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         return self._accepted
 
     def open_input(
-        self, bind: str, on_frame: Callable[[bytes], None], peer: PeerId = UNKNOWN_PEER
+        self, bind: str, on_frame: Callable[..., None], peer: PeerId = UNKNOWN_PEER
     ) -> ZmtpInput:
         """See `OutputPipes`."""
         address = check_address(bind, bind=True)
@@ -130,25 +142,40 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self._inputs.add(pipe)
         return pipe
 
-    def _as_server(self) -> Mechanism:
+    def _as_server(self, host: str) -> Mechanism:
         if self.profile is None or self._keys is None:
             return NULL
         from camcast.live.zmtp.curve import CurveServer
 
-        return CurveServer(self._keys, self.profile.admits, os.urandom)
+        said = self.profile.said_key if _is_on_this_machine(host) else b""
+        return CurveServer(self._keys, self._admits, os.urandom, said)
 
-    def _as_client(self, address: str) -> Mechanism:
-        if self.profile is None or self._keys is None:
+    def _as_client(self, pipe: _ZmtpOutput) -> Mechanism:
+        """Return our side of a connection; raises `StrangerError` where no key is to be had."""
+        profile = self.profile
+        if profile is None or self._keys is None:
             return NULL
         from camcast.live.zmtp.curve import CurveClient
 
-        return CurveClient(self._keys, self.profile.key_at(address), os.urandom)
+        contact = pipe.contact
+        key = profile.key_of(contact)
+        if key is None and not _may_be_pinned(contact):
+            raise StrangerError(NO_RECORD)
+        pin = partial(profile.pin, contact.address)
+        return CurveClient(self._keys, key, os.urandom, self._admits, pin)
+
+    def _admits(self, key: bytes, metadata: bytes) -> bool:
+        return self.profile is not None and self.profile.admits(key, record_in(metadata))
 
     # -- outputs ---------------------------------------------------------------------------
 
-    def _connect(self, address: str, now: float) -> _ZmtpOutput:
-        check_address(address)
-        pipe = _ZmtpOutput(address=address, moved=now)
+    def _connect(self, contact: Contact, now: float) -> _ZmtpOutput:
+        address = check_address(contact.address)
+        pipe = _ZmtpOutput(address=address, moved=now, first=contact.peer)
+        try:
+            self._as_client(pipe)  # nobody is dialled whose key cannot be known
+        except StrangerError as error:
+            raise ConnectionRefusedError(f"{address}: {error}") from error
         self._dial(pipe)
         return pipe
 
@@ -180,12 +207,17 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             self._broken(pipe)
             return
-        mechanism = self._as_client(pipe.address)
+        try:
+            mechanism = self._as_client(pipe)
+        except StrangerError as error:  # what was known when the pipe was made is known no more
+            self._refuse(pipe, error)
+            return
         pipe.decoder = Decoder(b"PULL", 0, mechanism)
         self._loop.add_reader(made, self._hear, pipe)
+        shown = b"" if self.profile is None else self.profile.shown
         try:
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PUSH", self._own_peer(), mechanism))
+            made.send(handshake(b"PUSH", self._own_peer(), mechanism, shown))
         except OSError:
             self._broken(pipe)
 
@@ -219,8 +251,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         try:
             for name, body in decoder.feed(self._buffer[:size]):
                 if name == b"READY":
-                    self._ready(pipe, peer_in(decoder.metadata or {}))
-                elif name == b"WELCOME":
+                    self._ready(pipe, self._named(decoder))
+                elif body and name in (b"KEY", b"WELCOME"):
                     made.send(body)
                 elif name == b"PING" and pipe.frame is None:
                     self._begin(pipe, None, decoder.mechanism.command(b"PONG", body))
@@ -234,6 +266,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except ProtocolError as error:
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
             self._broken(pipe)
+
+    def _named(self, decoder: Decoder) -> PeerId:
+        """Return who has said READY: who proved it, where the profile tells processes apart."""
+        key = decoder.mechanism.peer_key
+        proved = None if self.profile is None or key is None else self.profile.process_of(key)
+        return proved if proved is not None else peer_in(decoder.metadata or {})
 
     def _refuse(self, pipe: _ZmtpOutput, why: ProtocolError) -> None:
         """Part from a process that could not read what waits for it, and say why."""
@@ -427,6 +465,16 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
                 self._writable(writing[descriptor])
         for pipe in list(self._leaving):
             self._end_leaving(pipe)
+
+
+def _is_on_this_machine(host: str) -> bool:
+    """Say whether who connected from an IP address, as a socket writes it, did so from here."""
+    return ip_address(host.partition("%")[0].removeprefix("::ffff:")).is_loopback
+
+
+def _may_be_pinned(contact: Contact) -> bool:
+    """Say whether the process may say its key itself: on this machine, and nobody in particular."""
+    return contact.peer == UNKNOWN_PEER and is_loopback(contact.address)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

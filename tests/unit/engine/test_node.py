@@ -548,7 +548,7 @@ FLOODS: dict[str, Flood] = {
         *(("answer", Kind.LIVENESS, liveness.Answer((), ((1, A.group),) * 64)),),
         *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, some(said.Renew, copies=3)),),
-        *(("announce", Kind.DISCOVERY, gateways.Announce()),),
+        *(("announce", Kind.DISCOVERY, gateways.Announce(A.name)),),
         *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64, A.name)),),
         *(("push", Kind.LINKS, links.SuperProcesses(".", SIXTY_FOUR, pushed=True)),),
         *(("pong", Kind.LINKS, links.Pong(".")),),
@@ -561,7 +561,7 @@ FLOODS["search"] = lambda n: control(
     Kind.LINKS, A, stranger(n), links.ReqContact(n.to_bytes(8, "big"), (".q",), 3)
 )
 FLOODS["new groups"] = lambda n: control(
-    Kind.DISCOVERY, Topic((f"t{n}",)), stranger(n), gateways.Announce()
+    Kind.DISCOVERY, Topic((f"t{n}",)), stranger(n), gateways.Announce(f".t{n}")
 )
 
 # Each process takes up to 16,384 groups as a gateway; otherwise no table needs more than 1,024.

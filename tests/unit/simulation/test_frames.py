@@ -14,7 +14,7 @@ from camcast.settings.climate import Climate, Constant, Uniform
 from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.network import VirtualNetwork, address_of
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER
@@ -47,9 +47,9 @@ class Bench:
         self.arrived: list[tuple[str, bytes]] = []
         arrive = self.network._arrive
 
-        def watch(address: str, frame: bytes, lives: int) -> None:
+        def watch(address: str, frame: bytes, lives: int, link: PeerId | None) -> None:
             self.arrived.append((address, frame))
-            arrive(address, frame, lives)
+            arrive(address, frame, lives, link)
 
         self.network._arrive = watch  # type: ignore[method-assign] # watched in its place
 

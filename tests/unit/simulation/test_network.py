@@ -143,9 +143,9 @@ def test_frames_are_those_of_the_wire() -> None:
     frames: list[tuple[str, bytes]] = []
     arrive = bench.network._arrive
 
-    def watch(address: str, frame: bytes, lives: int) -> None:
+    def watch(address: str, frame: bytes, lives: int, link: PeerId | None) -> None:
         frames.append((address, frame))
-        arrive(address, frame, lives)
+        arrive(address, frame, lives, link)
 
     bench.network._arrive = watch  # type: ignore[method-assign] # watched in its place
     event = bench.publish(one, b"goal")

@@ -43,7 +43,7 @@ def counted(label: bytes) -> Callable[[int], bytes]:
     return lambda size: blake2b(b"%d" % next(numbers), digest_size=size, person=label).digest()
 
 
-def knows_client(key: bytes) -> bool:
+def knows_client(key: bytes, _shown: bytes) -> bool:
     return key == CLIENT.public
 
 
@@ -106,7 +106,7 @@ def test_a_client_of_libzmq_is_heard_and_answered_to_the_byte() -> None:
     assert [body.hex() for name, body in server.heard if not name] == recorded["messages"]
     assert [len(message) for _, message in server.heard] == [3, 300]
     assert isinstance(server.mechanism, CurveServer)
-    assert server.mechanism.client_key == CLIENT.public
+    assert server.mechanism.peer_key == CLIENT.public
 
 
 def test_a_server_of_libzmq_is_understood_and_answered_to_the_byte() -> None:
@@ -200,7 +200,7 @@ def test_who_dials_with_another_servers_key_gets_no_welcome() -> None:
 def test_a_server_without_the_key_that_is_expected_gets_no_initiate() -> None:
     client, server = client_end(), server_end()
     server.hear(client.take())
-    imposter = CurveServer(STRANGER, lambda _key: True, counted(b"imposter"))
+    imposter = CurveServer(STRANGER, lambda _key, _shown: True, counted(b"imposter"))
     genuine = server.take()[GREETING_BYTES:]
     client.hear(imposter.begin(PULL))
     with pytest.raises(StrangerError, match="has not the key"):

@@ -1,0 +1,259 @@
+"""The doorkeeper of a node: of what arrives, it takes what the sender may say (TRUST, profiles).
+
+Theory of operation
+-------------------
+Every frame comes over a link, at whose other end is a process that has proved its key and that a
+trusted root certifies. Four rules hold for what it sends:
+
+- Who is named as the sender is the process at the end of the link. Only a message that is declared
+  as `passed_on` may have another sender; that one is known by an introduction of its own then.
+- The sender's address is one that it has signed.
+- Processes that a message names are known by introductions; the others are taken out of it.
+- The sender, and whoever passes a message on, has the right to say it: what goes on within a
+  community, the right to join it; questions about it and what climbs into it, the right to link to
+  it, which goes with the right to join or publish in it or below it.
+
+What is against one of these is dropped and counted. So that others can keep to the third, whoever
+names a process sends its introduction before (`introduce`), and of itself whenever it has signed a
+new one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final, get_args, get_type_hints
+
+import msgspec
+
+from camcast.doors.admission import Admission, Introduction
+from camcast.engine.asked_lately import AskedLately
+from camcast.engine.links import (
+    AnsContact,
+    Gone,
+    NewProcess,
+    Ping,
+    Pong,
+    ReqContact,
+    SuperProcesses,
+)
+from camcast.engine.recorder import NodeCounters
+from camcast.engine.repair.messages import Have
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
+from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.topics import Topic
+
+_log = logging.getLogger(__name__)
+
+# chosen: an introduction travels before what names the process, in the same frame mostly; who was
+# started anew in the meantime, or has too many to remember, does without for so long
+CARRY_SECONDS: Final = 60.0
+
+
+class Introductions(Message, frozen=True, tag=8):
+    """Introductions of the processes that the next message names, or of the sender."""
+
+    introductions: tuple[Introduction, ...]
+
+
+class Doorkeeper:
+    """Judges what one node gets; `offset` is the time since 1970 when its clock was at 0."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        outlet: ControlOutlet,
+        counters: NodeCounters,
+        offset: float,
+        started: float,
+    ) -> None:
+        self._admission = admission
+        self._me = me = outlet.me
+        self._outlet = outlet
+        self._counters = counters
+        self._offset = offset
+        self._carried = AskedLately()
+        self._log = MinuteLog()
+        self._now = offset + started
+        self.refused: Counter[str] = Counter()
+        """Frames, messages and introductions, by why they were not taken."""
+        admission.reached_at(me.address)
+
+    # -- what comes in ---------------------------------------------------------------------
+
+    def begin(self, now: float) -> None:
+        """Take note of the time, by the node's clock, before anything is judged or sent."""
+        self._now = now + self._offset
+
+    def admits(self, link: PeerId | None) -> bool:
+        """Say whether the process at the end of a link may talk to this one at all."""
+        return link is not None and self._admission.admits(link, self._now)
+
+    def take(self, link: PeerId | None, message: Introductions) -> None:
+        """Get to know processes; of one that is not known yet only what it says of itself."""
+        admitted = self.admits(link)
+        for introduction in message.introductions:
+            if not admitted and self._admission.owner(introduction) != link:
+                self.refuse("from_a_stranger")
+            elif reason := self._admission.take(introduction, self._now):
+                self.refuse(f"introduction_{reason}")
+
+    def knows(self, source: Contact) -> bool:
+        """Say whether a sender is known, and has said that its address is this one."""
+        return self._admission.knows(source, self._now)
+
+    def may_join(self, peer: PeerId, topic: Topic) -> bool:
+        """See `Admission.may_join`."""
+        return self._admission.may_join(peer, topic, self._now)
+
+    def only_members(self, contacts: Sequence[Contact], topic: Topic) -> tuple[Contact, ...]:
+        """Return those of whom it is known that they may be members of a topic's community."""
+        return tuple(c for c in contacts if self.knows(c) and self.may_join(c.peer, topic))
+
+    def judge(
+        self,
+        message: MessageT,
+        source: Contact,
+        link: PeerId | None,
+        topic: Topic | None,
+    ) -> MessageT | None:
+        """Return what is taken of a message; None if nothing is.
+
+        `topic` is that of the community in which it came, None where it came in none.
+        """
+        if source.peer != link and not message.passed_on:
+            self.refuse("in_anothers_name")
+            return None
+        if not self._has_right(message, source.peer, link, topic):
+            self.refuse("without_the_right")
+            return None
+        if not _names_processes(type(message)):
+            return message
+        named = getattr(message, "topic", None)
+        about = read_topic(named) if isinstance(named, str) else topic
+        known: MessageT | None = self._known_only(message, about)
+        if known is None:
+            self.refuse("names_strangers")
+        return known
+
+    def refuse(self, why: str) -> None:
+        """Count what is not taken, and say so now and then."""
+        self.refused[why] += 1
+        self._counters.unadmitted += 1
+        if self._log.due(why, self._now):
+            _log.info(
+                "what a process sent was dropped: %s (%d so far; logged once a minute)",
+                why.replace("_", " "),
+                self.refused[why],
+            )
+
+    def _has_right(
+        self, message: Message, sender: PeerId, link: PeerId | None, topic: Topic | None
+    ) -> bool:
+        may_join, may_link, now = self._admission.may_join, self._admission.may_link, self._now
+        if message.right is not Right.OF_GROUP:
+            return self._may(sender, message)
+        match message:
+            case Ping(topic=name) | NewProcess(topic=name):
+                return may_link(sender, read_topic(name), now)
+            case ReqContact(topics=names):
+                return all(may_link(sender, read_topic(name), now) for name in names)
+            case Pong(topic=name) | SuperProcesses(topic=name, pushed=False):
+                return may_join(sender, read_topic(name), now)
+            case AnsContact() | Gone():
+                return True  # of those that it names the right is looked at; who left, has left
+            case Have(below=below) if below and topic is not None:
+                return may_link(sender, topic, now)
+            case _ if topic is not None:
+                passed_on = sender == link or (link is not None and may_join(link, topic, now))
+                return passed_on and may_join(sender, topic, now)
+            case _:
+                return True
+
+    def _may(self, sender: PeerId, message: Message) -> bool:
+        """Say whether a sender has the right that a message declares, in the topic it names."""
+        topic = read_topic(str(getattr(message, "topic", "")))
+        match message.right:
+            case Right.JOIN:
+                return self._admission.may_join(sender, topic, self._now)
+            case Right.LINK:
+                return self._admission.may_link(sender, topic, self._now)
+            case _:
+                return self._admission.may_serve(sender, topic, self._now)
+
+    def _known_only(self, value: Any, topic: Topic | None) -> Any:
+        """Return a value without processes that are not known, or None if it was about them."""
+        if isinstance(value, Contact):
+            known = value.peer == self._me.peer or self.knows(value)
+            return value if known and (topic is None or self.may_join(value.peer, topic)) else None
+        if isinstance(value, tuple):
+            kept = [self._known_only(one, topic) for one in value]
+            return tuple(one for one in kept if one is not None)
+        if not isinstance(value, msgspec.Struct):
+            return value
+        changed: dict[str, Any] = {}
+        for name in value.__struct_fields__:
+            before = getattr(value, name)
+            if isinstance(before, Contact | tuple | msgspec.Struct):
+                after = self._known_only(before, topic)
+                if after is None or (before and not after):
+                    return None
+                if after != before:
+                    changed[name] = after
+        return msgspec.structs.replace(value, **changed) if changed else value
+
+    # -- what goes out ---------------------------------------------------------------------
+
+    def introduce(
+        self, receivers: Sequence[Contact], message: Message, on_behalf_of: Contact | None
+    ) -> None:
+        """Send the introductions before a message that need be, to those who lack them."""
+        if isinstance(message, Introductions):
+            return
+        named = [*named_in(message)] if _names_processes(type(message)) else []
+        if on_behalf_of is not None:
+            named.append(on_behalf_of)
+        own = self._admission.own(self._now)
+        introductions: dict[bytes, Introduction] = {own.record: own}
+        for contact in named:
+            known = self._admission.introduction(contact.peer, self._now)
+            if contact.peer != UNKNOWN_PEER and known is not None:
+                introductions[known.record] = known
+        for receiver in receivers:
+            lacking = tuple(
+                introduction
+                for record, introduction in introductions.items()
+                if self._carried.due((receiver, record), self._pause(introduction, own), self._now)
+            )
+            if lacking:
+                self._outlet.send([receiver], Introductions(lacking))
+
+    def _pause(self, introduction: Introduction, own: Introduction) -> float:
+        # Of itself each link begins with it, so that once is enough.
+        return 1e9 if introduction is own else CARRY_SECONDS
+
+
+@lru_cache(maxsize=256)  # chosen: more than there are classes of messages
+def _names_processes(cls: Any) -> bool:
+    """Say whether values of a type have contacts somewhere in them."""
+    if cls is Contact:
+        return True
+    if isinstance(cls, type) and issubclass(cls, msgspec.Struct):
+        return any(_names_processes(hint) for hint in get_type_hints(cls).values())
+    return any(_names_processes(part) for part in get_args(cls))
+
+
+def named_in(value: Any) -> Iterator[Contact]:
+    """Yield the processes that a message names."""
+    if isinstance(value, Contact):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from named_in(one)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from named_in(getattr(value, name))

@@ -1,0 +1,132 @@
+"""The profile `signed`: links between processes that know each other's keys (TRUST, profiles).
+
+The key of a process's links is that of its identity, so whoever proves it is that process. Each end
+shows its introduction (`camcast.security.known_peers`) once the link is encrypted, and is cut off
+unless a trusted root certifies it. A process dials only who has said itself, by a signed record,
+that it is there; the gateways of the configuration, whose keys are given with their addresses; and
+on the loopback gateways without a key, whose key is *pinned*: the first that is said at the address
+counts until the process ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final
+
+from camcast.doors.profile import SIGNED, Profile
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import InvalidKeyError, PublicKey
+from camcast.security.known_peers import KnownPeers, owner_of_link, write_introduction
+from camcast.security.refusals import RefusedError
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.minute_log import MinuteLog
+
+_log = logging.getLogger(__name__)
+
+LINKS_MAX: Final = (
+    4096  # chosen: as many as peers are known; keys of links, by which they are named
+)
+
+
+class SignedLinks(Profile):
+    """The links of one process; `clock` is the time in seconds since 1970.
+
+    `gateways` are the keys that addresses of the configuration were given with.
+    """
+
+    name: ClassVar[str] = SIGNED
+    tells_processes_apart: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        signatures: EventSignatures,
+        known: KnownPeers,
+        gateways: Mapping[str, PublicKey],
+        clock: Callable[[], float],
+    ) -> None:
+        self.known = known
+        self._signatures = signatures
+        self._pinned = dict(gateways)
+        self._clock = clock
+        self._owners: dict[bytes, PeerId] = {}
+        """By the key of a link: who has proved it, that of the latest link at the end."""
+        self._log = MinuteLog()
+
+    @classmethod
+    def of(
+        cls,
+        signatures: EventSignatures,
+        gateways: Mapping[str, str],
+        clock: Callable[[], float],
+    ) -> SignedLinks:
+        """Return the links of the process that signs by these, which knows nobody yet.
+
+        `gateways` are the texts of keys, by address. Raises `InvalidKeyError`.
+        """
+        known = KnownPeers(signatures, int(1000 * clock()))
+        keys = {address: PublicKey.parse(text) for address, text in gateways.items()}
+        return cls(signatures, known, keys, clock)
+
+    @property
+    def link_secret(self) -> bytes:
+        """See `Profile`."""
+        return self._signatures.link_secret
+
+    @property
+    def link_public(self) -> bytes:
+        """See `Profile`."""
+        return self._signatures.public.curve_public
+
+    @property
+    def shown(self) -> bytes:
+        """See `Profile`; the introduction of this process."""
+        return write_introduction(self.known.own(self._clock()))
+
+    @property
+    def said_key(self) -> bytes:
+        """See `Profile`; the Ed25519 key of this process."""
+        return self._signatures.public.raw
+
+    @property
+    def datagram_key(self) -> None:
+        """See `Profile`; members have no key that all share."""
+        return
+
+    def key_of(self, contact: Contact) -> bytes | None:
+        """See `Profile`."""
+        if contact.peer == UNKNOWN_PEER:
+            key = self._pinned.get(contact.address)
+        else:
+            key = self.known.key_of(contact, self._clock())
+        return None if key is None else key.curve_public
+
+    def pin(self, address: str, said: bytes) -> bytes | None:
+        """See `Profile`; a key that is pinned already takes no other's place."""
+        try:
+            key = PublicKey(said)
+            curve_key = key.curve_public
+        except InvalidKeyError:
+            return None
+        return curve_key if self._pinned.setdefault(address, key) == key else None
+
+    def admits(self, key: bytes, shown: bytes = b"") -> bool:
+        """See `Profile`; whose chain counts for nothing here is not talked to."""
+        now = self._clock()
+        try:
+            owner = owner_of_link(shown, key, self.known, now).peer_id
+        except RefusedError as error:
+            if shown and self._log.due(error.reason, now):
+                _log.warning("a link was refused: %s (said once a minute)", error)
+            return False
+        if not self.known.admits(owner, now):
+            return False
+        self._owners.pop(key, None)
+        if len(self._owners) >= LINKS_MAX:
+            del self._owners[next(iter(self._owners))]
+        self._owners[key] = owner
+        return True
+
+    def process_of(self, key: bytes) -> PeerId | None:
+        """See `Profile`."""
+        return self._owners.get(key)

@@ -1,0 +1,269 @@
+"""The processes that a process knows, by a record that each has signed, and what each may do.
+
+A process makes itself known by its *introduction*: its peer record and the chains of certificates
+that the record names. It shows its introduction in the handshake of every link, and signs a new
+record long before the old one expires. Whoever speaks of a third process passes that one's
+introduction on, which nobody can alter. So an address is only ever what the owner of a key has said
+of itself.
+
+Introductions that do not verify, or that no trusted root certifies, leave nothing behind. Of those
+that do there are at most `PEERS_MAX`; the one that was used least lately goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from attrs import define
+
+from camcast.doors.admission import Introduction
+from camcast.security.certificates import SLACK_SECONDS, Rights
+from camcast.security.chains import Chain
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import InvalidKeyError, PublicKey
+from camcast.security.records import LIFETIME_SECONDS, PeerRecord, read_record, verify_record
+from camcast.security.refusals import Reason, RefusedError
+from camcast.security.sealed import seal_hash
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.topics import Topic
+
+# chosen: as many as chains are known (`known_chains`); views, links and a gateway's register have
+# some hundreds. 3 kB each with two certificates.
+PEERS_MAX: Final = 4096
+CHAINS_MAX: Final = 4  # chosen: fits a handshake with room; one for each part of a hierarchy
+RENEW_SECONDS: Final = LIFETIME_SECONDS / 3  # chosen: a new record has two chances more to spread
+# chosen: verdicts are kept for so long, since each message asks for one
+_VERDICT_SECONDS: Final = 1.0
+_VERDICTS_MAX: Final = 16_384  # chosen: 4 questions about each peer
+
+_INTRODUCTION: Final = msgspec.msgpack.Decoder(Introduction)
+write_introduction: Final = msgspec.msgpack.Encoder().encode
+"""Encodes an introduction, as it stands in the metadata of a link."""
+
+
+def read_introduction(data: bytes) -> Introduction:
+    """Return what `write_introduction` wrote; raises `RefusedError`."""
+    try:
+        return _INTRODUCTION.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise RefusedError(Reason.MALFORMED, f"an introduction does not decode: {error}") from error
+
+
+@define
+class _Peer:
+    record: PeerRecord
+    data: bytes
+    key: PublicKey
+    chains: dict[bytes, Chain]
+    """By hash, those that the record names."""
+
+    def is_current(self, now: float) -> bool:
+        return now <= self.record.expiry + SLACK_SECONDS
+
+
+class KnownPeers:
+    """Implements `camcast.doors.admission.Admission` for the process that signs by `signatures`.
+
+    `incarnation` is higher than at any earlier start with the same key: the time in milliseconds
+    since 1970. Raises ValueError for a process of more than `CHAINS_MAX` certificates.
+    """
+
+    def __init__(self, signatures: EventSignatures, incarnation: int) -> None:
+        self._signatures = signatures
+        self._chains = signatures.known
+        self._incarnation = incarnation
+        self._address = ""
+        self._own: Introduction | None = None
+        self._own_named: tuple[bytes, ...] = ()
+        self._own_since = 0.0
+        self._peers: dict[PeerId, _Peer] = {}
+        """That which was used last at the end."""
+        self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
+        self._verdicts_until = 0.0
+
+    # -- this process ----------------------------------------------------------------------
+
+    def reached_at(self, address: str) -> None:
+        """See `Admission`."""
+        self._address, self._own = address, None
+
+    def own(self, now: float) -> Introduction:
+        """See `Admission`; anew also where the certificates of this process have changed."""
+        chains = self._signatures.own[:CHAINS_MAX]
+        named = tuple(chain.hash for chain in chains)
+        if self._own is None or named != self._own_named or self._is_old(now):
+            record = self._signatures.sign_record(
+                self._address, self._incarnation, int(now) + LIFETIME_SECONDS, named
+            )
+            self._own = Introduction(record, tuple(chain.data for chain in chains))
+            self._own_named, self._own_since = named, now
+        return self._own
+
+    def _is_old(self, now: float) -> bool:
+        return not 0 <= now - self._own_since < RENEW_SECONDS
+
+    # -- getting to know others ------------------------------------------------------------
+
+    def learn(self, introduction: Introduction, now: float) -> PublicKey:
+        """Get to know a process by its introduction; returns its key, raises `RefusedError`."""
+        record = read_record(introduction.record)
+        key = PublicKey(record.key)
+        known = self._peers.get(key.peer_id)
+        if known is not None and known.data != introduction.record and known.is_current(now):
+            if record.incarnation == known.record.incarnation and not record.replaces(known.record):
+                record = known.record  # an older record of the same address, late on its way
+            elif not record.replaces(known.record):
+                raise RefusedError(Reason.EXPIRED, "a newer record of this process is known")
+        if known is not None and known.record is record:
+            return key
+        chains = dict(self._valid_chains(record, introduction, now))
+        if known is not None and known.data == introduction.record:
+            known.chains |= chains
+            return key
+        verify_record(introduction.record, now)
+        if known is not None:  # whoever passes a record on may leave out what it names
+            chains = {h: c for h, c in known.chains.items() if h in record.certificates} | chains
+        with suppress(KeyError):
+            del self._peers[key.peer_id]
+        if len(self._peers) >= PEERS_MAX:
+            del self._peers[next(iter(self._peers))]
+        self._peers[key.peer_id] = _Peer(record, introduction.record, key, chains)
+        self._verdicts.clear()
+        return key
+
+    def _valid_chains(
+        self, record: PeerRecord, introduction: Introduction, now: float
+    ) -> Iterator[tuple[bytes, Chain]]:
+        """Yield the chains that count, one at least; raises `RefusedError`."""
+        refused = RefusedError(Reason.UNKNOWN, "a process shows no certificate")
+        if len(introduction.chains) > CHAINS_MAX:
+            raise RefusedError(Reason.MALFORMED, f"a process shows more than {CHAINS_MAX} chains")
+        counted = 0
+        for data in introduction.chains:
+            try:
+                if not data or seal_hash(data[-1]) not in record.certificates:
+                    raise RefusedError(Reason.UNTRUSTED, "a record does not name a certificate")
+                chain = self._chains.learn(data, now)
+                if chain.last.subject != record.key:
+                    raise RefusedError(Reason.UNTRUSTED, "a certificate is for another key")
+            except RefusedError as error:
+                refused = error
+            else:
+                counted += 1
+                yield chain.hash, chain
+        if not counted:
+            raise refused
+
+    def take(self, introduction: Introduction, now: float) -> str:
+        """See `Admission`."""
+        try:
+            self.learn(introduction, now)
+        except RefusedError as error:
+            return error.reason.value
+        return ""
+
+    def owner(self, introduction: Introduction) -> PeerId:
+        """See `Admission`."""
+        try:
+            return read_record(introduction.record).peer_id
+        except RefusedError:
+            return UNKNOWN_PEER
+
+    # -- what is known ---------------------------------------------------------------------
+
+    def introduction(self, peer: PeerId, now: float) -> Introduction | None:
+        """See `Admission`."""
+        if peer == self._signatures.peer_id:
+            return self.own(now)
+        known = self._current(peer, now)
+        if known is None:
+            return None
+        return Introduction(known.data, tuple(chain.data for chain in known.chains.values()))
+
+    def key_of(self, contact: Contact, now: float) -> PublicKey | None:
+        """Return the key of the process at an address, if it has said that it is there."""
+        known = self._current(contact.peer, now)
+        if known is None or contact.address not in known.record.addresses:
+            return None
+        return known.key if self.admits(contact.peer, now) else None
+
+    def knows(self, contact: Contact, now: float) -> bool:
+        """See `Admission`."""
+        if contact.peer == self._signatures.peer_id:
+            return True
+        return self.key_of(contact, now) is not None
+
+    def admits(self, peer: PeerId, now: float) -> bool:
+        """See `Admission`."""
+        return self._may(peer, Rights(0), None, now)
+
+    def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        """See `Admission`."""
+        return self._may(peer, Rights.JOIN, topic, now)
+
+    def may_serve(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        """See `Admission`."""
+        return self._may(peer, Rights.SERVE, topic, now)
+
+    def may_link(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        """See `Admission`."""
+        return self._may(peer, Rights.JOIN | Rights.PUBLISH, topic, now)
+
+    def _may(self, peer: PeerId, right: Rights, topic: Topic | None, now: float) -> bool:
+        if not self._verdicts_until - _VERDICT_SECONDS <= now < self._verdicts_until:
+            self._verdicts.clear()
+            self._verdicts_until = now + _VERDICT_SECONDS
+        question = peer, right, topic
+        verdict = self._verdicts.get(question)
+        if verdict is None:
+            if len(self._verdicts) >= _VERDICTS_MAX:
+                self._verdicts.clear()
+            verdict = any(_grants(chain, right, topic) for chain in self._valid(peer, now))
+            self._verdicts[question] = verdict
+        return verdict
+
+    def _valid(self, peer: PeerId, now: float) -> Iterator[Chain]:
+        """Yield the chains of a process that is known, as far as they are valid now."""
+        if peer == self._signatures.peer_id:
+            chains = list(self._signatures.own)
+        else:
+            known = self._current(peer, now)
+            chains = [] if known is None else list(known.chains.values())
+        for chain in chains:
+            with suppress(RefusedError):
+                chain.check_valid(now, self._chains.revocations.revoked)
+                yield chain
+
+    def _current(self, peer: PeerId, now: float) -> _Peer | None:
+        known = self._peers.pop(peer, None)
+        if known is None or not known.is_current(now):
+            return None
+        self._peers[peer] = known
+        return known
+
+
+def _grants(chain: Chain, right: Rights, topic: Topic | None) -> bool:
+    if topic is None:
+        return True
+    if right == Rights.JOIN | Rights.PUBLISH:  # one of both is enough to link
+        return chain.last.grants_link(topic)
+    return chain.last.grants(right, topic)
+
+
+def owner_of_link(data: bytes, curve_public: bytes, known: KnownPeers, now: float) -> PublicKey:
+    """Return the process whose introduction this is, if it has this key of links.
+
+    Raises `RefusedError`, also for an introduction of somebody else.
+    """
+    introduction = read_introduction(data)
+    key = PublicKey(read_record(introduction.record).key)
+    try:
+        matches = key.curve_public == curve_public
+    except InvalidKeyError:
+        matches = False
+    if not matches:
+        raise RefusedError(Reason.FORGED, "a process shows the record of another")
+    return known.learn(introduction, now)

@@ -1,0 +1,317 @@
+"""What strangers, and members of another topic, say to members: nothing of it changes anything.
+
+Real nodes in the virtual network, that know each other by signed records, beside the same nodes in
+the profile `open`, where each of these messages does its harm: so the attacks are ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from camcast.doors.admission import Introduction
+from camcast.doors.plugs import find_discovery
+from camcast.doors.signatures import NotAllowedError
+from camcast.engine import links, liveness
+from camcast.engine.doorkeeper import Introductions
+from camcast.engine.node import Node
+from camcast.security.certificates import Rights
+from camcast.security.keys import SecretKey
+from camcast.security.known_peers import KnownPeers
+from camcast.security.records import PeerRecord, sign_record
+from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.security.sealed import seal_hash
+from camcast.vocabulary import wire
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.topics import ROOT as TOP
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import Kind
+from membership.scamp import messages as scamp
+from overlays import gateways
+from tests.authority import ADA, CLUB, EVE, ROOT, grant
+from tests.event_frames import frame_of
+from tests.signed_world import (
+    ITALY,
+    NO_GROUP,
+    SOCCER,
+    SignedWorld,
+    certificate,
+    join,
+    key,
+    signed_event,
+    with_own,
+)
+
+GATE = SecretKey(b"g" * 32)
+CHESS = Topic.parse(".chess")
+FAR = 2**32 - 1
+NOBODY = SecretKey(b"n" * 32)
+"""Whom no root has certified."""
+THERE, ELSEWHERE = "tcp://10.9.9.9:7000", "tcp://10.8.8.8:7000"
+
+
+class AdmittedWorld(SignedWorld):
+    """A gateway that may serve, and whoever it is asked for; in `open` all of it without keys."""
+
+    def __init__(self, *, signed: bool = True) -> None:
+        super().__init__(repair=True)
+        self.signed = signed
+        self.known: dict[Node, KnownPeers] = {}
+        self.settings = evolve(self.settings, discovery=find_discovery("gateways"))
+        self.gate = self.member(GATE, own=certificate(GATE, ".", Rights.SERVE))
+        self.settings = evolve(self.settings, gateways={TOP: (self.gate.me.address,)})
+
+    def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
+        settings, known = self.settings, None
+        if self.signed:
+            signatures = with_own(secret, own or certificate(secret))
+            known = KnownPeers(signatures, 1)
+            settings = evolve(settings, signatures=signatures, admission=known)
+        node = self.start(settings, peer=secret.public.peer_id)
+        if known is not None:
+            self.known[node] = known
+        for topic in topics:
+            self.do(node, partial(join, topic))
+        self.run(0.5)
+        return node
+
+    def send(self, victim: Node, by: SecretKey, *records: bytes) -> None:
+        """Let the owner of a key send records over his link, after his introduction."""
+        own = () if by is NOBODY else (certificate(by, ".chess"),)
+        said = introduction(by, THERE, *own)
+        before = record(Kind.SECURITY, said, by.public.peer_id) if self.signed else b""
+        frame = wire.FRAME_HEADER + before + b"".join(records)
+        self.virtual.inject(victim.me.address, frame, by.public.peer_id)
+
+
+def introduction(
+    of: SecretKey, address: str, *certificates: bytes, by: SecretKey | None = None, number: int = 1
+) -> Introductions:
+    named = tuple(seal_hash(one) for one in certificates)
+    said = PeerRecord(of.public.raw, (address,), number, 3000, (), named)
+    chains = tuple((one,) for one in certificates)
+    return Introductions((Introduction(sign_record(said, by or of), chains),))
+
+
+def record(
+    kind: Kind,
+    message: Message,
+    sender: PeerId,
+    address: str = THERE,
+    group: GroupId = NO_GROUP,
+) -> bytes:
+    return wire.encode_control(wire.control_head(kind, group, sender, address), encode(message))
+
+
+@frozen
+class Scene:
+    """A member who is attacked, and another member in whose name things are said."""
+
+    victim: Node
+    ada: Node
+
+
+Attack = Callable[[Scene, PeerId], bytes]
+
+
+def said(kind: Kind, message: Callable[[Scene, PeerId], Message], group: Topic = SOCCER) -> Attack:
+    """Say something in one's own name."""
+    return lambda scene, me: record(kind, message(scene, me), me, THERE, group.group)
+
+
+def in_adas_name(kind: Kind, message: Message, group: Topic = SOCCER) -> Attack:
+    return lambda scene, me: record(
+        kind, message, scene.ada.me.peer, scene.ada.me.address, group.group
+    )
+
+
+def myself(_scene: Scene, me: PeerId) -> tuple[Contact, ...]:
+    return (Contact(me, THERE),)
+
+
+def event_in_adas_name(scene: Scene, _me: PeerId) -> bytes:
+    batch = signed_event(ADA, stream_id(scene.ada.me.peer, 77), 1, b"?", certificate(ADA))
+    return frame_of(batch, SOCCER.group, scene.ada.me.peer)[len(wire.FRAME_HEADER) :]
+
+
+IN = Kind.MEMBERSHIP
+ATTACKS: dict[str, Attack] = {
+    "join": said(IN, lambda _s, _m: scamp.Subscribe(0, 1)),
+    "copy": said(IN, lambda _s, _m: scamp.Copy(9, 2)),
+    "renew": said(IN, lambda _s, _m: scamp.Renew(3, 3)),
+    "holds it": said(IN, lambda _s, _m: scamp.Kept()),
+    "probe": said(IN, lambda _s, _m: scamp.Probe(b"", True)),
+    "replace Ada by me": lambda scene, me: record(
+        IN, scamp.Replace(Contact(me, THERE)), scene.ada.me.peer, scene.ada.me.address, SOCCER.group
+    ),
+    "Ada leaves": in_adas_name(IN, scamp.Drop(True)),
+    "Ada moves": lambda scene, _me: record(
+        IN, scamp.Probe(b"", True), scene.ada.me.peer, ELSEWHERE, SOCCER.group
+    ),
+    "Ada is gone": in_adas_name(Kind.LIVENESS, liveness.Answer((), ((1, SOCCER.group),)), SOCCER),
+    "is a super-process": said(
+        Kind.LINKS, lambda s, m: links.SuperProcesses(".", myself(s, m), pushed=True)
+    ),
+    "announces me for .soccer": said(Kind.DISCOVERY, lambda _s, _m: gateways.Announce(SOCCER.name)),
+    "find me": said(
+        Kind.LIVENESS, lambda s, m: liveness.Probe(Contact(key(99).public.peer_id, ELSEWHERE), 1.0)
+    ),
+    "search for members": said(
+        Kind.LINKS, lambda _s, _m: links.ReqContact(b"s" * 8, (SOCCER.name,), 3), CHESS
+    ),
+    "asks for members": said(Kind.LINKS, lambda _s, _m: links.NewProcess(SOCCER.name, 9), CHESS),
+    "asks who is there": said(
+        Kind.DISCOVERY, lambda _s, _m: gateways.Ask(1, 9, SOCCER.name), SOCCER
+    ),
+    "an event in Ada's name": event_in_adas_name,
+}
+
+
+def state(node: Node) -> tuple[object, ...]:
+    participation = node.participation(SOCCER)
+    assert participation is not None
+    directory = node.discovery._directory  # type: ignore[attr-defined] # the gateways'
+    membership: Any = participation.membership
+    return (
+        sorted(map(str, participation.membership.peers())),
+        sorted(map(str, membership.neighbours())),
+        sorted(str(entry.contact) for entry in node.liveness.entries.values()),
+        [link.known(link.super_topic) for link in participation.links],
+        {group: sorted(members) for group, members in directory._groups.items()},
+        len(membership._cold),
+        list(participation.streams.known),
+    )
+
+
+def scene(*, signed: bool) -> tuple[AdmittedWorld, Scene]:
+    world = AdmittedWorld(signed=signed)
+    victim, ada = world.member(key(1), SOCCER), world.member(ADA, SOCCER)
+    world.run(3)
+    assert [peer.peer for peer in victim.participation(SOCCER).membership.peers()] == [ada.me.peer]  # type: ignore[union-attr] # it has joined
+    return world, Scene(victim, ada)
+
+
+def answers(node: Node) -> list[str]:
+    return [contact.address for send in node.outbox.sends for contact in send.contacts]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_in_open_each_of_them_does_something(name: str) -> None:
+    world, played = scene(signed=False)
+    before, me = state(played.victim), EVE.public.peer_id
+    played.victim.receive(wire.FRAME_HEADER + ATTACKS[name](played, me), world.now)
+    assert state(played.victim) != before or played.victim.outbox.sends
+
+
+@pytest.mark.parametrize("by", [NOBODY, EVE], ids=["a stranger", "a member of another topic"])
+def test_nothing_of_it_changes_a_table_or_is_answered(by: SecretKey) -> None:
+    world, played = scene(signed=True)
+    victim, me = played.victim, by.public.peer_id
+    before = state(victim)
+    for name, attack in ATTACKS.items():
+        unadmitted = victim.counters.unadmitted
+        frame = wire.FRAME_HEADER + introduced(by) + attack(played, me)
+        victim.receive(frame, world.now, me)
+        assert state(victim) == before, name
+        assert answers(victim) == [], name
+        assert victim.counters.unadmitted > unadmitted, name
+    world.run(1)
+    assert (victim.counters.malformed, victim.counters.forged) == (0, 0)
+    world.publish(played.ada, SOCCER, b"after")
+    assert victim in world.got(b"after")
+
+
+def introduced(by: SecretKey) -> bytes:
+    own = () if by is NOBODY else (certificate(by, ".chess"),)
+    return record(Kind.SECURITY, introduction(by, THERE, *own), by.public.peer_id)
+
+
+def test_who_says_of_others_what_they_did_not_sign_is_not_believed() -> None:
+    """Eve, who is certified for .chess, brings introductions that she made up."""
+    world, played = scene(signed=True)
+    victim, me, ada = played.victim, EVE.public.peer_id, certificate(ADA)
+    known = world.known[victim]
+    invented = {
+        "moved, signed by Eve": introduction(ADA, ELSEWHERE, ada, by=EVE, number=9),
+        "without a certificate": introduction(NOBODY, ELSEWHERE),
+        "with another's certificate": introduction(NOBODY, ELSEWHERE, ada),
+        "certified by Eve": introduction(NOBODY, ELSEWHERE, grant(EVE, NOBODY, since=0, until=FAR)),
+    }
+    for name, message in invented.items():
+        victim.receive(
+            wire.FRAME_HEADER + introduced(EVE) + record(Kind.SECURITY, message, me), world.now, me
+        )
+        for peer in (ADA, NOBODY):
+            assert not known.knows(Contact(peer.public.peer_id, ELSEWHERE), world.now), name
+    assert known.knows(played.ada.me, world.now)
+    moved = introduction(ADA, ELSEWHERE, ada, number=9)
+    victim.receive(wire.FRAME_HEADER + record(Kind.SECURITY, moved, me), world.now, me)
+    assert known.knows(Contact(played.ada.me.peer, ELSEWHERE), world.now)  # Ada says so herself
+    assert not known.knows(played.ada.me, world.now)
+
+
+def test_a_member_below_links_upward_and_does_not_get_in() -> None:
+    """Issue 15, item 5: certified for .soccer.italy, it is answered in .soccer and not let in."""
+    world = AdmittedWorld()
+    ada = world.member(ADA, SOCCER)
+    below = world.member(CLUB, ITALY, own=certificate(CLUB, ITALY.name))
+    world.run(8)
+    italy = below.participation(ITALY)
+    assert italy is not None
+    assert [link.nearest()[0] for link in italy.links if link.nearest()[1]] == [SOCCER]
+    world.publish(below, ITALY, b"climbs")
+    assert ada in world.got(b"climbs")
+    with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
+        world.do(below, partial(join, SOCCER))
+    asked = record(IN, scamp.Subscribe(0, 1), below.me.peer, below.me.address, SOCCER.group)
+    refused = ada.counters.unadmitted
+    world.inject(ada.me.address, wire.FRAME_HEADER + asked, below.me.peer)
+    assert ada.counters.unadmitted == refused + 1
+    assert below.me.peer not in ada.participation(SOCCER).membership.peers()  # type: ignore[union-attr] # it has joined
+    assert {type(c) for c in world.got(b"climbs")} == {Node}
+    world.publish(ada, SOCCER, b"stays above")
+    assert below not in world.got(b"stays above")
+
+
+def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute() -> None:
+    world = AdmittedWorld()
+    members = [
+        world.member(key(number), SOCCER, own=certificate(key(number), serial=number))
+        for number in range(2, 8)
+    ]
+    world.run(5)
+    out, *others = members
+    revoked = RevocationList(ROOT.public.raw, 1, 1, FAR, (RevokedSerial((2).to_bytes(8), FAR),))
+    others[0].signing._signatures.take_revocations(REVOCATIONS.sign(revoked, ROOT), 5.0)  # type: ignore[union-attr] # it signs
+    world.run(30)
+    for one in others:
+        participation = one.participation(SOCCER)
+        assert participation is not None
+        assert out.me.peer not in [peer.peer for peer in participation.membership.neighbours()]
+        assert out.me.peer not in one.liveness.entries
+    with pytest.raises(NotAllowedError):  # it has heard of it, too
+        world.publish(out, SOCCER, b"revoked")
+    world.publish(others[1], SOCCER, b"goes on")
+    assert set(world.got(b"goes on")) >= set(others)
+
+
+def test_a_gateway_that_may_not_serve_is_not_believed_that_nobody_is_there() -> None:
+    """Else it could make each newcomer found a community of its own."""
+    world = AdmittedWorld()
+    world.settings = evolve(world.settings, gateways={})
+    imposter = world.member(key(5))
+    world.settings = evolve(world.settings, gateways={TOP: (imposter.me.address,)})
+    newcomer = world.member(key(6), SOCCER)
+    world.run(5)
+    participation = newcomer.participation(SOCCER)
+    assert participation is not None
+    assert not participation.joined
+    world.settings = evolve(world.settings, gateways={TOP: (world.gate.me.address,)})
+    other = world.member(key(7), SOCCER)
+    assert other.participation(SOCCER).joined  # type: ignore[union-attr] # it is one by then

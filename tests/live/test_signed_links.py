@@ -1,0 +1,216 @@
+"""The profile `signed` end to end: who is certified for a topic is in, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast import (
+    CommunityManager,
+    GatewayTimeout,
+    InsecureError,
+    NotAllowedError,
+    OptionError,
+    open_pipes,
+)
+from camcast.live.certificate_file import certificate_text
+from camcast.live.gateway_file import GatewayError
+from camcast.live.key_file import write_key_pair
+from camcast.security.certificates import Rights
+from camcast.security.keys import SecretKey
+from camcast.vocabulary.identity import Contact
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.camcast_command import camcast as in_process
+from tests.live.communities import CERTAIN, OPTIONS, Inbox
+from tests.live.test_cli import Running
+from tests.live.test_cli import camcast as command
+from tests.patience import eventually, live
+
+FAR = 2**32 - 1
+GATE, MALLORY = SecretKey(b"g" * 32), SecretKey(b"m" * 32)
+SETTINGS: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Keys and certificates: a gateway, members of .soccer and of others, and Eve's of Mallory."""
+    for name, key, topic, rights, issuer in (
+        ("root", ROOT, "", MEMBER, ROOT),
+        ("gate", GATE, ".", Rights.SERVE, ROOT),
+        ("ada", ADA, ".soccer", MEMBER, ROOT),
+        ("club", CLUB, ".soccer.italy", MEMBER, ROOT),
+        ("eve", EVE, ".chess", MEMBER, ROOT),
+        ("mallory", MALLORY, ".", MEMBER | Rights.SERVE, EVE),
+    ):
+        write_key_pair(tmp_path / f"{name}.key", key)
+        if topic:
+            certified = certificate_text([grant(issuer, key, topic, rights, 0, FAR)])
+            (tmp_path / f"{name}.cert").write_text(certified)
+    return tmp_path
+
+
+def known_as(files: Path, name: str, *trusted: str) -> dict[str, Any]:
+    return {
+        "identity": files / f"{name}.key",
+        "certificates": files / f"{name}.cert",
+        "trust": [files / f"{root}.pub" for root in ("root", *trusted)],
+        **SETTINGS,
+    }
+
+
+def known_to(manager: CommunityManager) -> list[Contact]:
+    assert manager._runner is not None
+    node = manager._runner.node
+    tables = [peer for one in node.participations for peer in one.membership.neighbours()]
+    return [*tables, *(entry.contact for entry in node.liveness.entries.values())]
+
+
+def test_members_meet_through_a_gateway_and_nobody_else_gets_in(files: Path) -> None:
+    """Beside them one without a key, one of another authority, and Eve, certified for .chess.
+
+    The club may join below .soccer: its events climb there, and it may not join there.
+    """
+
+    async def test() -> None:
+        async with (
+            CommunityManager(**known_as(files, "gate")) as gate,
+            CommunityManager(**known_as(files, "ada"), gateways=[gate.gateway]) as ada,
+            CommunityManager(**known_as(files, "club"), gateways=[gate.address]) as club,
+            CommunityManager(**known_as(files, "eve"), gateways=[gate.address]) as eve,
+            CommunityManager(**known_as(files, "mallory", "eve"), gateways=[gate.address]) as other,
+            CommunityManager(**SETTINGS, gateways=[gate.address]) as none,
+        ):
+            inbox = Inbox()
+            community = await ada.join(".soccer")
+            community.subscribe(inbox)
+            for who in (eve, club):
+                with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
+                    await who.join(".soccer")
+            refused = (stranger.join(".soccer", timeout=3) for stranger in (other, none))
+            outcomes = asyncio.gather(*refused, return_exceptions=True)
+            await eve.join(".chess")  # the same gateway serves her there
+            italy = await club.join(".soccer.italy")
+            await eventually(lambda: any(contacts for _, contacts in italy.links))
+            await italy.publish(b"climbs")
+            await eventually(lambda: inbox.payloads == [b"climbs"])
+            for outcome in await outcomes:
+                assert isinstance(outcome, GatewayTimeout)
+            assert community.peers == ()
+            assert gate.counters.input.strangers_refused >= 2
+            assert none.counters.input.frames_received == 0
+            assert other.counters.input.frames_received == 0
+            known = known_to(gate) + known_to(ada) + known_to(club) + known_to(eve)
+            assert not {one.contact for one in (other, none)} & set(known)
+
+    live(test)()
+
+
+def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -> None:
+    async def test() -> None:
+        gate = CommunityManager(**known_as(files, "gate"))
+        await gate.start()
+        address = gate.address
+        async with CommunityManager(**known_as(files, "ada"), gateways=[address]) as ada:
+            await ada.join(".soccer")
+            await gate.close()
+            write_key_pair(files / "new.key", MALLORY)
+            (files / "new.cert").write_text(
+                certificate_text([grant(ROOT, MALLORY, ".", Rights.SERVE, 0, FAR)])
+            )
+            async with CommunityManager(**known_as(files, "new"), bind=address) as imposter:
+                await eventually(lambda: imposter.counters.input.strangers_refused > 0)
+                assert imposter.counters.input.frames_received == 0
+
+    live(test)()
+
+
+def test_the_commands_of_an_authority(files: Path) -> None:
+    def options(name: str) -> list[str]:
+        return [
+            *("--identity", f"{files}/{name}.key", "--certificate", f"{files}/{name}.cert"),
+            *("--trust", f"{files}/root.pub"),
+        ]
+
+    bind = ("--bind", "tcp://127.0.0.1:0")
+    with Running("gateway", *bind, "--json", *options("gate")) as gateway:
+        said = gateway.read()
+        assert said["gateway"] == f"{said['address']}#{GATE.public}"
+        topic = [".soccer.italy", "--gateway", said["gateway"]]
+        with Running("subscribe", *topic, "--json", *options("ada")) as reader:
+            assert reader.read()["joined"] == ".soccer.italy"
+            plain = [".soccer.italy", "--gateway", said["address"]]
+            code, _, err = command("publish", *plain, "from a stranger", "--wait", "1")
+            assert (code, "Traceback" in err) == (1, False)
+            code, _, err = command("publish", *topic, "from Eve", *options("eve"))
+            assert (code, "no certificate to join .soccer.italy now" in err) == (1, True)
+            assert "Traceback" not in err
+            assert command("publish", *topic, "from the club", *options("club"))[0] == 0
+            assert reader.read()["payload"] == "from the club"
+        code, err = gateway.end(signal.SIGTERM)
+        assert code == 0
+        assert "refused a process at 127.0.0.1: it speaks without encryption" in err
+
+
+# -- what is refused before anything starts
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"gateways": ["tcp://192.0.2.1:7000"]}, GatewayError, "is named with its key"),
+        ({"gateways": ["tcp://192.0.2.1:7000#abc"]}, GatewayError, "a public key has 56"),
+        ({"transport": "zmq"}, OptionError, "use zmtp"),
+        ({"membership": "dht"}, OptionError, "speaks UDP, which is not signed yet"),
+        ({"discovery": "lan"}, OptionError, "an identity keeps strangers out"),
+        ({"passphrase": "correct horse battery staple"}, OptionError, "leave one of the two out"),
+    ],
+)
+def test_what_does_not_go_with_an_identity_is_said(
+    changes: dict[str, Any], error: type[Exception], said: str, files: Path
+) -> None:
+    settings = {name: of for name, of in known_as(files, "ada").items() if name != "options"}
+    with pytest.raises(error, match=said):
+        CommunityManager(**{**settings, **changes})
+
+
+def test_keys_of_gateways_and_shared_pipes_are_refused_where_they_mean_nothing(
+    files: Path,
+) -> None:
+    with pytest.raises(GatewayError, match="a key goes with the profile signed"):
+        CommunityManager(gateways=[f"tcp://127.0.0.1:7000#{GATE.public}"])
+
+    async def test() -> None:
+        pipes = open_pipes()
+        with pytest.raises(ValueError, match="links of its own"):
+            CommunityManager(**known_as(files, "ada"), pipes=pipes)
+        pipes.close()
+
+    live(test)()
+
+
+def test_with_an_identity_a_process_may_leave_the_loopback(files: Path) -> None:
+    CommunityManager(**known_as(files, "ada"), bind="tcp://192.0.2.1:0")
+    with pytest.raises(InsecureError, match="--identity, --certificate, --trust"):
+        CommunityManager(bind="tcp://192.0.2.1:0")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--profile", "signed"], "--profile signed needs an identity"),
+        (["--profile", "open", "--identity", "ada.key"], "--profile open takes no identity"),
+        (["--passphrase-file", "x", "--identity", "ada.key"], "give one of them"),
+        (["--profile", "signed", "--identity", "ada.key"], "no certificate and no trust"),
+    ],
+)
+def test_what_is_wrong_on_the_command_line_is_said(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert in_process("gateway", *given) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in " ".join(err.split())
