@@ -49,7 +49,7 @@ world as it likes: the paper has no remedy, and neither has this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from attrs import field, frozen, validators
 
@@ -81,6 +81,7 @@ class Join(Message, tag=1, frozen=True):
 class Walk(Message, tag=2, frozen=True):
     """On the newcomer's behalf: hold it where the walk ends, after so many steps."""
 
+    passed_on: ClassVar[bool] = True
     steps: int
 
 
