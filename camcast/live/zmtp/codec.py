@@ -159,7 +159,7 @@ class Null:
     name = b"NULL"
     overhead = 0
     command_bytes_max = COMMAND_BYTES_MAX
-    peer_key = None
+    peer_key: bytes | None = None
     suspicion = ""
 
     def begin(self, metadata: bytes) -> bytes:
