@@ -8,18 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.topics import Topic
-
-
-class Introduction(msgspec.Struct, frozen=True, array_like=True):
-    """What makes a process known to others: a record signed by its key, and what certifies it."""
-
-    record: bytes
-    chains: tuple[tuple[bytes, ...], ...]
-    """Chains of certificates, the root's first in each."""
 
 
 class Admission(Protocol):

@@ -28,7 +28,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
-from camcast.doors.admission import Admission, Introduction
+from camcast.doors.admission import Admission
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.links import (
     AnsContact,
@@ -42,6 +42,7 @@ from camcast.engine.links import (
 from camcast.engine.recorder import NodeCounters
 from camcast.engine.repair.messages import Have
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet

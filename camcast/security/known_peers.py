@@ -19,7 +19,6 @@ from typing import Final
 import msgspec
 from attrs import define
 
-from camcast.doors.admission import Introduction
 from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.chains import Chain
 from camcast.security.event_signatures import EventSignatures
@@ -28,6 +27,7 @@ from camcast.security.records import LIFETIME_SECONDS, PeerRecord, read_record, 
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.topics import Topic
 
 # chosen: as many as chains are known (`known_chains`); views, links and a gateway's register have

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from camcast.doors.admission import Introduction
 from camcast.doors.plugs import find_discovery
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import links, liveness
@@ -28,6 +27,7 @@ from camcast.security.sealed import seal_hash
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.topics import ROOT as TOP
 from camcast.vocabulary.topics import GroupId, Topic
