@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from camcast import CommunityManager
-from camcast.doors.transport import OutputPipes
 from camcast.engine.node import Node
 from camcast.engine.signing import Certificates
 from camcast.live.certificate_file import certificate_text
@@ -141,10 +140,8 @@ def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> No
         head = wire.event_head(len(wrong), 1, 0.0, SOCCER.group, CLUB.public.peer_id)
         return head + wrong
 
-    def of_the_club() -> OutputPipes:
-        links = SignedLinks.of(with_own(CLUB, certificate(CLUB)), {}, time.time)
-        links.known.reached_at("tcp://127.0.0.1:9")
-        return ZmtpPipes(frame_header=FRAME_HEADER, profile=links)
+    links = SignedLinks.of(with_own(CLUB, certificate(CLUB)), {}, time.time)
+    links.known.reached_at("tcp://127.0.0.1:9")
 
     async def test() -> None:
         async with CommunityManager(
@@ -154,7 +151,7 @@ def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> No
         ) as ada:
             await ada.join(".soccer")
             there = [Contact(UNKNOWN_PEER, ada.address)]
-            honest, forger = of_the_club(), of_the_club()
+            honest, forger = (ZmtpPipes(frame_header=FRAME_HEADER, profile=links) for _ in range(2))
             for number in range(1, FORGERIES_MAX):
                 forger.send(there, forged(number))
                 honest.send(there, forged(1))  # each is counted for itself
