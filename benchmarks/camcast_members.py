@@ -30,12 +30,12 @@ class CamcastMembers(CommunityMembers):
 
     def counts(self) -> dict[str, int]:
         """Return the copies of events, the control messages and the bytes of all frames."""
-        counters = self._pipes.counters
+        counters = [pipes.counters for pipes in self._pipes]
         return {
             "messages": sum(manager.counters.event_copies_sent for manager in self._managers),
-            "control_messages": counters.controls_sent,
-            "bytes": counters.bytes_sent,
-            "records_dropped": counters.records_dropped,
+            "control_messages": sum(each.controls_sent for each in counters),
+            "bytes": sum(each.bytes_sent for each in counters),
+            "records_dropped": sum(each.records_dropped for each in counters),
             "malformed": sum(manager.counters.malformed for manager in self._managers),
         }
 

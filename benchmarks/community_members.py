@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from members import Members, Share
@@ -22,7 +24,8 @@ class CommunityMembers(Members):
     """`CommunityManager`s that share output pipes; the first node of the fleet is the gateway.
 
     Without a name, the transport is the package's own choice. With a passphrase links are
-    encrypted. With `batches` every node takes its
+    encrypted. With `own_links` each node has pipes of its own, as where a link's key says who is at
+    its end. With `signed` each has a key and a certificate. With `batches` every node takes its
     events by the batch; else a coroutine is called with each.
     """
 
@@ -35,6 +38,8 @@ class CommunityMembers(Members):
         transport: str | None = None,
         batches: bool = False,
         passphrase: str | None = None,
+        own_links: bool = False,
+        signed: bool = False,
     ) -> None:
         super().__init__()
         self._membership = membership
@@ -42,11 +47,14 @@ class CommunityMembers(Members):
         self._protocol = protocol
         self._transport = transport
         self._encrypted = {} if passphrase is None else {"passphrase": passphrase}
+        self._own_links = own_links
+        self._signed = signed
         self._batches = batches
         self._managers: list[CommunityManager] = []
         self._communities: list[Community] = []
         self._readers: list[asyncio.Task[None]] = []
-        self._pipes: Any = None
+        self._pipes: list[Any] = []
+        self._files: TemporaryDirectory[str] | None = None
         self._fleet = 0
         self._load()
 
@@ -61,11 +69,6 @@ class CommunityMembers(Members):
     async def start(self, share: Share, known: list[str]) -> list[str]:
         """See `Members`."""
         self._fleet = share.fleet
-        self._pipes = (
-            open_pipes(**self._encrypted)
-            if self._transport is None
-            else open_pipes(self._transport, **self._encrypted)
-        )
         gateways = known[:1]
         for number in range(share.first, share.first + share.nodes):
             manager = CommunityManager(
@@ -74,7 +77,8 @@ class CommunityMembers(Members):
                 topics=[TOPIC],
                 gateways=gateways,
                 parameters=self._parameters,
-                pipes=self._pipes,
+                pipes=self._pipes_of_node(),
+                **self._identity(number),
                 rng=Random(f"{share.seed} {number}"),
             )
             await manager.start()
@@ -87,6 +91,23 @@ class CommunityMembers(Members):
                 community.subscribe(self._deliver)
             self._communities.append(community)
         return [manager.address for manager in self._managers]
+
+    def _pipes_of_node(self) -> Any:
+        """Return the pipes of the next node."""
+        if self._own_links or not self._pipes:
+            chosen = [] if self._transport is None else [self._transport]
+            self._pipes.append(open_pipes(*chosen, **self._encrypted))
+        return self._pipes[-1]
+
+    def _identity(self, number: int) -> dict[str, Any]:
+        """Write the files of a node that signs; its keys are made of its number."""
+        if not self._signed:
+            return {}
+        from identity import write_identity  # earlier commits have none
+
+        if self._files is None:
+            self._files = TemporaryDirectory()
+        return write_identity(Path(self._files.name) / str(number), number, TOPIC)
 
     async def _deliver(self, event: Received) -> None:
         self.on_event(event.payload)
@@ -117,5 +138,7 @@ class CommunityMembers(Members):
         """See `Members`."""
         await asyncio.gather(*(manager.close() for manager in self._managers))
         await asyncio.gather(*self._readers)
-        if self._pipes is not None:
-            self._pipes.close()
+        for pipes in self._pipes:
+            pipes.close()
+        if self._files is not None:
+            self._files.cleanup()

@@ -1,0 +1,133 @@
+"""`python benchmarks/profiles.py`: what encryption and signatures cost a fleet, in one sitting.
+
+In each round a fleet of each profile does the same jobs, one fleet after the other, so that none
+stands in the other's way. What counts is processor time a delivery: it says least of the neighbours
+on a busy machine. The rate that is left is the inverse ratio of these times, the median of the
+rounds.
+
+The baseline is plain links of (identity, address) each, as signed links must be; plain links that
+the nodes of an event loop share stand beside it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from functools import partial
+from typing import Annotated
+
+import typer
+from attrs import evolve, frozen
+from camcast_members import CamcastMembers
+from fleet import Fleet, Run
+from fleet_worker import PythonWorker
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from camcast import Parameters
+
+PARAMETERS = Parameters(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
+PAYLOAD_BYTES = 256  # [issue 6]
+BURST_EVENTS = 2_000  # chosen: 100,000 deliveries by 50 nodes, some 0.5 s of one core
+LONE_EVENTS = 500  # chosen: ten of each of 50 nodes
+SEED = 1
+WIDTH = 150  # of a table that goes into a file
+
+
+@frozen
+class Profile:
+    """A fleet that is measured, and the one to which it is compared (None: to the baseline)."""
+
+    name: str
+    encrypted: bool = False
+    own_links: bool = True
+    signed: bool = False
+    beside: str | None = None
+
+
+BASE = Profile("plain, a link each")
+PROFILES = (
+    BASE,
+    Profile("plain, shared links", own_links=False),
+    Profile("encrypted", encrypted=True),
+    Profile("encrypted and signed", encrypted=True, signed=True, beside="encrypted"),
+)
+JOBS = ("a burst of one node", "each node an event a turn")
+
+
+def hire(profile: Profile, parameters: Parameters, transport: str) -> PythonWorker:
+    """Start a worker whose nodes are of this profile."""
+    members = partial(
+        CamcastMembers,
+        parameters=parameters,
+        transport=transport,
+        passphrase="a passphrase of benchmarks" if profile.encrypted else None,
+        own_links=profile.own_links,
+        signed=profile.signed,
+    )
+    return PythonWorker(members)
+
+
+def do(job: str, fleet: Fleet) -> Run:
+    """Do a job once."""
+    if job == JOBS[0]:
+        return fleet.publish(BURST_EVENTS, PAYLOAD_BYTES)
+    return fleet.publish(LONE_EVENTS, PAYLOAD_BYTES, publishers=fleet.nodes, by_turn=True)
+
+
+def main(
+    nodes: Annotated[int, typer.Option(min=2, help="Of each fleet.")] = 50,
+    rounds: Annotated[int, typer.Option(min=1, help="Of a fleet of every profile.")] = 3,
+    spreads: Annotated[str, typer.Option(help="How events spread.")] = "infect,tree",
+    transport: Annotated[str, typer.Option(help="zmtp or zmq.")] = "zmtp",
+) -> None:
+    """Measure the profiles in turn, and print a table for each way to spread events."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    for spread in ("infect", "tree"):
+        if spread not in spreads.split(","):
+            continue
+        parameters = evolve(PARAMETERS, spread=spread)
+        runs: dict[tuple[str, str], list[Run]] = {}
+        visits = [profile for _ in range(rounds) for profile in PROFILES]
+        for profile in track(visits, spread, console=Console(stderr=True)):
+            with Fleet(nodes, partial(hire, profile, parameters, transport), seed=SEED) as fleet:
+                do(JOBS[0], fleet)  # the first links, and a tree
+                for job in JOBS:
+                    runs.setdefault((job, profile.name), []).append(do(job, fleet))
+        console.print(table(f"{nodes} nodes in 2 processes, {transport}, {spread}", runs))
+
+
+def table(title: str, runs: dict[tuple[str, str], list[Run]]) -> Table:
+    """Put the runs of all jobs and profiles into a table."""
+    found = Table(title=title, title_justify="left")
+    for name in ("job", "profile", "CPU a delivery (µs)", "rate left", "of", "events lost"):
+        found.add_column(name, justify="left" if name in ("job", "profile", "of") else "right")
+    for job in JOBS:
+        for profile in PROFILES:
+            here, beside = runs[job, profile.name], profile.beside or BASE.name
+            cost = [1e3 * run.cpu_seconds_per_1000 for run in here]
+            left = [
+                other.cpu_seconds_per_1000 / run.cpu_seconds_per_1000
+                for run, other in zip(here, runs[job, beside], strict=True)
+            ]
+            found.add_row(
+                job if profile is BASE else "",
+                profile.name,
+                _spread(cost, ".1f"),
+                "" if profile is BASE else _spread(left, ".2f"),
+                "" if profile is BASE else beside,
+                str(sum(run.expected - run.delivered for run in here)),
+            )
+        found.add_section()
+    return found
+
+
+def _spread(values: list[float], form: str) -> str:
+    """Return the median, and in brackets the least and the greatest."""
+    low, high = min(values), max(values)
+    return f"{statistics.median(values):{form}} ({low:{form}}-{high:{form}})"
+
+
+if __name__ == "__main__":
+    typer.run(main)
