@@ -18,7 +18,6 @@ from typing import Final
 from camcast import __version__
 from camcast.population.outcome import Interval
 from camcast.report.drawing import Drawing, library_versions, script
-from camcast.report.evidence import Evidence
 from camcast.report.page_security import embedded_json, policy_element
 
 NOTHING: Final = "\N{EN DASH}"
@@ -100,11 +99,6 @@ def picture(name: str, label: str, notes: str, drawing: Drawing) -> str:
     )
 
 
-def pairs(pictures: Iterable[str]) -> str:
-    """Return pictures beside each other where there is room."""
-    return '<div class="pairs">' + "".join(pictures) + "</div>"
-
-
 def in_script(text: str) -> str:
     """Return JavaScript such that nothing in a string of it ends its element."""
     return re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)
@@ -142,48 +136,6 @@ def interval_cell(interval: Interval) -> str:
         return number(interval.mean)
     low, high = number(interval.low), number(interval.high)
     return f"{number(interval.mean)}<small>{low} to {high}</small>"
-
-
-def evidence_table(evidence: Sequence[Evidence]) -> str:
-    """Return what a paper says beside what was found."""
-    rows = (
-        f"<tr><td>{escape(row.item)}</td><td><blockquote>“{escape(row.quote)}”</blockquote></td>"
-        f"<td>{_number_or_nothing(row.published)}</td>"
-        f"<td>{interval_cell(Interval(row.ours, row.low, row.high))}</td>"
-        f"<td>{NOTHING if row.z is None else f'{row.z:+.1f}'}</td>"
-        f"<td><strong>{row.verdict}</strong></td><td>{escape(row.found)}</td></tr>"
-        for row in evidence
-    )
-    heads = ["item", "the paper", "published", "ours", "z", "verdict", "found"]
-    return (
-        "<p>A number"
-        " agrees if it is in our 95 % interval, or no farther from it than its rounding and the"
-        " chance in its own runs; z is its distance in standard errors. A sentence without a number"
-        " is consistent if all its parts hold, and holds in part if some do.</p>"
-        + grid(heads, rows, "words")
-    )
-
-
-def _number_or_nothing(value: float | None) -> str:
-    return NOTHING if value is None else number(value)
-
-
-def only_about(protocols: Sequence[str] | None) -> str:
-    """Return which protocols the page is about, if they were chosen; None: all there are."""
-    return (
-        ""
-        if protocols is None
-        else f"<p>Chosen with --protocol: {escape(', '.join(protocols))}.</p>"
-    )
-
-
-def how_made(command: str, given: str, packages: Iterable[str], settings: Iterable[str]) -> str:
-    """Return how a page was made: the command, what was given, versions, and conventions."""
-    return (
-        "<h2>How this was made</h2>"
-        f"<p><code>{escape(command)}</code></p><p>{escape(given)} {escape(versions(packages))}.</p>"
-        + notes_list(settings)
-    )
 
 
 def versions(packages: Iterable[str]) -> str:

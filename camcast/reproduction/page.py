@@ -1,27 +1,21 @@
 """The page of a reproduction, in one file: its words are data, and all pages are built here.
 
 It opens with what came out, a line a verdict, and with a line of contents; conventions fold away.
+What it says is computed here, and how it looks stands in ``page.html.j2``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from attrs import field, frozen
 
 from camcast.report.drawing import Drawing
-from camcast.report.evidence import NO_DATA, VERDICTS, Evidence, in_words
-from camcast.report.page import (
-    document,
-    evidence_table,
-    how_made,
-    only_about,
-    pairs,
-    picture,
-)
+from camcast.report.evidence import NO_DATA, VERDICTS, Evidence, Verdict, in_words
+from camcast.report.page import NOTHING, document, number, picture, versions
+from camcast.report.template import fill
 from camcast.reproduction.figure import Figure
 
 _EVIDENCE: Final = "What the paper says, and what was found"
@@ -66,55 +60,49 @@ def html(text: PageText, found: Any, drawings: Mapping[str, Drawing], command: s
         for protocol, words in text.conventions
         if protocol is None or chosen is None or protocol in chosen
     ]
-    parts = [
-        f"<p>{text.introduction(found)}</p>",
-        only_about(chosen),
-        _outcome(found.evidence),
-        _contents(headings),
-        *(_heading(heading) + table for heading, table in tables.items()),
-        *(
-            _heading(heading) + _pictures(figures, drawings)
-            for heading, figures in sections.items()
-        ),
-        (_heading(_EVIDENCE) + evidence_table(found.evidence)) if found.evidence else "",
-        how_made(command, text.made(found.plan), text.packages, conventions),
-    ]
-    return document(text.title, parts, drawings)
+    body = fill(
+        "camcast.reproduction",
+        "page.html.j2",
+        introduction=text.introduction(found),
+        chosen=chosen,
+        evidence=found.evidence,
+        evidence_heading=_EVIDENCE,
+        in_words=in_words(found.evidence),
+        outcome={verdict: _items(found.evidence, verdict) for verdict in VERDICTS},
+        headings=headings,
+        tables=tables,
+        sections={
+            heading: list(_pictures(figures, drawings)) for heading, figures in sections.items()
+        },
+        command=command,
+        made=text.made(found.plan),
+        versions=versions(text.packages),
+        conventions=conventions,
+        anchor=_anchor,
+        number=number,
+        nothing=NOTHING,
+    )
+    return document(text.title, [body], drawings)
 
 
-def _outcome(evidence: Sequence[Evidence]) -> str:
-    """Return a line for each verdict, with the items that have it."""
-    if not evidence:
-        return ""
-    lines = []
-    for verdict in VERDICTS:
-        rows = [row for row in evidence if row.verdict == verdict]
-        items = [row.item for row in rows if not row.found.startswith(NO_DATA)]
-        more = f" and {len(items) - _ITEMS_MAX} more" if len(items) > _ITEMS_MAX else ""
-        if drawings := len(rows) - len(items):
-            items.append(f"{drawings} drawings without data")
-        listed = "; ".join(items[:_ITEMS_MAX]) + more if items else "nothing"
-        lines.append(f"<li><strong>{verdict}</strong>: {escape(listed)}</li>")
-    return f"<p>{escape(in_words(evidence))}</p><ul>{''.join(lines)}</ul>"
-
-
-def _contents(headings: Sequence[str]) -> str:
-    links = (f'<a href="#{_anchor(heading)}">{escape(heading)}</a>' for heading in headings)
-    return f"<p>{' · '.join(links)}</p>"
-
-
-def _heading(heading: str) -> str:
-    return f'<h2 id="{_anchor(heading)}">{escape(heading)}</h2>'
+def _items(evidence: Sequence[Evidence], verdict: Verdict) -> str:
+    """Return the items that have a verdict."""
+    rows = [row for row in evidence if row.verdict == verdict]
+    items = [row.item for row in rows if not row.found.startswith(NO_DATA)]
+    more = f" and {len(items) - _ITEMS_MAX} more" if len(items) > _ITEMS_MAX else ""
+    if drawings := len(rows) - len(items):
+        items.append(f"{drawings} drawings without data")
+    return "; ".join(items[:_ITEMS_MAX]) + more if items else "nothing"
 
 
 def _anchor(heading: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in heading.lower())
 
 
-def _pictures(figures: Iterable[Figure], drawings: Mapping[str, Drawing]) -> str:
-    """Return the figures, those that are narrow beside each other."""
-    parts = []
+def _pictures(
+    figures: Iterable[Figure], drawings: Mapping[str, Drawing]
+) -> Iterator[tuple[bool, str]]:
+    """Yield pictures, of which narrow ones in a row stand beside each other, and if they do not."""
     for wide, alike in groupby(figures, lambda figure: figure.wide):
-        shown = [picture(one.name, one.heading, one.notes, drawings[one.name]) for one in alike]
-        parts += shown if wide else [pairs(shown)]
-    return "".join(parts)
+        shown = (picture(one.name, one.heading, one.notes, drawings[one.name]) for one in alike)
+        yield wide, "".join(shown)
