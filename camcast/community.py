@@ -43,6 +43,7 @@ from camcast.live.gateway_file import (
     read_gateways,
     resolve_gateways,
 )
+from camcast.live.latencies import Latencies
 from camcast.live.reach import Reach, reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
@@ -659,6 +660,7 @@ class Community(Generic[E]):
         self._burst = 0
         self._missed_before = self._errors_before = 0  # of subscriptions that have ended
         self._published = self._delivered = 0  # events
+        self._latencies = None if manager._recent is None else Latencies()
         self._decoder: typed.EventDecoder[E] | None = None
         self._left = False
         self._told_to_leave = False  # and not to take part again since
@@ -971,6 +973,7 @@ class Community(Generic[E]):
             delivered=self._delivered,
             missed=self._missed,
             callback_errors=self._errors_before + sum(one.errors for one in self._subscriptions),
+            latencies=self._latencies,
         )
 
     @property
@@ -1023,6 +1026,8 @@ class Community(Generic[E]):
             subscriptions = [one for one in subscriptions if one.wants_history]
         if subscriptions:
             self._delivered += batch.count
+            if self._latencies is not None and not history:
+                self._latencies.note(batch)
             self._hand_to(subscriptions, batch)
 
     def _hand_to(self, subscriptions: Sequence[Subscription[E]], batch: Batch) -> None:

@@ -66,7 +66,10 @@ def _node(socket: Path) -> dict[str, Any]:
         "communities": [
             {
                 key: one[key]
-                for key in ("topic", "state", "size", "peers", "published", "delivered", "missed")
+                for key in (
+                    *("topic", "state", "size", "peers", "published", "delivered", "missed"),
+                    *("latency_ms_p50", "latency_ms_p99"),
+                )
             }
             | {
                 "supers": [link["super_topic"] for link in one["links"]],

@@ -23,6 +23,7 @@ from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
 from camcast.live.counters import Counters
+from camcast.live.latencies import Latencies
 from camcast.live.runner import Runner
 from camcast.subscription import Subscription, SubscriptionStats
 from camcast.vocabulary.identity import Contact, PeerId
@@ -144,6 +145,10 @@ class CommunityStats:
     """Events that subscriptions dropped because their queues were full, ended ones included."""
     callback_errors: int
     """How often the subscriptions' callbacks have raised, likewise."""
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    """Of what others published and was delivered in the last minute, from the publication on
+    (`camcast.live.latencies`); None without any, and without a control socket."""
     known_streams: int
     """Streams of which this process knows what it has had."""
     links: tuple[LinkStats, ...]
@@ -310,6 +315,7 @@ def take_community_stats(
     delivered: int,
     missed: int,
     callback_errors: int,
+    latencies: Latencies | None,
 ) -> CommunityStats:
     """Take a snapshot of one community; what the application's side counts is given."""
     membership, repair = participation.membership, participation.repair
@@ -324,6 +330,8 @@ def take_community_stats(
         delivered=delivered,
         missed=missed,
         callback_errors=callback_errors,
+        latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5),
+        latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99),
         known_streams=len(participation.streams.known),
         links=tuple(map(_link_stats, participation.links)),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from camcast import CommunityManager
-from camcast.dashboard.gathering import gather, sockets_of
+from camcast.dashboard.gathering import COUNTERS, gather, sockets_of
 from camcast.dashboard.page import page
 from camcast.dashboard.server import DashboardServer
 from tests.live.communities import connected
@@ -43,6 +43,9 @@ async def test_it_shows_who_holds_whom_and_who_gives_no_answer(tmp_path: Path) -
     ):
         both = [await manager.join(".soccer") for manager in (first, second)]
         await eventually(lambda: connected(both))
+        events = both[1].subscribe()
+        await both[0].publish(b"x")
+        await anext(events)
         addresses = {first.address, second.address}
         moment = await asyncio.to_thread(gather, [*sockets_of([sockets]), tmp_path / "gone"])
     one, other, silent = moment["nodes"]
@@ -55,18 +58,79 @@ async def test_it_shows_who_holds_whom_and_who_gives_no_answer(tmp_path: Path) -
         shown = await asyncio.to_thread(shown_by_a_browser, tmp_path / "page.html")
         assert "gone: no process listens there" in shown
         assert ".soccer 2</text>" in shown
+        assert "<span>latency p50, ms</span>" in shown
         assert len(re.findall('class="dot', shown)) == 2
         assert len(re.findall('class="arc', shown)) == 2  # each holds the other
 
 
-def shown_by_a_browser(path: Path) -> str:
+def shown_by_a_browser(path: Path, *more: str) -> str:
     """Return the document as it is after its scripts have run."""
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000")
     profile = f"--user-data-dir={path.parent / 'profile'}"
-    command = [str(CHROMIUM), *options, profile, "--dump-dom", path.as_uri()]
+    command = [str(CHROMIUM), *options, *more, profile, "--dump-dom", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+WIDTHS = (390, 1280)  # a telephone, a desk
+IN_FRAMES = """<iframe src="page.html" width="390" height="900"></iframe>
+<iframe src="page.html" width="1280" height="900"></iframe>
+<p id="found">nothing</p><script>
+addEventListener("load", () => setTimeout(() => {
+  const pages = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument);
+  document.getElementById("found").textContent = JSON.stringify(pages.map((shown) => {
+    const style = shown.defaultView.getComputedStyle(shown.body);
+    return [shown.documentElement.scrollWidth, shown.querySelectorAll("#tiles div").length,
+      style.backgroundColor, style.color];
+  }));
+}, 500));</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize(("scheme", "dark"), [("0", True), ("1", False)])
+def test_nothing_is_wider_than_a_telephone_or_a_desk_in_light_and_dark(
+    scheme: str, dark: bool, tmp_path: Path
+) -> None:
+    """In frames of these widths, since a window of Chromium has 500 pixels at least."""
+    nodes = [node(f"{number:032x}", ".soccer.italy.serie-a") for number in range(40)]
+    nodes.append({"socket": "s", "error": "x" * 300})
+    (tmp_path / "page.html").write_text(page([{"taken": at, "nodes": nodes} for at in (1, 3)]))
+    (tmp_path / "frames.html").write_text(IN_FRAMES)
+    options = (f"--blink-settings=preferredColorScheme={scheme}", "--allow-file-access-from-files")
+    shown = shown_by_a_browser(tmp_path / "frames.html", *options)
+    found = re.search('<p id="found">(.*?)</p>', shown)
+    assert found is not None
+
+    def lightness(colour: str) -> int:
+        return sum(map(int, re.findall(r"\d+", colour)))
+
+    for width, told in zip(WIDTHS, json.loads(found[1].replace("&quot;", '"')), strict=True):
+        scroll_width, tiles, background, ink = told
+        assert scroll_width <= width
+        assert tiles == 14
+        assert (lightness(background) < lightness(ink)) is dark
+
+
+def node(peer: str, topic: str) -> dict[str, object]:
+    """Return a process as a moment has it, with peers and names as long as they come."""
+    counters = dict.fromkeys(
+        (*COUNTERS, "bytes_received", "bytes_sent", "records_dropped"), 12345678
+    )
+    of: dict[str, object] = dict.fromkeys(
+        ("size", "peers", "published", "delivered", "missed"), 12345
+    )
+    of |= {"topic": topic, "state": "member", "supers": [".soccer.italy"], "latency_ms_p50": 1.5}
+    of |= {"latency_ms_p99": 1234.5, "haves_sent": 1, "wants_sent": 2, "holes": 3}
+    known: dict[str, object] = {
+        "peer": "ab" * 16,
+        "address": "tcp://[2001:db8::1234:5678]:65535",
+        "state": "heard",
+    }
+    known |= {"tables": [topic], "holds": [topic], "links": []}
+    about = {"socket": peer, "peer": peer, "address": known["address"], "process": 1}
+    about |= {"up_seconds": 1.0, "isolated": False, "suspects": 0, "discovery": "connected"}
+    return {**about, "counters": counters, "communities": [of], "peers": [known] * 20}
 
 
 @pytest.fixture
