@@ -58,6 +58,7 @@ from camcast.engine.publisher import Publisher, ReserveNumbers, by_clock
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.agreement import LAG_SECONDS
+from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.signing import Signing
@@ -193,6 +194,7 @@ class Node:
             self.signing,
             self.doorkeeper,
         )
+        self._lateness = Lateness()
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
         self._publisher = Publisher(
@@ -509,7 +511,7 @@ class Node:
 
     def second(self, now: float) -> int:
         """See `camcast.engine.liveness.Tallies`."""
-        return int(self._since_1970 + now) - LAG_SECONDS
+        return int(self._since_1970 + now) - LAG_SECONDS - self._lateness.lag(now)
 
     def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         """See `camcast.engine.liveness.Tallies`."""
@@ -733,6 +735,7 @@ class Node:
                 outlet,
                 partial(self._tell_missed, topic.group),
                 self._since_1970,
+                self._lateness,
             )
             context = evolve(context, repair=repair)
         dissemination, trace = group.dissemination(context), self.recorder.trace

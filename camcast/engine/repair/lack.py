@@ -11,10 +11,10 @@ from attrs import define, field
 
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX
 from camcast.vocabulary.identity import Contact, PeerId
 
-REORDER_SECONDS: Final = 0.2  # [PROTOCOLS 8] by then most of what was overtaken has come
 AGAIN_SECONDS: Final = 1.0  # chosen: an answer is on its way for less, but at an overloaded peer
 # chosen: between two questions to one holder. At 30 % loss, where half of them have no answer, none
 # of 60,000 lacks is left after 40 s. With 4 s between the questions to all it was one in 260.
@@ -94,6 +94,10 @@ class Lack:
             begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
             self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
+
+    def is_ended_by(self, batch: Batch) -> bool:
+        """Say whether a batch has what was the lowest that was missing when that was looked at."""
+        return batch.first <= self.lowest < batch.first + batch.count
 
     def note_lowest(self, known: KnownRanges | None, now: float) -> None:
         """Note that what was missing at first has come: of a stream that flows, more always is."""

@@ -11,7 +11,8 @@ were published, flagged as repaired. Nothing that a `Have` says counts as known:
 a question.
 
 *What is missing* shows in three ways. A received batch leaves a hole below it, which is asked for
-after `REORDER_SECONDS`, since n+1 often overtakes n. The *news* tell of the streams that have
+after `REORDER_SECONDS`, since n+1 often overtakes n, and later where processes are short of CPU
+(`camcast.engine.repair.lateness`). The *news* tell of the streams that have
 changed: a second after something came to two neighbours, and a second later to two more; nothing
 when nothing came (`camcast.engine.repair.changes`). And a heartbeat carries a *tally*, a hash of
 what its sender knows of a few seconds ago and before (`camcast.engine.repair.agreement`): one that
@@ -65,18 +66,19 @@ from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.agreement import (
     FULL_SECONDS,
     HASH_BYTES,
+    LAG_SECONDS,
     Agreement,
     Tally,
 )
 from camcast.engine.repair.changes import NEWS_SECONDS, REMEMBERED_SECONDS, TOLD_AGAIN, Changes
 from camcast.engine.repair.lack import (
-    REORDER_SECONDS,
     Holder,
     Lack,
     check_held,
     flat,
     missing_of,
 )
+from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
 from camcast.engine.repair.messages import UNKNOWN, Have, Heard, Held, Nonces, Want, Wanted
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
@@ -85,7 +87,7 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import OTHER_LEVEL, MalformedError
+from camcast.vocabulary.wire import OTHER_LEVEL, REPAIRED, MalformedError
 
 TOLD_AT_ONCE: Final = 2  # [PROTOCOLS 8] news go to one or two neighbours
 # chosen: one event in thirty draws no upward message; it is then asked for `ASK_SECONDS` later
@@ -180,6 +182,7 @@ class Repair(Repairs):
         outlet: ControlOutlet,
         tell_missed: Callable[[Missed, float], None],
         since_1970: float,
+        lateness: Lateness,
     ) -> None:
         self.haves_sent = 0
         """The pages of `Have`s to other processes."""
@@ -195,6 +198,7 @@ class Repair(Repairs):
         self._outlet = outlet
         self._tell_missed = tell_missed
         self._since_1970 = since_1970  # in seconds, when the clock was at 0
+        self._lateness = lateness
         self._watcher = RepairWatcher()
         self._retention = context.parameters.retention_seconds
         self._member_since = inf
@@ -293,7 +297,11 @@ class Repair(Repairs):
                     self._outlet.wake(CLIMB_SECONDS, "climb")
                 self._climbing[stream] = None
         bounds = known.bounds
-        if bounds and (bounds[0] > known.floor or len(bounds) > 2) and stream not in self._lacks:
+        lack = self._lacks.get(stream)
+        if lack is not None:
+            if lack.is_ended_by(batch) and not batch.head_flags & REPAIRED:
+                self._lateness.came(now - lack.since, now)
+        elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             sender = self._context.membership.peers().get(source)
             self._lack(stream, now, sender)
 
@@ -315,6 +323,9 @@ class Repair(Repairs):
 
     def hear_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a neighbour up to a second, empty if it knows nothing."""
+        lag = self._lateness.lag(now)
+        if lag and second > int(self._since_1970 + now) - LAG_SECONDS - lag:
+            return  # what was published by then is still on its way
         own = self._tally.until(second)
         if own is None:
             return  # the neighbour's clock is far behind, so it can compare
@@ -609,7 +620,8 @@ class Repair(Repairs):
         """Begin to ask for what is missing of a stream; None if too much is missing already."""
         if len(self._lacks) >= LACKS_MAX:
             return None
-        lack = self._lacks[stream] = Lack(now, now + REORDER_SECONDS, sender)
+        lack = self._lacks[stream] = Lack(now, now + self._lateness.reorder_seconds(now), sender)
+        lack.note_lowest(self._streams.known.get(stream), now)
         self._ask_after(ASK_SECONDS)
         return lack
 
