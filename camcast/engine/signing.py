@@ -162,15 +162,14 @@ class Signing:
                 if reason := self._signatures.learn(message.chain, self._offset + now):
                     self._count_refused("chain_", reason)
                 else:
-                    if self.put_out:  # of whom one may have a new certificate
-                        self._note_put_out(now)
                     return self._release()
             case CertificateWanted():
                 self._answer(source, message.certificate, now)
             case RevocationNews():
+                before = self._signatures.revocations_hash()
                 if reason := self._spread.take(source, message, self._offset + now, now):
                     self._count_refused("list_", reason)
-                else:
+                elif self._signatures.revocations_hash() != before:
                     self._note_put_out(now)
             case RevocationsKnown():
                 self._spread.compare(source, message, now)
@@ -187,6 +186,7 @@ class Signing:
             self._outlet.send(lacking, Certificates(tuple(chain)))
 
     def _note_put_out(self, now: float) -> None:
+        """Look through all certificates; not as often as others would like, for it takes 6 ms."""
         self.put_out = dict.fromkeys(self._signatures.put_out(self._offset + now))
 
     def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:

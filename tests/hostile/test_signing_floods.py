@@ -12,10 +12,12 @@ import pytest
 from camcast.engine.node import Node
 from camcast.engine.revocation_spread import ANSWERS_MAX, RevocationNews, RevocationsKnown
 from camcast.engine.signing import Certificates
+from camcast.security.known_chains import KnownChains
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import PeerId
 from tests.authority import ADA, EVE, MEMBER, ROOT, grant
 from tests.signed_world import SOCCER, STRANGER, SignedWorld, certificate, control, key, with_own
 
@@ -61,6 +63,23 @@ def state(node: Node) -> tuple[object, ...]:
     assert signing is not None
     known = signing._signatures.known  # type: ignore[attr-defined] # the real one
     return list(participation.streams.known), list(known._chains), known.revocations.hash()
+
+
+def test_lists_and_chains_that_are_known_make_nobody_look_through_all_certificates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    victim = SignedWorld().member(key(1), SOCCER)
+    list_ = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 9, 0, 9, ()), ROOT)
+    looked: list[float] = []
+
+    def look(_: KnownChains, now: float) -> list[PeerId]:
+        looked.append(now)
+        return []
+
+    monkeypatch.setattr(KnownChains, "put_out", look)
+    known = control(RevocationNews(list_)) + control(Certificates((certificate(ADA),)))
+    victim.receive(wire.FRAME_HEADER + known * 40, 5.0)
+    assert looked == [5.0]
 
 
 @pytest.mark.parametrize("name", FLOODS)
