@@ -12,6 +12,7 @@ import pytest
 
 from camcast.vocabulary.trace import SCHEMA_VERSION
 from tests.camcast_command import answer, camcast, camcast_alone, refusal
+from tests.patience import wait_until
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
 
@@ -121,7 +122,7 @@ def test_a_seed_and_a_run_determine_the_counts(
     assert answer(capfd, *command, "--workers", 2, "--results", results) == here
     assert answer(capfd, *command, "--results", results) == here
     assert len(results.read_bytes().splitlines()) == 2  # 909 runs of 1,100 are a cell
-    assert answer(capfd, *command, "--seed", 6) != here
+    assert answer(capfd, *command, "--workers", 1, "--seed", 6) != here
 
 
 def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -131,15 +132,14 @@ def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixt
         [sys.executable, "-m", "camcast", *command, "--results", results, "--workers", "1"],
         stdout=subprocess.DEVNULL,
     )
-    while not (results.exists() and results.read_bytes().count(b"\n") >= 1):
-        assert process.poll() is None, "it ended before it was killed"
+    wait_until(lambda: results.exists() and results.read_bytes().count(b"\n"), process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = results.read_bytes()
     assert before.count(b"\n") < 4
-    continued = answer(capfd, *command, "--results", results)
+    continued = answer(capfd, *command, "--workers", 1, "--results", results)
     assert results.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
-    assert answer(capfd, *command) == continued
+    assert answer(capfd, *command, "--workers", 1) == continued
 
 
 def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

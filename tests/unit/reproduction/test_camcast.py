@@ -23,6 +23,7 @@ from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
 from tests.camcast_command import camcast, refusal
+from tests.patience import wait_until
 from tests.printed_json import checked
 from tests.unit.reproduction.folder_contract import (
     FIGURE_ENDS,
@@ -226,11 +227,7 @@ def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce", "camcast"]
     options = ["--output", str(path), "--runs", "1000", "--workers", "2"]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not (path / "cells.jsonl").exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until((path / "cells.jsonl").exists, process)
     time.sleep(1.0)  # until workers are at work; not needed for the outcome
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=TIMEOUT_SECONDS)
