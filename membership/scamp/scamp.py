@@ -60,7 +60,10 @@ now and then asks the discovery for members, and probes one that is not in its v
 
 *Hostile peers.* One small message draws as many copies as the view has members. So a process makes
 at most `COPIES_A_PERIOD` copies in a period; a subscription or renewal beyond that is not taken,
-and whoever sent it in earnest asks again.
+and whoever sent it in earnest asks again. Anybody can say goodbye in another's name, or name
+another address for it. So nobody is gone, and no address is another, before the process at the
+known address was asked (`Probe`) and did not say within a round trip that it is there. A forged
+goodbye thus changes no table, and a forged answer keeps what silence takes out.
 
 Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
 to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
@@ -208,6 +211,8 @@ class Scamp(Membership):
         self._sponsor: PeerId | None = None
         self._sampled: dict[PeerId, bool] = {}
         """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
+        self._doubted: dict[PeerId, float] = {}
+        """Who is said to have left, or to be elsewhere, and was asked then."""
         self._cold = ColdList()
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
         self._joined = False
@@ -283,7 +288,7 @@ class Scamp(Membership):
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
         self._leaving = True
         holders = self.holders()
-        view = list(self._view)
+        view = [contact for contact in self._view if contact.peer not in self._doubted]
         replacing = max(0, len(holders) - self._options.c - 1) if view else 0
         for number, holder in enumerate(holders):
             # Nobody can replace the leaver by itself.
@@ -300,6 +305,13 @@ class Scamp(Membership):
             if not isinstance(message, Drop):
                 self._outlet.send([source], Drop(left=True))
             return
+        known = self._known(source.peer)
+        if known is not None:
+            if known.address != source.address:
+                self._doubt(known, now)
+                return
+            if isinstance(message, Kept | Probe | Arc):  # which nobody passes on for another
+                self._doubted.pop(source.peer, None)
         match message:  # the frequent ones first
             case Arc():
                 self._on_arc(source, message, now)
@@ -340,6 +352,8 @@ class Scamp(Membership):
                     self._attempt = 0
             case ("renewed",):
                 self._drop_replaced()
+            case ("doubted", bytes(peer), asked) if self._doubted.get(PeerId(peer)) == asked:
+                self._let_go(PeerId(peer), now)
 
     # -- subscription ------------------------------------------------------------------------
 
@@ -449,8 +463,11 @@ class Scamp(Membership):
         return True
 
     def _hold(self, contact: Contact, now: float) -> bool:
-        full = len(self._view) >= self._cap()
-        if full or contact.peer in (self._me.peer, b"") or not self._view.add(contact):
+        full, known = len(self._view) >= self._cap(), self._known(contact.peer)
+        elsewhere = known is not None and known.address != contact.address
+        if full or elsewhere or contact.peer in (self._me.peer, b""):
+            return False
+        if not self._view.add(contact):  # the same address again, if it is here
             return False
         self._weights[contact.peer] = 1 / len(self._view)
         self._balanced = False
@@ -488,12 +505,32 @@ class Scamp(Membership):
         self._keep(by, now)
 
     def _on_drop(self, source: Contact, now: float, *, left: bool) -> None:
-        # A process asked to drop its only arc keeps it, and its next heartbeat says so.
-        if left or len(self._view) > 1:
-            self._drop_arc(source.peer, now)
-        if left:
-            self._forget_holder(source.peer)
+        known = self._known(source.peer)
+        if left and known is not None:
+            self._doubt(known, now)
+        elif left:
             self._cold.pop(source.address)
+        elif len(self._view) > 1:
+            # A process asked to drop its only arc keeps it, and its next heartbeat says so.
+            self._drop_arc(source.peer, now)
+
+    def _known(self, peer: PeerId) -> Contact | None:
+        """Return the contact of a member of the view or a holder."""
+        holder = self._holders.get(peer)
+        return self._view.get(peer) if holder is None else holder.contact
+
+    def _doubt(self, contact: Contact, now: float) -> None:
+        """Ask a process of whom somebody, perhaps itself, says that it is not there any more."""
+        if contact.peer not in self._doubted:
+            self._doubted[contact.peer] = now
+            self._outlet.send([contact], Probe(b"", cold=True))
+            self._outlet.wake(self._options.join_seconds, "doubted", contact.peer, now)
+
+    def _let_go(self, peer: PeerId, now: float) -> None:
+        """Forget a process that was asked whether it is there, and did not say so."""
+        del self._doubted[peer]
+        self._drop_arc(peer, now)
+        self._forget_holder(peer)
 
     def _drop_arc(self, peer: PeerId, now: float) -> None:
         """Hold no arc to a peer, which may still hold one to this process."""
@@ -546,10 +583,11 @@ class Scamp(Membership):
         if not probe.cold and not self._estimate.is_stranger(probe.sample):
             return
         self._estimate.merge(probe.sample, now)
-        if source.peer not in self._view:
-            self._keep(source, now)
-        elif probe.cold:
-            self._outlet.send([source], Kept())
+        if source.peer in self._view:
+            if probe.cold:
+                self._outlet.send([source], Kept())
+        elif not self._keep(source, now) and probe.cold:
+            self._outlet.send([source], Probe(b"", cold=False))  # a sign of life, and no more
         if not probe.cold:
             self._outlet.send([source], Probe(self._estimate.encode(now), cold=True))
 

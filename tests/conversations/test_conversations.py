@@ -228,14 +228,17 @@ def scamp_heartbeats(story: Story) -> None:
 
 
 def scamp_unsubscribe(story: Story) -> None:
-    """A process leaves: of its l holders, l - c - 1 replace it by one of its own view."""
+    """A process leaves: of its l holders, l - c - 1 replace it by one of its own view.
+
+    They ask it first whether it is there: anybody can say goodbye in its name.
+    """
     nodes = community(story, 6)
     story.state(*nodes)
     story.say("n3 leaves")
     story.do(
         nodes[2],
         lambda n, now: n.leave(Topic.parse(".a"), now),
-        0.1,
+        0.5,
         *HEARTBEATS,
         *GATEWAY,
         *SEARCH,

@@ -256,6 +256,57 @@ def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
     assert told[process(3).address] == [Replace(process(2))]
 
 
+GOODBYES = [Drop(left=True), Replace(process(30))]
+
+
+@pytest.mark.parametrize("goodbye", GOODBYES, ids=["drop", "replace"])
+def test_a_goodbye_in_another_s_name_takes_nobody_out_who_is_there(goodbye: Message) -> None:
+    """2.2 kB of them left of a view and ten holders one: the attacker."""
+    bench = Bench(holders=4)
+    bench.hold(2, 3, 10, 11)
+    held, holding = list(bench.scamp.peers()), bench.scamp.holders()
+    for number in (2, 3, 4, 5, 10, 11):
+        bench.scamp.receive(process(number), goodbye, 1.0)
+        bench.scamp.receive(process(number), goodbye, 1.1)
+        asked = [(to, one) for to, one in bench.said() if isinstance(one, Probe)]
+        assert asked == [(process(number).address, Probe(b"", cold=True))]  # once
+        bench.scamp.receive(process(number), Kept(), 1.2)
+        bench.scamp.wake(("doubted", process(number).peer, 1.0), 1.4)
+    assert list(bench.scamp.peers())[:4] == held
+    assert bench.scamp.holders()[:4] == holding
+
+
+@pytest.mark.parametrize("goodbye", GOODBYES, ids=["drop", "replace"])
+def test_who_left_is_gone_when_it_did_not_answer(goodbye: Message) -> None:
+    bench = Bench(holders=4)
+    bench.hold(2, 3, 10, 11)
+    bench.scamp.receive(process(2), goodbye, 1.0)
+    bench.scamp.receive(process(2), Drop(left=True), 1.1)  # which it says to the question
+    assert process(2) in list(bench.scamp.peers())
+    bench.scamp.wake(("doubted", process(2).peer, 1.0), 1.4)
+    assert process(2) not in list(bench.scamp.peers())
+    assert process(2) not in bench.scamp.holders()
+
+
+@pytest.mark.parametrize("message", [Kept(), Probe(b"", cold=True), arc(share=0.5, weight=0.5)])
+def test_an_address_is_another_s_word_until_the_known_one_is_silent(message: Message) -> None:
+    """688 bytes let all twelve entries of a view point at a third party."""
+    bench = Bench(holders=2)
+    bench.hold(2, 10)
+    elsewhere = Contact(process(2).peer, "tcp://10.9.9.9:1")
+    bench.scamp.receive(elsewhere, message, 1.0)
+    bench.scamp.receive(process(50), Replace(elsewhere), 1.0)
+    assert bench.said() == [(process(2).address, Probe(b"", cold=True))]
+    bench.scamp.receive(process(2), Kept(), 1.1)
+    bench.scamp.wake(("doubted", process(2).peer, 1.0), 1.4)
+    assert bench.scamp.peers().get(process(2).peer) == process(2)
+    assert process(2) in bench.scamp.holders()
+    bench.scamp.receive(elsewhere, message, 2.0)  # it has moved, this time
+    bench.scamp.wake(("doubted", process(2).peer, 2.0), 2.4)
+    bench.scamp.receive(elsewhere, Probe(b"", cold=True), 3.0)
+    assert bench.scamp.peers().get(process(2).peer) == elsewhere
+
+
 # -- joining -----------------------------------------------------------------------------------
 
 
