@@ -1,9 +1,9 @@
 """Virtual scenarios: everything that determines a run in the virtual network.
 
 Who is there (communities, or a churn trace), what is published, what the links are like, and
-what goes wrong: crashes and restarts, pauses, cuts and their healing. A scenario file has the
-fields of `VirtualScenario` as keys; its tables have those of the classes here, and the options of
-the membership::
+what goes wrong: crashes and restarts, pauses, cuts and their healing, members that lie. A scenario
+file has the fields of `VirtualScenario` as keys; its tables have those of the classes here, and the
+options of the membership::
 
     seed = 7
     duration_seconds = 120
@@ -30,6 +30,7 @@ the membership::
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
@@ -162,6 +163,31 @@ class Partition:
             raise ScenarioError("a cut takes either a share or communities, for its one side")
 
 
+Lie = Literal["events", "goodbyes", "haves", "subscriptions"]
+LIES: Final[tuple[Lie, ...]] = ("events", "goodbyes", "haves", "subscriptions")
+
+
+@frozen(kw_only=True)
+class Liars:
+    """A table ``[[liars]]``: members that send, beside what they should, what is forged.
+
+    ``events``: events under the names of other members; ``goodbyes``: others' names, to all in
+    the tables, that they have left, and that super-processes have; ``haves``: others' names, that
+    they have events which never were; ``subscriptions``: joins of processes that do not exist.
+    """
+
+    sends: Lie = field(validator=validators.in_(LIES))
+    members: int = field(default=1, validator=validators.ge(1))
+    """So many, drawn at random of the living."""
+    community: Topic | None = None
+    """Of this community only."""
+    at_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
+    seconds: float = field(default=inf, validator=validators.gt(0))
+    """For how long."""
+    every_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """Between two times. chosen: a heartbeat."""
+
+
 @frozen(kw_only=True)
 class Churn:
     """The table ``[churn]``: who joins and crashes when, from a trace of a real network."""
@@ -218,6 +244,12 @@ class VirtualScenario(BaseScenario):
     crashes: tuple[Crashes, ...] = ()
     pauses: tuple[Pauses, ...] = ()
     cuts: tuple[Partition, ...] = ()
+    liars: tuple[Liars, ...] = ()
+    profile: Literal["open", "signed"] = field(
+        default="open", validator=validators.in_(("open", "signed"))
+    )
+    """Whether events are signed, with a stub of the real signatures' length and a stated cost
+    (`camcast.simulation.stub_signatures`)."""
     churn: Churn | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -230,7 +262,11 @@ class VirtualScenario(BaseScenario):
             )
         if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
             self.check_topic(self.workload.topic)
-        for what, faults in (("crashes", self.crashes), ("pauses", self.pauses)):
+        for what, faults in (
+            ("crashes", self.crashes),
+            ("pauses", self.pauses),
+            ("liars", self.liars),
+        ):
             for fault in faults:
                 if fault.community is not None and fault.community not in self.communities:
                     raise ScenarioError(
@@ -248,5 +284,5 @@ class VirtualScenario(BaseScenario):
     @property
     def calm(self) -> bool:
         """Whether nothing is lost and nobody dies, so that the models of reception apply."""
-        faults = self.crashes or self.pauses or self.cuts
+        faults = self.crashes or self.pauses or self.cuts or self.liars
         return not (self.links.loss or self.stillborn or faults) and self.churn is None

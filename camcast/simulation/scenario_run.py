@@ -23,14 +23,16 @@ from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
 from camcast.runs.summary import Summary, quantile, summarise
 from camcast.runs.trace_reading import Delivery, Member, Published, Reading
-from camcast.scenarios.virtual import Churn, Crashes, Partition, Pauses, VirtualScenario
+from camcast.scenarios.virtual import Churn, Crashes, Liars, Partition, Pauses, VirtualScenario
 from camcast.simulation.census import Census
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.invariants import Invariants
+from camcast.simulation.liars import FORGED, tell
 from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.stub_signatures import StubAuthority, StubSignatures
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.identity import PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
@@ -75,6 +77,12 @@ class VirtualOutcome:
     filtered: int
     """Events given to members of their communities whose constraints they do not meet; none with
     protocols that go by attributes (`Protocol.selective`), where they are parasites."""
+    forged: int
+    """Deliveries of events that liars forged; they are counted in nothing else."""
+    unverified: int
+    """Events that processes refused for want of a true signature."""
+    signature_seconds: float
+    """CPU that all processes together would spend on signatures; 0 in `open`."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
     """Of all deliveries but the publishers' own."""
@@ -133,10 +141,14 @@ class _Run:
         self._unpublished = 0
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
         self._unwanted: dict[EventId, Collection[str]] = {}
-        self._filtered = 0
+        self._filtered = self._forged = self._unverified = 0
         self._event_copies = 0
         self._gateway: Process | None = None
         self._settings = self._make_settings()
+        self._lying = stream(scenario.seed, "churn", "liars")
+        self._authority: StubAuthority | None = None
+        if scenario.profile == "signed":
+            self._authority = StubAuthority(self._lying.randbytes(32))
         self._changes: tuple[Change, ...] = ()
         self._community_of: dict[str, Topic] = {}
         """Of each node of a churn trace."""
@@ -230,6 +242,8 @@ class _Run:
             queue.at(start + crashes.at_seconds, self._crash_share, crashes)
         for pauses in scenario.pauses:
             queue.at(start + pauses.at_seconds, self._pause_share, pauses)
+        for liars in scenario.liars:
+            queue.at(start + liars.at_seconds, self._draw_liars, liars)
         for partition in scenario.cuts:
             queue.at(
                 max(0.0, start + partition.from_seconds),
@@ -255,8 +269,12 @@ class _Run:
     def _join(
         self, topic: Topic, number: int | None = None, same: Process | None = None
     ) -> Process:
-        peer = None if same is None else same.me.peer
-        process = self._network.start(self._settings, number=number, peer=peer)
+        peer, settings = None if same is None else same.me.peer, self._settings
+        if self._authority is not None:  # the identity is drawn as the network draws it
+            peer = peer or new_peer_id(self._network.protocol.randbytes)
+            signatures = StubSignatures(peer, self._authority)
+            settings = attrs.evolve(settings, signatures=signatures)
+        process = self._network.start(settings, number=number, peer=peer)
         self._topics[process.number] = topic
         self._lives[process.number] = process
         self._keys[process.me.peer] = _key(process)
@@ -293,6 +311,21 @@ class _Run:
             if process.number in self._topics and community in (None, self._topics[process.number])
         ]
         return self._churn.sample(living, round(share * len(living)))
+
+    def _draw_liars(self, liars: Liars) -> None:
+        """Draw who lies, and let them begin."""
+        living = self._draw_share(1.0, liars.community)
+        until = self._network.now + liars.seconds
+        for process in living[: liars.members]:
+            self._lie(process, liars, until)
+
+    def _lie(self, process: Process, liars: Liars, until: float) -> None:
+        """Let a process lie, now and as long as it lives."""
+        if not process.alive or self._network.now >= until:
+            return
+        if process.held is None:
+            self._network.do(process, partial(tell, liars.sends, self._settings, self._lying))
+        self._network.queue.after(liars.every_seconds, self._lie, process, liars, until)
 
     def _pause_share(self, pauses: Pauses) -> None:
         for process in self._draw_share(pauses.share, pauses.community):
@@ -407,6 +440,9 @@ class _Run:
         self._invariants.on_delivery(process, delivery)
         key, now = self._keys[process.me.peer], self._network.now
         for event in delivery.batch.events():
+            if self._scenario.liars and event.payload.startswith(FORGED):
+                self._forged += 1
+                continue
             if key in self._unwanted.get(event.id, ()):
                 self._filtered += 1
                 continue
@@ -433,6 +469,7 @@ class _Run:
         reading.useful[topic] += counters.events
         reading.duplicates[topic] += counters.duplicates
         reading.upward[topic] += counters.upward_sent
+        self._unverified += counters.unverified
         self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[_key(process)] += counters.parasites
 
@@ -450,8 +487,10 @@ class _Run:
                 entries += len(participation.membership.peers()) + participation.live_links()
                 for contact in participation.membership.peers():
                     state.update(process.me.peer + contact.peer)
-                    change = (network.now, _key(process), self._keys[contact.peer], True)
-                    reading.table_changes.append(change)
+                    if (
+                        known := self._keys.get(contact.peer)
+                    ) is not None:  # not a liar's invention
+                        reading.table_changes.append((network.now, _key(process), known, True))
             state.update(repr(process.node.counters).encode())
         latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
@@ -473,6 +512,9 @@ class _Run:
             event_copies=self._event_copies,
             table_entries=entries / max(1, members),
             filtered=self._filtered,
+            forged=self._forged,
+            unverified=self._unverified,
+            signature_seconds=0.0 if self._authority is None else self._authority.cpu_seconds,
             latency_ms_p50=quantile(latencies, 0.5),
             latency_ms_p99=quantile(latencies, 0.99),
         )

@@ -58,6 +58,8 @@ class _Scenario(msgspec.Struct, frozen=True):
     cuts: Any = UNSET
     churn: Any = UNSET
     discovery: Any = UNSET
+    liars: list[Any] = []
+    profile: str = "open"
 
 
 class _Versions(msgspec.Struct, frozen=True):
@@ -157,6 +159,10 @@ def _parameters(scenario: _Scenario) -> dict[str, str]:
         given |= {f"{plug}.{name}": value for name, value in options.items()}
     weather = {name: getattr(scenario, name) for name in _WEATHER}
     given |= {name: value for name, value in weather.items() if value is not UNSET}
+    if scenario.liars:  # nobody lied, and nobody signed, when neither was written down
+        given["liars"] = scenario.liars
+    if scenario.profile != "open":
+        given["profile"] = scenario.profile
     if scenario.upward_probabilities:
         given["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
     return {name: _text(value) for name, value in sorted(given.items())}

@@ -13,6 +13,7 @@ from camcast.scenarios.virtual import (
     EVENTS_MAX,
     Churn,
     Crashes,
+    Liars,
     Links,
     Partition,
     Pauses,
@@ -84,6 +85,11 @@ at_seconds = 33
 seconds = 20
 share = 0.1
 community = "."
+[[liars]]
+sends = "goodbyes"
+members = 2
+at_seconds = 5
+community = "."
 """
 
 
@@ -124,6 +130,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
             Crashes(at_seconds=31, share=1, community=D, identity="same"),
         ),
         pauses=(Pauses(at_seconds=33, seconds=20, share=0.1, community=ROOT),),
+        liars=(Liars(sends="goodbyes", members=2, at_seconds=5, community=ROOT),),
         cuts=(
             Partition(from_seconds=60, until_seconds=80, share=0.5),
             Partition(
@@ -226,6 +233,9 @@ BAD: list[tuple[str, str]] = [
     (wrong("restart_seconds = 20", "restart_seconds = -2"), ":36: crashes.restart_seconds: "),
     (wrong("from_seconds = 60\nuntil", "from_seconds = -1\nuntil"), ":42: cuts: cuts cannot begin"),
     (wrong("seconds = 20\nshare", "seconds = 0\nshare"), ":54: pauses.seconds: "),
+    (wrong('"goodbyes"', '"praise"'), ":58: liars.sends: is one of events, goodbyes, haves,"),
+    (wrong("members = 2", "members = 0"), ":59: liars.members: 'members' must be >= 1: 0"),
+    (wrong("seed = 7", 'profile = "closed"'), ":1: profile: is one of open, signed, not 'closed'"),
     (wrong("from_seconds = 60\nid", "from_seconds = -60\nid"), ":30: churn.from_seconds: "),
     (wrong("jitter_seconds = 3", "jitter_seconds = -3"), ":32: churn.jitter_seconds: "),
     (

@@ -1,0 +1,110 @@
+"""Signatures of the virtual network: as long as real ones, with a stated cost, and no cryptography.
+
+A run of thousands of processes would spend most of its time on Ed25519. So a `StubSignatures` seals
+a batch with a keyed hash whose key all stubs of a run share and nothing else has: what a member, or
+a liar, makes without it does not verify, as with real keys. Everybody may publish everywhere, and
+all certificates are known; they travel all the same, with their usual length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Final
+
+from attrs import define
+
+from camcast.security.verified_batches import VerifiedBatches
+from camcast.vocabulary.batches import SIGNED, Batch
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.topics import Topic
+
+# [docs/security.md, what it costs] CPU of PyNaCl for batches of 64 bytes to 1 KiB
+SIGN_SECONDS: Final = 20e-6
+VERIFY_SECONDS: Final = 50e-6
+CERTIFICATE_BYTES: Final = 310  # [docs/security.md] 170 to 450, with a topic of middling length
+_SIGNATURE_BYTES: Final = 64  # [Ed25519]
+
+
+@define
+class StubAuthority:
+    """What the stubs of one run share: the key, and how often it was used."""
+
+    key: bytes
+    signed: int = 0
+    verified: int = 0
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What real signatures would have cost all processes together."""
+        return self.signed * SIGN_SECONDS + self.verified * VERIFY_SECONDS
+
+    def seal(self, publisher: bytes, part: bytes) -> bytes:
+        """Return the signature of a publisher over a part of a batch."""
+        return blake2b(publisher + part, key=self.key, digest_size=_SIGNATURE_BYTES).digest()
+
+
+class StubSignatures:
+    """The signatures of one process: see `camcast.doors.signatures.Signatures`."""
+
+    def __init__(self, peer: PeerId, authority: StubAuthority) -> None:
+        self.peer_id = peer
+        self._authority = authority
+        self._verified = VerifiedBatches()
+
+    def may_publish(self, topic: Topic, now: float) -> bool:
+        """See `Signatures`."""
+        return True
+
+    def sign(self, batch: Batch) -> Batch:
+        """See `Signatures`."""
+        self._authority.signed += 1
+        return batch.signed(
+            _certificate(self.peer_id), lambda part: self._authority.seal(self.peer_id, part)
+        )
+
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+        """See `Signatures`; only the signature is looked at."""
+        if not batch.flags & SIGNED:
+            return "unsigned"
+        if batch in self._verified:
+            return ""
+        self._authority.verified += 1
+        publisher = batch.stream[:PEER_ID_BYTES]
+        if batch.signature != self._authority.seal(publisher, batch.signed_part):
+            return "forged"
+        self._verified.add(batch)
+        return ""
+
+    def chain(self, certificate: bytes) -> Sequence[bytes]:
+        """See `Signatures`."""
+        return (certificate.ljust(CERTIFICATE_BYTES, b"\0"),)
+
+    def learn(self, chain: Sequence[bytes], now: float) -> str:
+        """See `Signatures`."""
+        return ""
+
+    def revocations_hash(self) -> bytes:
+        """See `Signatures`; nothing is ever revoked."""
+        return b""
+
+    def revocations(self) -> Sequence[bytes]:
+        """See `Signatures`."""
+        return ()
+
+    def take_revocations(self, data: bytes, now: float) -> str:
+        """See `Signatures`."""
+        return ""
+
+    def put_out(self, now: float) -> Sequence[PeerId]:
+        """See `Signatures`."""
+        return ()
+
+    def warnings(self, now: float) -> Mapping[bytes, str]:
+        """See `Signatures`."""
+        return {}
+
+
+def _certificate(peer: PeerId) -> bytes:
+    """Return what stands for the hash of a process's certificate."""
+    return blake2b(peer, digest_size=8).digest()
