@@ -8,7 +8,9 @@ Our own plugs come by the same way as a third party's.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from camcast.doors.discovery import DiscoveryFactory
@@ -36,7 +38,7 @@ class UnknownPlugError(CamcastError, LookupError):
 
 def installed(group: str) -> list[str]:
     """Return the names of the plugs that an entry-point group has, in alphabetical order."""
-    return sorted(_entry_points(group).names)
+    return sorted(_entry_points(group, *sys.path).names)
 
 
 def find_backend(name: str) -> Backend:
@@ -102,7 +104,9 @@ def membership_for(
     return backend, backend.parse_options({**(given or {}), **fixed})
 
 
-def _entry_points(group: str) -> EntryPoints:
+# measured: 3.4 ms of CPU a time, 7 s for the thousand nodes of an experiment
+@cache
+def _entry_points(group: str, *path: str) -> EntryPoints:  # where it looks for them
     # Imported when used: its zipfile and email take a tenth of the time of `import camcast`.
     from importlib.metadata import entry_points
 
@@ -110,7 +114,7 @@ def _entry_points(group: str) -> EntryPoints:
 
 
 def _load(group: str, kind: str, name: str) -> Any:
-    for entry in _entry_points(group):
+    for entry in _entry_points(group, *sys.path):
         if entry.name == name:
             try:
                 return entry.load()
