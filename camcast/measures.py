@@ -268,6 +268,10 @@ _ALL: Final = (
             "until nobody's table names the crashed", unit="s"),
     Measure("reception_alone", "reception in g, first contact dead", "more", ".3%",
             "reception after the first contact crashed"),
+    Measure("reception_storm", "reception in g after crashes, 15 % lost", "more", ".3%",
+            "reception right after processes have crashed, while copies are lost"),
+    Measure("copies_each", "copies a process and event", "less", ".2f",
+            "copies that a process sends of an event it has"),
     Measure("joined_alone", "newcomers through any member then, share", "more", ".1%",
             "newcomers that then join through an arbitrary member"),
 )

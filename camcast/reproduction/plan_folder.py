@@ -34,6 +34,7 @@ EVIDENCE: Final = "evidence"
 """The name of its files, without what follows the dot."""
 
 _PROTOCOLS: Final = "protocols"
+_MEMBERSHIPS: Final = "memberships"
 _OPTIONS: Final = ("runs", "events", "seed", "engine", "preset")
 """The fields of plans that `camcast reproduce` has options for."""
 
@@ -93,16 +94,19 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         for name in _OPTIONS:
             if given.get(name) is not None:
                 parts += [f"--{name}", str(given[name])]
+        for name in given.get(_MEMBERSHIPS, ()):
+            parts += ["--membership", name]
         return parts
 
     def reproduce(self, workers: int | None, on_progress: OnProgress | None = None) -> R:
         """Compute what is not there yet, and write everything; raises `SweepError`.
 
-        An interrupt passes; before, what is done is written if the paper has a partial page.
+        An interrupt or an error passes; before, what is done is written if the paper has a partial
+        page.
         """
         try:
             found = self.paper.reproduce(self.plan, self.cells, workers, on_progress)
-        except KeyboardInterrupt:
+        except BaseException:
             if self.paper.partial is not None and self.cells.exists():
                 self._write(self.paper.partial(self.plan, self.cells))
             raise

@@ -145,10 +145,23 @@ def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdi
     for metric in sorted(asked, key=lambda metric: order.get(metric, len(order))):
         if metric not in _IF_ANY or _any(asked[metric].values()):
             for where, variants in _contests([v for v in asked[metric] if v.backend]):
-                of_variants = {names[variant]: asked[metric][variant] for variant in variants}
-                if verdict := _verdict(metric, where, of_variants):
+                of_variants = {
+                    names[variant]: {p: row.sample for p, row in asked[metric][variant].items()}
+                    for variant in variants
+                }
+                question = _question(measure_of(metric))
+                if verdict := _verdict(metric, question, where, of_variants):
                     verdicts.append(verdict)
     return verdicts
+
+
+def verdict_on(metric: str, question: str, values: Mapping[str, Sequence[float]]) -> Verdict:
+    """Answer a question from a measure of each run, by the names of two contenders or more."""
+    samples: dict[str, dict[float | None, Sample]]
+    samples = {name: {None: Sample.of(of_runs)} for name, of_runs in values.items()}
+    verdict = _verdict(metric, question, "", samples)
+    assert verdict is not None
+    return verdict
 
 
 def _question(measure: Measure) -> str:
@@ -182,7 +195,10 @@ def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]
 
 
 def _verdict(
-    metric: str, where: str, contenders: Mapping[str, Mapping[float | None, Row]]
+    metric: str,
+    question: str,
+    where: str,
+    contenders: Mapping[str, Mapping[float | None, Sample]],
 ) -> Verdict | None:
     """Compare all contenders, by their names; None where they have no p_sel in common."""
     measure = measure_of(metric)
@@ -190,7 +206,7 @@ def _verdict(
     common = [p_sel for p_sel in first if all(p_sel in other for other in others)]
     if not common:
         return None
-    samples = {name: [rows[p].sample for p in common] for name, rows in contenders.items()}
+    samples = {name: [found[p] for p in common] for name, found in contenders.items()}
     ranked = sorted(
         (
             Standing(
@@ -205,7 +221,7 @@ def _verdict(
     )
     pairs = list(combinations([standing.name for standing in ranked], 2))
     return Verdict(
-        question=_question(measure),
+        question=question,
         metric=metric,
         where=where,
         p_sels=tuple(sorted(p_sel for p_sel in common if p_sel is not None)),

@@ -1,8 +1,8 @@
-"""The three memberships side by side: section 6.2 of the CAMCAST paper (000), Figures 19 to 28.
+"""Memberships side by side: section 6.2 of the CAMCAST paper (000), Figures 19 to 28, and beyond.
 
 Live, as the paper did: nodes are started anew for each run, and publish `events` events for each
-p_sel. In the virtual network, which the paper could not do: 1,110 processes, loss and crashes.
-And what the memberships cost, and how soon they notice (`memberships_upkeep`).
+p_sel. In the virtual network, beyond the paper: any memberships, what they cost, how soon they
+notice, what they do without their first contact, and in loss and crashes (`virtual`).
 All are cells of one sweep, whose results are kept line by line in ``cells.jsonl``; figures and
 comparison are put together from the results alone (`reproduce`).
 """
@@ -17,13 +17,16 @@ from typing import Any, Final, cast
 import attrs
 from attrs import frozen
 
+from camcast.pipeline.compare.verdict import Verdict
 from camcast.report.evidence import Evidence
 from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships.evidence import evidence, evidence_beyond
 from camcast.reproduction.memberships.live import live_cells, run_live
-from camcast.reproduction.memberships.plan import Plan, World
+from camcast.reproduction.memberships.plan import VARIANTS, Plan, World
+from camcast.reproduction.memberships.ranking import Chance, chances_of
 from camcast.reproduction.memberships.results import COLUMNS, Results, Row
-from camcast.reproduction.memberships.upkeep import UpkeepRow, run_upkeep, upkeep_cells, upkeep_rows
+from camcast.reproduction.memberships.upkeep import UpkeepRow, upkeep_rows
+from camcast.reproduction.memberships.verdicts import verdicts_of
 from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
 from camcast.sweeps import JSON, Cell, finished, sweep
 
@@ -35,7 +38,10 @@ class Memberships:
     plan: Plan
     runs_done: int
     runs_planned: int
-    """Live, virtual and of upkeep; fewer are done if the reproduction was stopped."""
+    """Live and virtual; fewer are done if the reproduction was stopped."""
+    verdicts: tuple[Verdict, ...]
+    """Of the runs in the virtual network, a question each."""
+    by_chance: tuple[Chance, ...]
     figures: tuple[Figure, ...]
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
@@ -45,7 +51,7 @@ class Memberships:
     def tables(self) -> tuple[Sheet, Sheet]:
         """Comparison and upkeep, as they lie in the folder."""
         upkeep = [
-            {"backend": row.backend, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
+            {"name": row.name, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
             for row in self.upkeep
             for name, interval in row.measures.items()
         ]
@@ -73,9 +79,7 @@ class Sheet:
 
 
 def _flat(row: Row) -> dict[str, Any]:
-    flat: dict[str, Any] = {
-        name: getattr(row, name) for name in ("world", "backend", "variant", "runs")
-    }
+    flat: dict[str, Any] = {name: getattr(row, name) for name in ("world", "name", "runs")}
     for name in COLUMNS:
         interval = getattr(row, name)
         flat |= {name: interval.mean, f"{name}_from": interval.low, f"{name}_to": interval.high}
@@ -91,7 +95,6 @@ def compute(cell: Cell) -> JSON:
 RUNS: Final[Mapping[str, Callable[[Mapping[str, Any]], JSON]]] = {
     "live": run_live,
     "virtual": run_virtual,
-    "upkeep": run_upkeep,
 }
 
 
@@ -122,7 +125,7 @@ def reproduce(
 
 def cells_of(plan: Plan) -> tuple[list[Cell], list[Cell]]:
     """Return the live runs, which take all cores each, and the others."""
-    return live_cells(plan), [*upkeep_cells(plan), *virtual_cells(plan)]
+    return live_cells(plan), virtual_cells(plan)
 
 
 def partial_of(plan: Plan, results: Path) -> Memberships:
@@ -136,15 +139,28 @@ def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
     runs = [(cast(dict[str, Any], cell), cast(dict[str, Any], result)) for cell, result in found]
     values: Mapping[World, tuple[float, ...]] = {"live": plan.p_sel, "virtual": plan.virtual_p_sel}
     worlds = {
-        world: Results(world, [run for run in runs if run[0]["kind"] == world], p_sel)
+        world: Results(
+            world,
+            [run for run in runs if run[0]["kind"] == world],
+            p_sel,
+            plan.contenders(world),
+        )
         for world, p_sel in values.items()
     }
     return Memberships(
         plan=plan,
         runs_done=len(runs),
         runs_planned=sum(map(len, cells_of(plan))),
-        figures=tuple(f for world in worlds.values() for f in world.figures()),
+        verdicts=tuple(verdicts_of(worlds["virtual"])),
+        by_chance=tuple(chances_of(worlds.values())),
+        figures=tuple(f for world in worlds.values() if world.contenders for f in world.figures()),
         comparison=tuple(r for world in worlds.values() for r in world.comparison()),
-        upkeep=upkeep_rows([run for run in runs if run[0]["kind"] == "upkeep"]),
-        evidence=(*evidence(worlds["live"]), *evidence_beyond(worlds["virtual"])),
+        upkeep=upkeep_rows(
+            plan.contenders("virtual"), [run for run in runs if run[0]["kind"] == "virtual"]
+        ),
+        evidence=(
+            (*evidence(worlds["live"]), *evidence_beyond(worlds["virtual"]))
+            if worlds["live"].has(VARIANTS)
+            else ()
+        ),
     )

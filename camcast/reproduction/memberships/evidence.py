@@ -25,7 +25,7 @@ from camcast.report.evidence import (
     told_apart,
     value,
 )
-from camcast.reproduction.memberships.plan import VARIANTS
+from camcast.reproduction.memberships.plan import VARIANTS, Contender
 from camcast.reproduction.memberships.results import Results
 
 _LOW_P_SEL: Final = 0.1  # [CAMCAST 6.2.2: "even with low [...] probability (0.1)"]
@@ -99,7 +99,7 @@ def _of(
     p_sel: Sequence[float] | None = None,
 ) -> Interval:
     """Return the mean over runs of a measure over communities and p_sel, all if None."""
-    means = results.means(backend, measure, p_sel, communities)
+    means = results.means(Contender(backend), measure, p_sel, communities)
     return mean_interval(np.array(means), 0.0, measure_of(measure).most)
 
 
@@ -110,7 +110,7 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
     def at(backend: str, p_sel: Sequence[float]) -> Interval:
         return _of(results, backend, "reception", (community,), p_sel)
 
-    most = {backend: at(backend, results.p_sel[-1:]) for backend in results.backends}
+    most = {backend: at(backend, results.p_sel[-1:]) for backend in VARIANTS}
     worst = min(most.values(), key=lambda interval: interval.mean or 0.0)
     yield _value(
         f"Figure {number}",
@@ -120,7 +120,7 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
         f"At p_sel = {results.p_sel[-1]:g}: {_listed(most)}. The least is compared.",
     )
     low = tuple(p for p in results.p_sel if p <= _LOW_P_SEL) or results.p_sel[:1]
-    few = {backend: at(backend, low) for backend in results.backends}
+    few = {backend: at(backend, low) for backend in VARIANTS}
     near = at("dht", (_near(results),))
     yield _statement(
         f"6.2.2, Figure {number}, low p_sel",
@@ -134,7 +134,7 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
         backend: next(
             (p for p in results.p_sel if (at(backend, (p,)).mean or 0.0) >= _CONVERGED), inf
         )
-        for backend in results.backends
+        for backend in VARIANTS
     }
     shown = ", ".join(f"{VARIANTS[b]} {'none' if p == inf else f'{p:g}'}" for b, p in first.items())
     yield _statement(
@@ -149,8 +149,7 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
 def _reliability(results: Results, number: int, community: str) -> Evidence:
     near = _near(results)
     of = {
-        backend: _of(results, backend, "reliability", (community,), (near,))
-        for backend in results.backends
+        backend: _of(results, backend, "reliability", (community,), (near,)) for backend in VARIANTS
     }
     return _statement(
         f"Figure {number}",
@@ -186,7 +185,7 @@ def _falls(results: Results, number: int, community: str, measure: str, quote: s
             _of(results, backend, measure, (community,), (p_sel,))
             for p_sel in (results.p_sel[0], results.p_sel[-1])
         ]
-        for backend in results.backends
+        for backend in VARIANTS
     }
     shown = ", ".join(
         f"{VARIANTS[b]} {_number(first)} to {_number(last)}" for b, (first, last) in ends.items()
@@ -200,10 +199,10 @@ def _falls(results: Results, number: int, community: str, measure: str, quote: s
 
 
 def _upward(results: Results, number: int, community: str) -> Evidence:
-    of = {b: _of(results, b, "upward", (community,)) for b in results.backends}
+    of = {b: _of(results, b, "upward", (community,)) for b in VARIANTS}
     apart = {
         (one, other): exceeds(_times(of[one], 1 + _MINOR), of[other])
-        for pair in combinations(results.backends, 2)
+        for pair in combinations(VARIANTS, 2)
         for one, other in (pair, pair[::-1])
     }
     return _statement(
@@ -227,7 +226,7 @@ def _order(
     pairs: Sequence[tuple[str, str]] = _STRUCTURED_FIRST,
     communities: Sequence[str] = ("d", "a"),
 ) -> Evidence:
-    of = {b: _of(results, b, measure, communities) for b in results.backends}
+    of = {b: _of(results, b, measure, communities) for b in VARIANTS}
     return _statement(
         item,
         quote,

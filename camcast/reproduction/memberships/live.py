@@ -13,7 +13,7 @@ import attrs
 
 from camcast.experiment.by_p_sel import read_apart
 from camcast.experiment.run import run_experiment
-from camcast.reproduction.memberships.plan import VARIANTS, Plan
+from camcast.reproduction.memberships.plan import Plan
 from camcast.reproduction.memberships.runs import (
     BOTTOM,
     parameters_of,
@@ -37,19 +37,10 @@ PROCESSES: Final = 2  # chosen: as many as the smallest machine has cores
 def live_cells(plan: Plan) -> list[Cell]:
     """Return the live runs, those of each backend spread over the whole time."""
     return [
-        {
-            "kind": "live",
-            "backend": backend,
-            "sizes": list(plan.sizes_of(backend)),
-            "p_sel": list(plan.p_sel),
-            "events": plan.events,
-            "rest_seconds": plan.rest_seconds,
-            "seed": plan.seed,
-            "run": run,
-            **plan.variant,
-        }
+        plan.cell("live", contender, run)
+        | {"p_sel": list(plan.p_sel), "events": plan.events, "rest_seconds": plan.rest_seconds}
         for run in range(plan.runs)
-        for backend in VARIANTS
+        for contender in plan.contenders("live")
     ]
 
 
@@ -77,7 +68,7 @@ def run_live(given: Mapping[str, Any]) -> JSON:
     for p_sel, reading in readings.items():
         parameters = attrs.evolve(scenario.parameters, p_sel=p_sel)
         described = attrs.evolve(scenario, parameters=parameters)
-        rows += rows_of(summarise(reading, described), p_sel)
+        rows += rows_of(summarise(reading, described), p_sel, _receptions(reading))
     seconds = outcome.timings
     lived = sum(seconds.values()) - seconds["reading the traces"]
     return {
@@ -89,6 +80,18 @@ def run_live(given: Mapping[str, Any]) -> JSON:
         "controls": outcome.counters["controls"] / scenario.nodes / lived,
         "parasites": outcome.parasites,
     }
+
+
+def _receptions(reading: Reading) -> Mapping[str, list[float]]:
+    """Return by community which share of it got each event; nobody leaves before or crashes."""
+    found: dict[str, list[float]] = {}
+    for topic in {member.topic: None for member in reading.members.values()}:
+        members = [node for node, member in reading.members.items() if member.topic == topic]
+        for event, publish in reading.published.items():
+            expected = [node for node in members if node != publish.node]
+            got = sum(node in reading.deliveries[event] for node in expected)
+            found.setdefault(topic, []).append(got / max(1, len(expected)))
+    return found
 
 
 def _unlisted(reading: Reading) -> float:

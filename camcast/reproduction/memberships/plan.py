@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
 
 import attrs
 from attrs import field, frozen
 
+from camcast.doors.membership import MembershipContext
+from camcast.doors.plugs import MEMBERSHIP_GROUP, find_backend, installed
+from camcast.sweeps import JSON
 from camcast.vocabulary.parameters import PRESETS, Parameters
 
 World = Literal["live", "virtual"]
@@ -16,23 +19,22 @@ VARIANTS: Final = {"scamp": "V1", "hybrid": "V2", "dht": "V3"}
 """The paper's names: unstructured, semi-structured, structured. [CAMCAST 5.2, 6.2.2]"""
 
 COMMUNITIES: Final = ("g", "d", "a")  # [CAMCAST 6.2.1] published in g; the root is a
-SIZES: Final[Mapping[str, tuple[int, ...]]] = {  # [CAMCAST 6.2.1]
-    "scamp": (84, 27, 7),
-    "hybrid": (79, 28, 7),
-    "dht": (79, 28, 7),
-}
+SIZES: Final = (79, 28, 7)  # [CAMCAST 6.2.1: of V2 and V3] the same for all, to compare them
+SIZES_AS_PRINTED: Final[Mapping[str, tuple[int, ...]]] = {"scamp": (84, 27, 7)}  # [CAMCAST 6.2.1]
 P_SEL: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # [CAMCAST 6.2.1, 6.2.2: 0.01 is in Fig. 24]
 PARAMETERS: Final = Parameters(c=0, a=2, z=4)  # [CAMCAST 6.2.1]
 
-RUNS: Final = 3  # chosen: 8 minutes on two cores; the paper has 10 of V1, 5 of V2 and V3
-EVENTS: Final = 100
-"""For each p_sel in a run. chosen: a mean over the events of a run is known to ±0.1 or less."""
-REST_SECONDS: Final = 12.0
-"""Until publishing starts. chosen: SCAMP settles in some heartbeats of 1 s, and the dht draws
+RUNS: Final = 3  # chosen: live, half a minute each; the paper has 10 of V1, 5 of V2 and V3
+EVENTS: Final = 60
+"""For each p_sel in a run, live. chosen: a mean over a run's events is known to ±0.1 or less."""
+REST_SECONDS: Final = 8.0
+"""Until publishing starts, live. chosen: SCAMP settles in some heartbeats of 1 s, and the dht draws
 tables anew 5 s after something has changed."""
-
-VIRTUAL_SIZES: Final = (1000, 100, 10)  # [CAMCAST 6.1.1]
 VIRTUAL_P_SEL: Final = (0.01, 0.1, 1.0)  # chosen: the ends and the middle of the axis
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
 
 
 def _check_sizes(_plan: object, _field: object, sizes: tuple[int, ...]) -> None:
@@ -40,36 +42,102 @@ def _check_sizes(_plan: object, _field: object, sizes: tuple[int, ...]) -> None:
         raise ValueError(f"{len(sizes)} sizes; give one for each of {', '.join(COMMUNITIES)}")
 
 
+def memberships_of_all() -> tuple[str, ...]:
+    """Return every installed membership that CAMCAST runs on, those of the paper first."""
+    others = [name for name in installed(MEMBERSHIP_GROUP) if name not in VARIANTS]
+    return (*VARIANTS, *(name for name in others if _is_plain(name)))
+
+
+def _is_plain(name: str) -> bool:
+    return find_backend(name).context is MembershipContext
+
+
+@frozen
+class Contender:
+    """One of those who are compared: a membership, or what its paper prints of it."""
+
+    backend: str
+    printed: bool = False
+    """Whether it is without what this project has added to its paper (`Backend.as_printed`)."""
+
+    @classmethod
+    def of(cls, cell: Mapping[str, Any]) -> Contender:
+        """Return whom a cell is about."""
+        return cls(cell["backend"], cell["printed"])
+
+    @property
+    def name(self) -> str:
+        """What it is called on the page: the paper's name first, if it has one."""
+        words = (VARIANTS.get(self.backend, ""), self.backend, "as printed" if self.printed else "")
+        return " ".join(filter(None, words))
+
+
 @frozen(kw_only=True)
 class Plan:
-    """All that determines a reproduction. Raises `ValueError` for a value out of range."""
+    """All that determines a reproduction.
 
+    Raises `ValueError` for a value out of range, `UnknownPlugError` for an unknown membership.
+    """
+
+    memberships: tuple[str, ...] = field(factory=memberships_of_all, converter=_names)
+    """Who is compared in the virtual network; live, those of the paper among them."""
     runs: int = RUNS
+    """Live, of each."""
+    virtual_runs: int = field(default=attrs.Factory(lambda self: self.runs + 1, takes_self=True))
+    """In the virtual network. chosen: the verdict rests on them; all take 10 minutes, still."""
     events: int = EVENTS
     seed: int = 1
     preset: str | None = None
-    """``paper``: parameters and memberships as the paper prints them; None: the defaults."""
+    """``paper``: parameters and memberships as the paper prints them; None: the same number of
+    copies a process, and a row without what SCAMP has been given."""
     sizes: tuple[int, ...] | None = field(
         default=None, validator=attrs.validators.optional(_check_sizes)
     )
-    """Of g, d and a, live; None: the paper's, by backend."""
+    """Of g, d and a; None: the paper's."""
     p_sel: tuple[float, ...] = P_SEL
     rest_seconds: float = REST_SECONDS
-    virtual_sizes: tuple[int, ...] = field(default=VIRTUAL_SIZES, validator=_check_sizes)
     virtual_p_sel: tuple[float, ...] = VIRTUAL_P_SEL
 
     def __attrs_post_init__(self) -> None:
-        for name in ("runs", "events"):
+        for name in ("runs", "virtual_runs", "events"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give 1 or more")
         if self.preset is not None and self.preset not in PRESETS:
             raise ValueError(f"unknown preset {self.preset!r}; there is: {', '.join(PRESETS)}")
+        if not self.memberships or len(set(self.memberships)) < len(self.memberships):
+            raise ValueError("give each membership that is to be compared once, and one at least")
+        for name in self.memberships:
+            if not _is_plain(name):
+                raise ValueError(
+                    f"the membership {name!r} is of a protocol of its own, not CAMCAST"
+                )
 
-    @property
-    def variant(self) -> dict[str, str]:
-        """What of a cell is not the default: the preset, if there is one."""
-        return {} if self.preset is None else {"preset": self.preset}
+    def contenders(self, world: World) -> Iterator[Contender]:
+        """Yield who is compared in a world, in the order of the page.
+
+        Live: the memberships of the paper. In the virtual network each has a second row without
+        what it has besides its paper, unless the preset leaves that out everywhere.
+        """
+        for name in self.memberships:
+            if world == "virtual" or name in VARIANTS:
+                yield Contender(name)
+            if world == "virtual" and self.preset is None and find_backend(name).as_printed:
+                yield Contender(name, printed=True)
+
+    def cell(self, world: World, contender: Contender, run: int) -> dict[str, JSON]:
+        """Return what all cells have."""
+        return {
+            "kind": world,
+            "backend": contender.backend,
+            "printed": contender.printed,
+            "sizes": list(self.sizes_of(contender.backend)),
+            "seed": self.seed,
+            "run": run,
+            **({} if self.preset is None else {"preset": self.preset}),
+        }
 
     def sizes_of(self, backend: str) -> tuple[int, ...]:
-        """Return how many processes g, d and a have, live."""
-        return SIZES[backend] if self.sizes is None else self.sizes
+        """Return how many processes g, d and a have."""
+        if self.sizes is not None:
+            return self.sizes
+        return SIZES if self.preset is None else SIZES_AS_PRINTED.get(backend, SIZES)

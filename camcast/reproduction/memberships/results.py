@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,8 @@ from attrs import frozen
 from camcast.measures import measure_of
 from camcast.population.outcome import Interval, mean_interval
 from camcast.reproduction.figure import Figure, Point
-from camcast.reproduction.memberships.plan import VARIANTS, World
+from camcast.reproduction.memberships.plan import Contender, World
+from camcast.reproduction.memberships.upkeep import values_of
 
 MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upward")
 """The measures of the figures, in the paper's order."""
@@ -22,15 +23,15 @@ _DEVIATIONS: Final = {"hops_mean": " Nothing where no event arrived (the paper: 
 
 @frozen(kw_only=True)
 class Row:
-    """A row of the comparison: one backend in one world, in the mean over all its p_sel.
+    """A row of the comparison: one contender in one world, in the mean over all its p_sel.
 
     Reception, reliability, efficiency and hops are of d and a, the communities that an
     event climbs to; `reception_low` is the reception at the lowest p_sel.
     """
 
     world: World
-    backend: str
-    variant: str
+    name: str
+    """Of the contender."""
     runs: int
     reception: Interval
     reception_low: Interval
@@ -68,24 +69,45 @@ class Results:
         world: World,
         runs: list[tuple[dict[str, Any], dict[str, Any]]],
         p_sel: tuple[float, ...],
+        contenders: Iterable[Contender],
     ) -> None:
         self.world = world
-        self.backends = tuple(VARIANTS)
+        self.contenders = tuple(contenders)
         self.p_sel = p_sel
-        self._results: dict[str, dict[int, list[dict[str, Any]]]] = {b: {} for b in VARIANTS}
-        """By backend and run: one result live, one for each p_sel in the virtual network."""
-        self._rows: dict[tuple[str, int, str, float], dict[str, Any]] = {}
-        """By backend, run, community and p_sel."""
+        self._results: dict[Contender, dict[int, dict[str, Any]]] = {c: {} for c in self.contenders}
+        """By contender and run."""
+        self._rows: dict[tuple[Contender, int, str, float], dict[str, Any]] = {}
+        """By contender, run, community and p_sel."""
         for cell, result in runs:
-            self._results[cell["backend"]].setdefault(cell["run"], []).append(result)
+            contender = Contender.of(cell)
+            self._results[contender][cell["run"]] = result
             for row in result["rows"]:
-                key = (cell["backend"], cell["run"], row["community"], row["p_sel"])
-                self._rows[key] = row
+                self._rows[contender, cell["run"], row["community"], row["p_sel"]] = row
 
-    def _of(self, backend: str, community: str, p_sel: float, measure: str) -> list[float]:
+    def has(self, backends: Iterable[str]) -> bool:
+        """Say whether all of these memberships are compared, with all that they have."""
+        return all(Contender(backend) in self.contenders for backend in backends)
+
+    def values(self, contender: Contender, name: str) -> list[float]:
+        """Return a measure of whole runs, run by run."""
+        return values_of(self._results[contender].values(), name)
+
+    def receptions(self, backend: str, community: str, p_sel: float) -> list[float]:
+        """Return which share of a community got each event, those of all runs."""
+        of_runs = self._rows_of(Contender(backend), community, p_sel)
+        return [share for row in of_runs for share in row["by_event"]]
+
+    def _rows_of(
+        self, contender: Contender, community: str, p_sel: float
+    ) -> Iterator[dict[str, Any]]:
+        for run in self._results[contender]:
+            if row := self._rows.get((contender, run, community, p_sel)):
+                yield row
+
+    def _of(self, contender: Contender, community: str, p_sel: float, measure: str) -> list[float]:
         """Return a measure, run by run."""
-        rows = (self._rows.get((backend, run, community, p_sel)) for run in self._results[backend])
-        return [row[measure] for row in rows if row and row[measure] is not None]
+        rows = self._rows_of(contender, community, p_sel)
+        return [row[measure] for row in rows if row[measure] is not None]
 
     # -- figures --------------------------------------------------------------------------------
 
@@ -111,8 +133,8 @@ class Results:
             y=known.title,
             notes=f"{known.meaning[0].upper()}{known.meaning[1:]}." + _DEVIATIONS.get(measure, ""),
             points=tuple(
-                self._point(backend, at, p_sel, measure)
-                for backend in self.backends
+                self._point(contender, at, p_sel, measure)
+                for contender in self.contenders
                 for p_sel in self.p_sel
             ),
             domain=(0, 1) if known.is_share else None,
@@ -120,13 +142,13 @@ class Results:
             wide=False,
         )
 
-    def _point(self, backend: str, community: str, p_sel: float, measure: str) -> Point:
-        values = self._of(backend, community, p_sel, measure)
+    def _point(self, contender: Contender, community: str, p_sel: float, measure: str) -> Point:
+        values = self._of(contender, community, p_sel, measure)
         interval = _interval(values, measure)
         # the model of reception, live (`camcast.models.camcast.reception`)
-        predicted = self._of(backend, community, p_sel, "predicted")
+        predicted = self._of(contender, community, p_sel, "predicted")
         return Point(
-            series=f"{VARIANTS[backend]} {backend}",
+            series=contender.name,
             x=p_sel,
             model=predicted[0] if measure == "reception" and predicted else None,
             runs=len(values),
@@ -138,29 +160,24 @@ class Results:
     # -- the comparison -------------------------------------------------------------------------
 
     def comparison(self) -> list[Row]:
-        """Return a row for each backend."""
-        return [self._row(backend) for backend in self.backends]
+        """Return a row for each contender."""
+        return [self._row(contender) for contender in self.contenders]
 
-    def _row(self, backend: str) -> Row:
-        def whole(name: str, low: float = 0.0) -> Interval:
-            runs = self._results[backend].values()
-            means = [[r[name] for r in run if name in r] for run in runs]
-            return mean_interval(np.array([np.mean(run) for run in means if run]), low)
-
+    def _row(self, who: Contender) -> Row:
+        results = self._results[who].values()
         return Row(
             world=self.world,
-            backend=backend,
-            variant=VARIANTS[backend],
-            runs=len(self._results[backend]),
-            **{measure: _interval(self.means(backend, measure), measure) for measure in MEASURES},
-            reception_low=_interval(self.means(backend, "reception", self.p_sel[:1]), "reception"),
-            **{name: whole(name) for name in _OF_RUNS},
-            parasites=sum(r["parasites"] for run in self._results[backend].values() for r in run),
+            name=who.name,
+            runs=len(results),
+            **{measure: _interval(self.means(who, measure), measure) for measure in MEASURES},
+            reception_low=_interval(self.means(who, "reception", self.p_sel[:1]), "reception"),
+            **{name: mean_interval(np.array(self.values(who, name)), 0.0) for name in _OF_RUNS},
+            parasites=sum(result["parasites"] for result in results),
         )
 
     def means(
         self,
-        backend: str,
+        contender: Contender,
         measure: str,
         p_sel: Sequence[float] | None = None,
         communities: Sequence[str] | None = None,
@@ -173,9 +190,9 @@ class Results:
             communities = ("g", "d") if measure == "upward" else ("d", "a")
         factor = len(communities) if measure == "upward" else 1
         means = []
-        for run in self._results[backend]:
+        for run in self._results[contender]:
             rows = (
-                self._rows.get((backend, run, community, value))
+                self._rows.get((contender, run, community, value))
                 for community in communities
                 for value in (self.p_sel if p_sel is None else p_sel)
             )

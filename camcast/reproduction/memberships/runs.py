@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -31,9 +31,17 @@ def setting_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_of(given: Mapping[str, Any]) -> dict[str, object]:
-    """Return the options of a cell's membership."""
-    printed = find_backend(given["backend"]).as_printed if "preset" in given else {}
-    return {**printed, "c": 0}  # [CAMCAST 6.2.1] topic tables of ln N
+    """Return the options of a cell's membership.
+
+    By default tables are as large as the membership makes them, so that each holds the ln N that
+    an event is sent to. With tables of ln N in the mean, as the paper's, SCAMP sends fewer copies
+    than the dht, whose tables are all of one size, and that alone decides their order.
+    """
+    backend = find_backend(given["backend"])
+    if "preset" not in given:
+        return dict(backend.as_printed) if given["printed"] else {}
+    small = {"c": 0} if "c" in attrs.fields_dict(backend.options) else {}
+    return {**backend.as_printed, **small}  # [CAMCAST 6.2.1] topic tables of ln N
 
 
 def parameters_of(given: Mapping[str, Any]) -> Parameters:
@@ -41,8 +49,13 @@ def parameters_of(given: Mapping[str, Any]) -> Parameters:
     return attrs.evolve(PARAMETERS, **PRESETS.get(given.get("preset", ""), {}))
 
 
-def rows_of(summary: Summary, p_sel: float) -> list[JSON]:
-    """Return the measures of each community, for the figures."""
+def rows_of(
+    summary: Summary, p_sel: float, receptions: Mapping[str, Sequence[float]]
+) -> list[JSON]:
+    """Return the measures of each community, for the figures.
+
+    `receptions`: of each event, by the topic of the community.
+    """
     return [
         {
             "p_sel": p_sel,
@@ -53,6 +66,7 @@ def rows_of(summary: Summary, p_sel: float) -> list[JSON]:
             "hops_mean": community.hops_mean,
             "upward": community.upward_messages / summary.events,
             "predicted": community.predicted,
+            "by_event": receptions[community.topic],
         }
         for community in summary.communities
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 
 import attrs
 import pytest
@@ -14,11 +15,13 @@ from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.compare.words import amount, at_a_glance
 from camcast.report.drawing import Drawing
+from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.unit.pipeline.compare.rows import findings, row
 
+PLAIN = Drawing(spec={}, svg="<svg></svg>", svg_file="", png=b"")
 
-def page(of: Findings) -> str:
-    drawing = Drawing(spec={}, svg="<svg></svg>", svg_file="", png=b"")
+
+def page(of: Findings, drawing: Drawing = PLAIN) -> str:
     figures = figures_of(of)
     return html(of, figures, {figure.name: drawing for figure in figures})
 
@@ -52,6 +55,20 @@ def test_the_page_opens_with_the_verdict() -> None:
     assert text.index("dht is best, 10 s: 9.55 to 10.5 s below scamp") < text.index("<nav>")
     assert text.index("<nav>") < text.index("<table>")
     assert "nobody to compare" in page(findings(rows[:1]))
+
+
+def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
+    backends = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
+    rows = [
+        row(metric, [level + 0.01 * place for level in (0.5, 0.6, 0.7)], backend, "")
+        for metric in ("reception", "join_visible_seconds_p50", "heal_seconds_p50", "control_bytes")
+        for place, backend in enumerate(backends)
+    ]
+    figure = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
+    seen = laid_out(page(findings(rows), figure), tmp_path)
+    assert seen.page <= PHONE_PIXELS
+    assert seen.first_values
+    assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value
 
 
 def test_columns_are_named_by_what_was_varied() -> None:
