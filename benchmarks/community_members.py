@@ -24,8 +24,8 @@ class CommunityMembers(Members):
     """`CommunityManager`s that share output pipes; the first node of the fleet is the gateway.
 
     Without a name, the transport is the package's own choice. With a passphrase links are
-    encrypted. With `own_links` each node has pipes of its own, as where a link's key says who is at
-    its end. With `signed` each has a key and a certificate. With `batches` every node takes its
+    encrypted. With `own_links` each node has pipes of its own. With `signed` each has these, a key
+    and a certificate, and the profile `signed`. With `batches` every node takes its
     events by the batch; else a coroutine is called with each.
     """
 
@@ -77,11 +77,12 @@ class CommunityMembers(Members):
                 topics=[TOPIC],
                 gateways=gateways,
                 parameters=self._parameters,
-                pipes=self._pipes_of_node(),
-                **self._identity(number),
+                **self._links(number),
                 rng=Random(f"{share.seed} {number}"),
             )
             await manager.start()
+            if self._signed:
+                self._pipes.append(manager.pipes)
             gateways = gateways or [manager.address]
             self._managers.append(manager)
             community = await manager.join(TOPIC)
@@ -92,17 +93,13 @@ class CommunityMembers(Members):
             self._communities.append(community)
         return [manager.address for manager in self._managers]
 
-    def _pipes_of_node(self) -> Any:
-        """Return the pipes of the next node."""
-        if self._own_links or not self._pipes:
-            chosen = [] if self._transport is None else [self._transport]
-            self._pipes.append(open_pipes(*chosen, **self._encrypted))
-        return self._pipes[-1]
-
-    def _identity(self, number: int) -> dict[str, Any]:
-        """Write the files of a node that signs; its keys are made of its number."""
+    def _links(self, number: int) -> dict[str, Any]:
+        """Return the pipes of a node, or the files from which it makes its own."""
         if not self._signed:
-            return {}
+            if self._own_links or not self._pipes:
+                chosen = [] if self._transport is None else [self._transport]
+                self._pipes.append(open_pipes(*chosen, **self._encrypted))
+            return {"pipes": self._pipes[-1]}
         from identity import write_identity  # earlier commits have none
 
         if self._files is None:

@@ -3,7 +3,8 @@
 In each round a fleet of each profile does the same jobs, one fleet after the other, so that none
 stands in the other's way. What counts is processor time a delivery: it says least of the neighbours
 on a busy machine. The rate that is left is the inverse ratio of these times, the median of the
-rounds.
+rounds. The profile `signed` has links of its own and encrypts them, so beside encrypted links it
+shows what signatures cost, and introductions.
 
 The baseline is plain links of (identity, address) each, as signed links must be; plain links that
 the nodes of an event loop share stand beside it.
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 import statistics
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Annotated
 
@@ -20,7 +23,7 @@ import typer
 from attrs import evolve, frozen
 from camcast_members import CamcastMembers
 from fleet import Fleet, Run
-from fleet_worker import PythonWorker
+from fleet_worker import FleetError, PythonWorker
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -32,6 +35,7 @@ PAYLOAD_BYTES = 256  # [issue 6]
 BURST_EVENTS = 2_000  # chosen: 100,000 deliveries by 50 nodes, some 0.5 s of one core
 LONE_EVENTS = 500  # chosen: ten of each of 50 nodes
 SEED = 1
+TRIES = 3  # chosen: a node that starts waits 10 s for its gateway, and a busy machine is slower
 WIDTH = 150  # of a table that goes into a file
 
 
@@ -51,17 +55,16 @@ PROFILES = (
     BASE,
     Profile("plain, shared links", own_links=False),
     Profile("encrypted", encrypted=True),
-    Profile("encrypted and signed", encrypted=True, signed=True, beside="encrypted"),
+    Profile("signed", signed=True, beside="encrypted"),
 )
 JOBS = ("a burst of one node", "each node an event a turn")
 
 
-def hire(profile: Profile, parameters: Parameters, transport: str) -> PythonWorker:
+def hire(profile: Profile, parameters: Parameters) -> PythonWorker:
     """Start a worker whose nodes are of this profile."""
     members = partial(
         CamcastMembers,
         parameters=parameters,
-        transport=transport,
         passphrase="a passphrase of benchmarks" if profile.encrypted else None,
         own_links=profile.own_links,
         signed=profile.signed,
@@ -80,7 +83,6 @@ def main(
     nodes: Annotated[int, typer.Option(min=2, help="Of each fleet.")] = 50,
     rounds: Annotated[int, typer.Option(min=1, help="Of a fleet of every profile.")] = 3,
     spreads: Annotated[str, typer.Option(help="How events spread.")] = "infect,tree",
-    transport: Annotated[str, typer.Option(help="zmtp or zmq.")] = "zmtp",
 ) -> None:
     """Measure the profiles in turn, and print a table for each way to spread events."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
@@ -91,11 +93,19 @@ def main(
         runs: dict[tuple[str, str], list[Run]] = {}
         visits = [profile for _ in range(rounds) for profile in PROFILES]
         for profile in track(visits, spread, console=Console(stderr=True)):
-            with Fleet(nodes, partial(hire, profile, parameters, transport), seed=SEED) as fleet:
-                do(JOBS[0], fleet)  # the first links, and a tree
-                for job in JOBS:
-                    runs.setdefault((job, profile.name), []).append(do(job, fleet))
-        console.print(table(f"{nodes} nodes in 2 processes, {transport}, {spread}", runs))
+            done = visit(partial(Fleet, nodes, partial(hire, profile, parameters), seed=SEED))
+            for job, run in done.items():
+                runs.setdefault((job, profile.name), []).append(run)
+        console.print(table(f"{nodes} nodes in 2 processes, {spread}", runs))
+
+
+def visit(start: Callable[[], Fleet]) -> dict[str, Run]:
+    """Let a fleet do every job once; a fleet that a busy machine does not let start is let go."""
+    for _ in range(TRIES):
+        with suppress(FleetError), start() as fleet:
+            do(JOBS[0], fleet)  # the first links, and a tree
+            return {job: do(job, fleet) for job in JOBS}
+    raise FleetError(f"no fleet started in {TRIES} tries")
 
 
 def table(title: str, runs: dict[tuple[str, str], list[Run]]) -> Table:

@@ -43,12 +43,11 @@ class Nodes:
     batches: bool = False
     tree: bool = False
     encrypted: bool = False
-    own_links: bool = False
     signed: bool = False
 
     def __str__(self) -> str:
         kind = ("-batches" if self.batches else "") + ("-tree" if self.tree else "")
-        kind += ("-ownlinks" if self.own_links else "") + ("-encrypted" if self.encrypted else "")
+        kind += "-encrypted" if self.encrypted else ""
         kind += "-signed" if self.signed else ""
         return f"{self.count}nodes-{self.transport}{kind}"
 
@@ -90,7 +89,7 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     Nodes(100, tree=True): (PACED,),
     Nodes(50, encrypted=True): (FAST, PACED, ALL_EACH_TURN),  # [issue 15, must hold]
     Nodes(50, tree=True, encrypted=True): (FAST,),
-    Nodes(50, encrypted=True, own_links=True, signed=True): (FAST, ALL_EACH_TURN),
+    Nodes(50, signed=True): (FAST, ALL_EACH_TURN),
 }
 
 pytestmark = pytest.mark.benchmark(group="live multicast")
@@ -112,7 +111,6 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
         transport=nodes.transport,
         batches=nodes.batches,
         passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
-        own_links=nodes.own_links,
         signed=nodes.signed,
     )
     with Fleet(nodes.count, partial(PythonWorker, members), seed=SEED) as fleet:
@@ -153,8 +151,7 @@ def test_live(
         "membership": membership,
         "protocol": protocol,
         "transport": nodes.transport,
-        "profile": "shared-key" if nodes.encrypted else "open",
-        "signed": nodes.signed,
+        "profile": "signed" if nodes.signed else "shared-key" if nodes.encrypted else "open",
         "subscriber": "batches" if nodes.batches else "callback",
         "publishers": job.publishers,
         "spread": nodes.parameters.spread,

@@ -24,7 +24,7 @@ def test_the_rate_left_is_of_the_same_round_and_signatures_are_beside_encryption
         "plain, a link each": (10.0, 20.0, 30.0),
         "plain, shared links": (5.0, 10.0, 15.0),
         "encrypted": (20.0, 40.0, 120.0),
-        "encrypted and signed": (25.0, 40.0, 240.0),
+        "signed": (25.0, 40.0, 240.0),
     }
     runs = {
         (job, profile.name): [run(each, lost=2) for each in costs[profile.name]]
@@ -38,7 +38,7 @@ def test_the_rate_left_is_of_the_same_round_and_signatures_are_beside_encryption
         ["plain, a link each", "20.0 (10.0-30.0)", "", "", "6"],
         ["plain, shared links", "10.0 (5.0-15.0)", "2.00 (2.00-2.00)", "plain, a link each", "6"],
         ["encrypted", "40.0 (20.0-120.0)", "0.50 (0.25-0.50)", "plain, a link each", "6"],
-        ["encrypted and signed", "40.0 (25.0-240.0)", "0.80 (0.50-1.00)", "encrypted", "6"],
+        ["signed", "40.0 (25.0-240.0)", "0.80 (0.50-1.00)", "encrypted", "6"],
     ]
 
 
