@@ -18,15 +18,20 @@ each time loses a holder, while everybody gains one a period. Therefore in-degre
 around the size of the view, closer than a random graph's, and no process must know them.
 
 *Departures.* An entry that nobody renews gets older until it is the oldest of its view; whoever
-then does not answer is dropped. So nothing is watched, and all entries of a dead process are gone
-after some `view` periods. Who leaves says so to its view, and answers what still comes.
+then does not answer is dropped. So all entries of a dead process are gone after some `view`
+periods, though it was watched by few. Who leaves says so to its view, and answers what still comes.
+
+*Heartbeats*, of which the paper has none, go to `watched` of the view, to each for a while. They
+are for the repair of events: two processes compare along with them what they know, and so find out
+what one of them missed while it was cut off. The liveness service (`camcast.doors.liveness`) may
+find out by them that one is dead, too.
 
 *Joining* ("Node additions"). The contact starts `view` random walks for a newcomer. Where one
 ends, the newcomer takes the place of a random entry, and gets that entry for its own view. So
 nobody else's in-degree changes, and the newcomer has the in-degree of all others at once.
 
 *Isolation and healing.* Whoever did not answer goes to a *cold list*
-(`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with one of them, and
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with some of them, and
 every `seek_seconds` with one whom the discovery names: an answer joins the halves of a healed
 partition, and communities that were founded twice. A process without a view joins again.
 
@@ -59,11 +64,13 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.size_estimate import SizeEstimate
-from membership.first_contacts import CONTACTS_WANTED, FirstContacts
+from membership.first_contacts import FirstContacts
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
 VIEW_MAX: Final = 200  # chosen: twice the largest view of the paper; bounds what a user may set
 WALKS_A_PERIOD: Final = 2**14  # chosen: as SCAMP; 800 joins in a period at a view of 20
+WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
+PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 STEPS_MAX: Final = 64  # chosen: as SCAMP; a walk of a forged length is not longer
 
 
@@ -130,12 +137,20 @@ class CyclonOptions:
     answer_seconds: float = field(default=0.4, validator=validators.gt(0))
     """How long a contact or partner has to answer before the next attempt. chosen: as SCAMP"""
 
+    watched: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
+    """How many of the view are sent heartbeats. chosen: a random graph of 3 arcs a process is
+    connected, and the arcs are others with each shuffle"""
+
+    suspect_after: int = field(default=3, validator=validators.ge(1))
+    """Silent periods until one of these is suspect, and others are asked about it.
+    [PROTOCOLS 11]"""
+
     walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
     """Length of a newcomer's walks. ["Node additions": about the average path length; HyParView's
     5.1 runs Cyclon with 5 at 10,000 processes]"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often one who did not answer is tried again. chosen: as SCAMP"""
+    """How often some who did not answer are tried again. chosen: as SCAMP"""
 
     seek_seconds: float = field(default=60.0, validator=validators.gt(0))
     """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
@@ -165,6 +180,10 @@ class Cyclon(Membership):
         self._rng = context.rng
         self._outlet = context.outlet
         self._options = options
+        self._liveness = context.liveness
+        period = options.shuffle_seconds
+        self._liveness.report_to(self, period, options.suspect_after * period)
+        self._watched: dict[PeerId, int] = {}  # since which period; the longest comes first
         self._view = PeerTable(context.watch)
         self._born: dict[PeerId, int] = {}
         """The period in which each entry of the view was of age 0."""
@@ -258,6 +277,10 @@ class Cyclon(Membership):
             case _:
                 self._contacts.wake(name)
 
+    def peer_silent(self, contact: Contact, now: float) -> None:
+        """See `Watcher`."""
+        self._give_up(contact, now)
+
     # -- joining ---------------------------------------------------------------------------
 
     def _become_member(self) -> None:
@@ -267,11 +290,7 @@ class Cyclon(Membership):
             self._wake_next_period()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        if not self._joined:
-            # Two that are still joining were named to each other: one founds, the other waits.
-            if newcomer.peer < self._me.peer:
-                return
-            self._become_member()
+        self._become_member()  # two that still join, and know no other, found the community
         self._estimate.note(newcomer.peer, now)
         if self._has_room:  # else a newcomer among few would know some of them only
             self._hold(newcomer, now)
@@ -322,12 +341,14 @@ class Cyclon(Membership):
             self._shuffle_with(oldest, now)
         if len(self._cold) and now >= self._next_probe:
             self._next_probe = now + self._options.probe_seconds
-            probed = [cold.contact for cold in self._cold.sample(CONTACTS_WANTED, self._rng, now)]
+            probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
             if oldest is None:
                 self._contacts.ask(probed)
             else:
-                self._shuffle_with(probed[0], now)
+                for contact in probed:
+                    self._shuffle_with(contact, now)
         self._contacts.seek_in_time(now, lonely=oldest is None)
+        self._watch_some(now)
         self._wake_next_period()
 
     def _shuffle_with(self, partner: Contact, now: float) -> None:
@@ -374,6 +395,7 @@ class Cyclon(Membership):
                 if not slots:
                     return
                 self._forget(slots.pop(0))
+            self._become_member()  # also if it still waits for a gateway that has died
             self._view.add(contact)
             self._born[contact.peer] = self._period - age
 
@@ -395,6 +417,20 @@ class Cyclon(Membership):
     def _forget(self, peer: PeerId) -> None:
         self._view.discard(peer)
         self._born.pop(peer, None)
+        self._watched.pop(peer, None)
+        self._liveness.unwatch(peer)
+
+    def _watch_some(self, now: float) -> None:
+        """Watch some of the view, each for a while: small views stay the same for good."""
+        others = [contact for contact in self._view if contact.peer not in self._watched]
+        longest = next(iter(self._watched), None)
+        if others and longest and self._period - self._watched[longest] >= WATCHED_PERIODS:
+            del self._watched[longest]
+            self._liveness.unwatch(longest)
+        missing = max(0, self._options.watched - len(self._watched))
+        for contact in self._rng.sample(others, min(missing, len(others))):
+            self._watched[contact.peer] = self._period
+            self._liveness.watch(contact, now)
 
     def _give_up(self, partner: Contact, now: float) -> None:
         """Drop a partner that has not answered."""

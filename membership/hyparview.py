@@ -31,7 +31,7 @@ receiver is a neighbour (Holding). Whoever does not think so accepts if there is
 otherwise says that it is not.
 
 *Isolation and healing.* Neighbours that fell silent go to a *cold list*
-(`camcast.vocabulary.cold_list`). Every `probe_seconds` one of them is asked to be a neighbour
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` some of them are asked to be neighbours
 again, with high priority: that joins the halves of a healed partition. Every `seek_seconds` a
 process asks one whom the discovery names; if that has not met this community
 (`SizeEstimate.is_stranger`), both take each other in like newcomers, so that communities that were
@@ -60,9 +60,10 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.size_estimate import SizeEstimate
-from membership.first_contacts import CONTACTS_WANTED, FirstContacts
+from membership.first_contacts import FirstContacts
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
+PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
 
@@ -167,7 +168,7 @@ class HyParViewOptions:
     """How long whoever is asked has to answer before the next is. chosen: as SCAMP"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often a cold neighbour is asked again. chosen: as SCAMP"""
+    """How often cold neighbours are asked again. chosen: as SCAMP"""
 
     seek_seconds: float = field(default=60.0, validator=validators.gt(0))
     """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
@@ -322,11 +323,6 @@ class HyParView(Membership):
         self._cold.put(contact, self._topic, now)
         self._fill_up(now)
 
-    def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: replace a neighbour that has left."""
-        self._forget(contact.peer)
-        self._fill_up(now)
-
     def all_silent(self, now: float) -> None:
         """See `Watcher`: look for others before the neighbours are taken to be dead."""
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
@@ -347,11 +343,7 @@ class HyParView(Membership):
             self._wake_next_tick()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        if not self._joined:
-            # Two that are still joining were named to each other: one founds, the other waits.
-            if newcomer.peer < self._me.peer:
-                return
-            self._become_member(now)
+        self._become_member(now)  # two that still join, and know no other, found the community
         self._estimate.note(newcomer.peer, now)
         self._take_in(newcomer, now)
         self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
@@ -400,6 +392,7 @@ class HyParView(Membership):
             self._forget(evicted.peer)
             self._put_into_passive((evicted,))
             self._outlet.send([evicted], Disconnect(left=False))
+        self._become_member(now)  # also if it still waits for a gateway that has died
         self._passive.discard(contact.peer)
         self._cold.pop(contact.address)
         self._active.add(contact)
@@ -554,15 +547,16 @@ class HyParView(Membership):
         self._wake_next_tick()
 
     def _probe(self, now: float) -> None:
-        """Ask a cold neighbour to be one again; without any neighbour, to let this process in."""
+        """Ask cold neighbours to be so again; without any neighbour, to let this process in."""
         if not len(self._cold) or now < self._next_probe:
             return
         self._next_probe = now + self._options.probe_seconds
-        probed = [cold.contact for cold in self._cold.sample(CONTACTS_WANTED, self._rng, now)]
+        probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
         if not len(self._active) and not len(self._passive):
             self._contacts.ask(probed)
         else:
-            self._ask(probed[0], now, high=True)
+            for contact in probed:
+                self._ask(contact, now, high=True)
 
 
 BACKEND = Backend(

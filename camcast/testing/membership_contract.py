@@ -169,6 +169,21 @@ class MembershipContract:
         leaver.leave(world.now)
         leaver.leave(world.now)
 
+    def test_what_is_missed_while_cut_off_is_repaired(self) -> None:
+        """Repair compares notes along with heartbeats: so some of the table must be watched."""
+        world = World(membership=self.membership, options=self.options, repair=True, topics=(ROOT,))
+        for _ in range(6):
+            world.join(ROOT, gap=0.2)
+        world.run(10.0)
+        alone = world.nodes[3]
+        world.cut(lambda source, target: alone.me.address not in (source, target))
+        for number in range(5):
+            world.publish(world.nodes[0], ROOT, b"%d" % number, seconds=2.0)
+        assert not world.delivered_to(alone)
+        world.heal()
+        world.run(2 * self.seconds)
+        assert sorted(world.delivered_to(alone)) == [(ROOT, b"%d" % n) for n in range(5)]
+
     # -- inputs of any kind --------------------------------------------------------------------
 
     def test_an_unknown_timer_is_harmless(self) -> None:

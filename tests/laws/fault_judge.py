@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from math import inf
 
 from attrs import define, field
@@ -28,6 +28,7 @@ from camcast.runs.trace_reading import Member, Published, Reading
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process
 from camcast.simulation.scenario_run import _key, _Run
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 from tests.laws.faults import Case, make_case
 
@@ -76,7 +77,7 @@ class _Acquaintances:
 
     def __init__(self, run: _Run) -> None:
         self._run = run
-        self._overlay = run._scenario.membership != "scamp"
+        self._overlay = run._scenario.discovery == "kademlia"
         self._known: dict[tuple[int, int], None] = {}
         """Pairs of lives; the first has known the address of the second."""
         for second in range(int(run._scenario.duration_seconds) + 60):
@@ -137,6 +138,8 @@ def _addresses(process: Process) -> Iterator[str]:
     """Yield the addresses of all whom a process could ask for something."""
     for participation in process.node.participations:
         yield from (contact.address for contact in participation.membership.peers())
+        passive: Iterable[Contact] = getattr(participation.membership, "_passive", ())  # HyParView
+        yield from (contact.address for contact in passive)
         for part in (participation.membership, *participation.links):
             yield from (cold.contact.address for cold in getattr(part, "_cold", ()))
         for link in participation.links:

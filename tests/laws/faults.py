@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from camcast.doors.plugs import find_backend
 from camcast.scenarios.virtual import Crashes, Links, Partition, Pauses, VirtualScenario
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.workloads import Publication
 
 TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")))
-DISCOVERIES: Final[dict[str, Any]] = {"scamp": "gateways", "hybrid": "kademlia", "dht": "kademlia"}
 SOON: Final = 10.0  # [issue 14] seconds from the heal, or from the publication
 LATE_AFTER_CRASH: Final = 40.0  # measured: 34.1 s with 80 % and the gateway dead (dht 903)
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
@@ -195,7 +195,7 @@ def make_case(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
     scenario = FaultyScenario(
         communities={topic: rng.randint(3, 9 if topic == ROOT else 6) for topic in TOPICS},
         membership=membership,
-        discovery=DISCOVERIES[membership],
+        discovery="kademlia" if find_backend(membership).discovery == "kademlia" else "gateways",
         repair=True,
         seed=seed,
         publishing_seconds=publishing,

@@ -74,6 +74,21 @@ def test_each_overlay(membership: str, fault: str) -> None:
     assert not wrong(verdict)
 
 
+def test_a_cut_of_a_minute_with_cyclon() -> None:
+    """With nobody watched across the cut afterwards, 41 were lost; with nobody at all, 265."""
+    verdict = judge(make_case("cyclon", 12, ("cut-60",)))
+    assert verdict.due > 100
+    assert not wrong(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["cyclon", "hyparview"])
+def test_cyclon_and_hyparview_with_faults_at_random(membership: str) -> None:
+    for seed in range(1000, 1025):
+        verdict = judge(make_case(membership, seed))
+        assert not wrong(verdict), f"seed {seed}: {verdict}"
+
+
 @pytest.mark.parametrize("seed", WENT_WRONG, ids=WENT_WRONG.get)
 def test_what_went_wrong_once(seed: int) -> None:
     assert not wrong(judge(make_case("scamp", seed)))

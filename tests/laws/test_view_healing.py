@@ -48,6 +48,7 @@ def test_halves_of_a_partition_become_one_without_a_gateway(membership: str) -> 
     assert [share_reached(world, member) for member in members[:2]] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("membership", MEMBERSHIPS)
 def test_a_process_that_was_cut_off_comes_back_without_a_gateway(membership: str) -> None:
     world, members = behind_a_gateway(membership, 10)
