@@ -356,6 +356,7 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
 
     contact = _Reads[Contact](asynchronous.CommunityManager.contact)
     address = _Reads[str](asynchronous.CommunityManager.address)
+    gateway = _Reads[str](asynchronous.CommunityManager.gateway)
     counters = _Reads[Counters](asynchronous.CommunityManager.counters)
     stats = _calls(asynchronous.CommunityManager.stats)
     peers = _calls(asynchronous.CommunityManager.peers)

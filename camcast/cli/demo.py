@@ -48,6 +48,7 @@ def demo(
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
         passphrase = options.passphrase(profile, passphrase_file)
+        signed = options.signed(profile, transport)
         flights = departures(seed=seed, processes=processes)
         scenario = attrs.evolve(
             flights,
@@ -67,4 +68,5 @@ def demo(
             passphrase=passphrase,
             metrics=metrics,
             control=control,
+            signed=signed,
         )

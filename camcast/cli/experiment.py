@@ -32,10 +32,11 @@ def carry_out(
     passphrase: str | None = None,
     metrics: str | None = None,
     control: Path | None = None,
+    signed: bool = False,
 ) -> Outcome:
     """Run an experiment into a folder and print its summary, as a table or as JSON.
 
-    With a passphrase all links are encrypted.
+    With a passphrase all links are encrypted, and with `signed` each node has a key of its own.
     Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
     that was not interrupted, a reception below `reception_min`. `metrics` is --metrics; each
     process has a port of its own. `control` is a folder for the control sockets of the nodes.
@@ -46,7 +47,9 @@ def carry_out(
         control = control.resolve()
     folder = OutputFolder(path)
     with progress_line() as show:
-        outcome = asyncio.run(run_experiment(scenario, folder, show, passphrase, served, control))
+        outcome = asyncio.run(
+            run_experiment(scenario, folder, show, passphrase, served, control, signed=signed)
+        )
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)}, "run/1")
     else:

@@ -116,6 +116,7 @@ def run(
     """
     with clear_failures(ValueError, LookupError, *FAILURES):
         passphrase = options.passphrase(profile, passphrase_file)
+        signed = options.signed(profile, transport)
         workload_given = options.given(
             topic=None if topic is None else Topic.parse(topic),
             events=events,
@@ -139,7 +140,13 @@ def run(
     with clear_failures(*FAILURES):
         folder = output or dated_folder(chosen.name)
         carry_out(
-            chosen, folder, json=json, passphrase=passphrase, metrics=metrics, control=control
+            chosen,
+            folder,
+            json=json,
+            passphrase=passphrase,
+            metrics=metrics,
+            control=control,
+            signed=signed,
         )
 
 

@@ -11,10 +11,11 @@ import asyncio
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field, frozen
 
@@ -32,6 +33,9 @@ from camcast.scenarios.schedule import Due, Plan, due, middle
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace
+
+if TYPE_CHECKING:
+    from camcast.experiment.brief_authority import BriefAuthority
 
 START_SECONDS: Final = 30.0  # chosen: 64 interpreters on two busy cores
 LEAD_SECONDS: Final = 0.3  # chosen: every worker has its commands before the first event is due
@@ -82,10 +86,13 @@ async def run_experiment(
     passphrase: str | None = None,
     metrics: tuple[str, int] | None = None,
     control: Path | None = None,
+    *,
+    signed: bool = False,
 ) -> Outcome:
     """Carry a scenario out; traces, scenario and summary go to the folder.
 
-    With a passphrase all links are encrypted (the profile `shared-key`).
+    With a passphrase all links are encrypted (the profile `shared-key`). `signed` gives each node
+    a key, certified by an authority that ends with the run (the profile `signed`).
     `show` is called with the progress several times a second. `metrics` are a host and a port: the
     first worker serves the metrics of its nodes there, each other worker at the next port.
     `control` is a folder, in which each node has a control socket of its number. Raises
@@ -95,8 +102,15 @@ async def run_experiment(
     plan = Plan.of(scenario)
     events = due(plan)
     folder.write_scenario(scenario, "live")
-    run = _Run(plan, events, folder, show, passphrase, metrics, control)
-    with calling_at_signals(run.workers.interrupt):
+    with ExitStack() as stack:
+        authority = None
+        if signed:
+            from camcast.experiment.brief_authority import BriefAuthority  # and PyNaCl with it
+
+            kept = stack.enter_context(TemporaryDirectory(prefix="camcast-authority-"))
+            authority = BriefAuthority.found(Path(kept))
+        run = _Run(plan, events, folder, show, passphrase, metrics, control, authority)
+        stack.enter_context(calling_at_signals(run.workers.interrupt))
         return await run.carry_out()
 
 
@@ -109,6 +123,7 @@ class _Run:
     passphrase: str | None
     metrics: tuple[str, int] | None = None
     control: Path | None = None
+    authority: BriefAuthority | None = None
     workers: Workers = field(factory=Workers)
     phase: str = ""
     timings: dict[str, float] = field(factory=dict)
@@ -132,6 +147,7 @@ class _Run:
                     protocol_options=scenario.protocol_options,
                     parameters=scenario.parameters,
                     passphrase=self.passphrase,
+                    **({} if self.authority is None else self.authority.identity("gateway")),
                     rng=stream(scenario.seed, "protocol", "gateway"),
                 ) as gateway:
                     try:
@@ -166,6 +182,7 @@ class _Run:
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
                         passphrase=self.passphrase,
+                        authority=None if self.authority is None else str(self.authority.folder),
                         metrics=(host, port + number) if self.metrics else None,
                         control=None if self.control is None else str(self.control),
                     )

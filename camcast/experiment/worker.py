@@ -31,6 +31,7 @@ from camcast import (
     open_pipes,
 )
 from camcast.doors.plugs import find_protocol
+from camcast.doors.transport import OutputPipes
 from camcast.engine.recorder import NodeCounters
 from camcast.experiment import worker_messages as messages
 from camcast.scenarios.live import Scenario
@@ -52,7 +53,10 @@ class Worker:
         self._setup = setup
         self._report = report
         self._scenario = TomlFile.given(setup.scenario, Path()).read(Scenario)
-        self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
+        self._pipes: OutputPipes | None = None
+        """Shared by all nodes; None where each has links of its own, by its own key."""
+        if setup.authority is None:
+            self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
         self._system = find_system(self._protocol.name)  # reads the installed plugs: once is enough
@@ -102,7 +106,8 @@ class Worker:
             counted = manager.counters
             counters.update({n: getattr(counted, n) for n in attrs.fields_dict(NodeCounters)})
         await asyncio.gather(*(manager.close() for manager in self._managers.values()))
-        self._pipes.close()
+        if self._pipes is not None:
+            self._pipes.close()
         with self._sink:
             pass
         self._report(messages.Bye(counters))
@@ -129,7 +134,7 @@ class Worker:
             topics=scenario.communities,
             parameters=scenario.parameters,
             trace=self._sink,
-            pipes=self._pipes,
+            **self._links_of(number),
             repair=scenario.repair,
             control=None if folder is None else Path(folder) / f"{number}.sock",
             rng=stream(scenario.seed, "protocol", number),
@@ -137,6 +142,14 @@ class Worker:
         await manager.start()
         self._managers[number] = self._named[str(number)] = manager
         self._communities[number] = manager.community(topic)
+
+    def _links_of(self, number: int) -> dict[str, Any]:
+        if self._setup.authority is None:
+            return {"pipes": self._pipes}
+        from camcast.experiment.brief_authority import BriefAuthority  # and PyNaCl with it
+
+        identity = BriefAuthority(Path(self._setup.authority)).identity(str(number))
+        return {"transport": self._scenario.transport, **identity}
 
     async def _join(self, nodes: dict[int, str]) -> None:
         async def join(number: int, topic: str) -> float:

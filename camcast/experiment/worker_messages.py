@@ -27,6 +27,8 @@ class SetUp(Command, frozen=True, tag="set-up"):
     trace: str
     passphrase: str | None = None
     """Of the profile `shared-key`; it travels here since others may read a command line."""
+    authority: str | None = None
+    """The folder of the authority that certifies the nodes in the profile `signed`."""
     metrics: tuple[str, int] | None = None
     """The host and the port to serve metrics at."""
     control: str | None = None

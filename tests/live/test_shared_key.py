@@ -147,6 +147,15 @@ def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
     assert OURS.encode() not in written
 
 
+def test_an_experiment_runs_signed(tmp_path: Path) -> None:
+    """By an authority of its own, of which nothing is left afterwards."""
+    scenario = Scenario(communities={Topic(()): 5}, workload=Workload(events=20), processes=2)
+    folder = OutputFolder(tmp_path / "out")
+    outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None, signed=True))
+    assert outcome.summary.deliveries == 20 * 4
+    assert outcome.counters["unverified"] == outcome.counters["unadmitted"] == 0
+
+
 # -- what is refused before anything starts
 
 
