@@ -22,7 +22,7 @@ from camcast.population.audience import (
     draw_interested,
     outcome_of,
 )
-from camcast.population.level_gossip import Tree, compiled, spread, tree_of
+from camcast.population.level_gossip import Tree, all_measured, compiled, spread, tree_of
 from camcast.population.outcome import Outcome
 from camcast.population.xoshiro import State, below, seeded
 from camcast.settings.addressed import AddressedSetting
@@ -96,9 +96,10 @@ def _publish(
     groups, state = _groups(state, processes, arity, depth)
     tree = tree_of(groups, arity, depth, redundancy)
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
-    told = np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)  # nothing: all is measured
+    expected, table = all_measured(depth)
     received = spread(
-        state, tree, redundancy, fan_out, 0, *told, loss, wants, alive, publisher, counts
+        *(state, tree, redundancy, fan_out, 0, expected, table),
+        *(loss, wants, alive, publisher, counts),
     )
     counts[ALIVE] = np.count_nonzero(wants & alive)
     counts[DELIVERED] = np.count_nonzero(wants & (received >= 0))

@@ -80,6 +80,12 @@ def tree_of(groups: NDArray[np.uint64], arity: int, depth: int, redundancy: int)
 
 
 @compiled
+def all_measured(depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what `spread` is given of a system whose processes measure all in their views."""
+    return np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)
+
+
+@compiled
 def _audiences(
     tree: Tree,
     wants: Flags,

@@ -20,7 +20,7 @@ import numpy as np
 from attrs import frozen
 
 from camcast.population.audience import COLUMNS, PARASITE_COPIES, ROUNDS
-from camcast.population.level_gossip import spread, tree_of
+from camcast.population.level_gossip import all_measured, spread, tree_of
 from camcast.population.xoshiro import seeded
 from camcast.protocols.hpmcast.address import Address, branch
 
@@ -105,10 +105,9 @@ def multicast(
     a = arity_of(processes, depth)
     groups = np.array(_numbers(processes, depth), np.uint64) // np.uint64(a)
     tree = tree_of(groups, a, depth, redundancy)
-    told = np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)  # nothing: all is measured
     counts = np.zeros(COLUMNS, np.int64)
     received = spread(
-        *(seeded(dice), tree, redundancy, fan_out, 0, *told, 1 - success),
+        *(seeded(dice), tree, redundancy, fan_out, 0, *all_measured(depth), 1 - success),
         *(wants, np.ones(processes, np.bool_), wanting[0], counts),
     )
     delivered = int(np.count_nonzero(wants & (received >= 0)))
