@@ -10,7 +10,9 @@ that come in order extend a range, at a cost that does not depend on how many ca
 `RANGES_MAX` are used up, the lowest hole is given up: it counts as settled from then on. A record
 may be forged, however, and name a number that its stream will not reach for years. So a hole wider
 than `JUMP` is never given up, for then all that its publisher is still to publish would count as
-known. Such ranges have at most `JUMPS_MAX` places, and what asks for one more is refused.
+known. Such ranges have at most `JUMPS_MAX` places, and what asks for one more is refused. Where
+repair asks for what is missing, no hole is given up that it asks for: a batch for which there is no
+range left is refused, and asked for in turn, when the holes below it are filled.
 
 *Too many streams.* Where there is no room for a new stream, those are forgotten of which nothing
 new has come for `IDLE_SECONDS`; where none is idle, the new one is refused. Peers may have
@@ -38,9 +40,9 @@ _LOOK_SECONDS: Final = 1.0  # chosen: to look through all streams takes some 10 
 class KnownRanges:
     """Which events of one stream are known; sequence numbers begin at 1."""
 
-    __slots__ = ("before", "begun", "bounds", "floor", "heard", "introduced_by", "low")
+    __slots__ = ("before", "begun", "bounds", "floor", "heard", "introduced_by", "low", "repaired")
 
-    def __init__(self, now: float, introduced_by: bytes) -> None:
+    def __init__(self, now: float, introduced_by: bytes, *, repaired: bool = False) -> None:
         self.low = 1
         """All numbers below are settled."""
         self.bounds: list[int] = []
@@ -54,6 +56,8 @@ class KnownRanges:
         self.before = 1
         """Nobody is told of what is missing below: it is from before this process's time."""
         self.introduced_by = introduced_by
+        self.repaired = repaired
+        """Whether repair asks for what is missing from `floor` on."""
 
     @property
     def stop(self) -> int:
@@ -124,8 +128,10 @@ class KnownRanges:
         # A range that contains or touches an end is merged with the new one.
         start = bounds[left - 1] if left % 2 else first
         end = bounds[right] if right % 2 else stop
-        if left % 2 == 0 and left == right and not self._has_room(first, left):
-            return None
+        if left % 2 == 0 and left == right:
+            full = len(bounds) >= 2 * RANGES_MAX
+            if not self._has_room(first, left) or (full and self._asks_for_lowest()):
+                return None
         bounds[left - left % 2 : right + right % 2] = (start, end)
         return self._give_up_lowest() if len(bounds) > 2 * RANGES_MAX else 0
 
@@ -141,21 +147,29 @@ class KnownRanges:
             start - stop > JUMP for stop, start in zip(stops, self.bounds[::2], strict=False)
         )
 
+    def _lowest(self) -> int:
+        """Return the place in `bounds` above the lowest hole that is not a jump."""
+        below = self.low
+        for place in range(0, len(self.bounds), 2):
+            if self.bounds[place] - below <= JUMP:
+                return place
+            below = self.bounds[place + 1]
+        raise AssertionError("there are fewer jumps than ranges")
+
+    def _asks_for_lowest(self) -> bool:
+        """Say whether repair asks for what would have to be given up."""
+        return self.repaired and self.bounds[self._lowest()] > self.floor
+
     def _give_up_lowest(self) -> int:
         """Let the lowest hole that is not a jump count as settled; return how wide it is."""
-        bounds = self.bounds
-        below = self.low
-        for place in range(0, len(bounds), 2):
-            hole = bounds[place] - below
-            if hole <= JUMP:
-                if place:
-                    del bounds[place - 1 : place + 1]
-                else:
-                    self.low = bounds[0]
-                    self._settle()
-                return hole
-            below = bounds[place + 1]
-        raise AssertionError("there are fewer jumps than ranges")
+        bounds, place = self.bounds, self._lowest()
+        hole = bounds[place] - (bounds[place - 1] if place else self.low)
+        if place:
+            del bounds[place - 1 : place + 1]
+        else:
+            self.low = bounds[0]
+            self._settle()
+        return hole
 
     def _settle(self) -> None:
         """Take the ranges that `low` has reached into what is settled."""
@@ -168,9 +182,11 @@ class KnownRanges:
 class KnownStreams:
     """What one group knows of the streams in it, in bounded memory."""
 
-    __slots__ = ("_introduced", "_look_after", "known")
+    __slots__ = ("_introduced", "_look_after", "_repaired", "known")
 
-    def __init__(self) -> None:
+    def __init__(self, *, repaired: bool = False) -> None:
+        """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`)."""
+        self._repaired = repaired
         self.known: dict[bytes, KnownRanges] = {}
         """By stream, in the order in which they were introduced."""
         self._introduced: dict[bytes, int] = {}
@@ -187,7 +203,7 @@ class KnownStreams:
             if peer and self._is_full(peer):
                 return None
         self._introduced[peer] = self._introduced.get(peer, 0) + 1
-        ranges = self.known[stream] = KnownRanges(now, peer)
+        ranges = self.known[stream] = KnownRanges(now, peer, repaired=self._repaired)
         return ranges
 
     def _is_full(self, peer: bytes) -> bool:

@@ -723,13 +723,14 @@ class Node:
             rng=self._rng,
             liveness=self.liveness.part(Kind.PROTOCOL, topic.group),
         )
-        streams, repair = KnownStreams(), None
-        if group.batched and settings.store is not None and parameters.retention_seconds:
+        store = settings.store if group.batched and parameters.retention_seconds else None
+        streams, repair = KnownStreams(repaired=store is not None), None
+        if store is not None:
             outlet = ControlOutlet(self.outbox, self.me, Kind.REPAIR, topic.group, serial)
             repair = Repair(
                 context,
                 streams,
-                settings.store,
+                store,
                 self._nonces,
                 events.send_again,
                 outlet,

@@ -229,7 +229,7 @@ class _Run:
         return delivered + sum(counted)
 
     def forgotten(self, fault: Fault) -> int:
-        """Return how often topic tables dropped a peer, soon after the fault began if it did."""
+        """Return how often a peer was given up for dead, soon after the fault began if it did."""
         start = fault.began if fault.began < inf else -inf
         end = fault.began + TEN_PERIODS
         dropped = 0

@@ -115,7 +115,7 @@ class Sample(Record, frozen=True):
     parasites: int
     """Events of communities that no node of this process is in, counted at the socket."""
     forgotten: int
-    """How often a topic table dropped a peer."""
+    """How often a topic table dropped a peer that seemed dead."""
     counters: dict[str, int]
 
 

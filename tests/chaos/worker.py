@@ -24,6 +24,7 @@ import msgspec
 from attrs import asdict, define, field
 
 from camcast import (
+    Change,
     Community,
     CommunityError,
     CommunityManager,
@@ -32,7 +33,6 @@ from camcast import (
     Parameters,
     ReceivedBatch,
     Subscription,
-    TraceRecord,
     open_pipes,
 )
 from tests.chaos import records
@@ -72,25 +72,16 @@ class _Log:
             self._lines.clear()
 
 
-class _Forgotten:
-    """A trace sink that counts how often a topic table dropped a peer, and passes records on."""
-
-    def __init__(self, onward: JsonLinesSink | None) -> None:
-        self.count = 0
-        self._onward = onward
-
-    def write(self, record: TraceRecord) -> None:
-        self.count += record.kind == "forget"
-        if self._onward is not None:
-            self._onward.write(record)
-
-
 @define
 class _Node:
     manager: CommunityManager
-    sink: _Forgotten
     community: Community | None = None
     tasks: list[asyncio.Task[None]] = field(factory=list)
+    given_up: int = 0
+    """How often its topic table dropped a peer that seemed dead."""
+
+    def note(self, change: Change) -> None:
+        self.given_up += change.kind == "peer_gone" and change.silent
 
 
 class _Worker:
@@ -127,19 +118,18 @@ class _Worker:
 
     async def _start(self, spec: NodeSpec, seconds: float) -> None:
         self._log.add(records.Started(time.monotonic(), spec.name))
-        sink = _Forgotten(None if spec.trace_bytes is None else self._disk(spec.trace_bytes))
         manager = CommunityManager(
             self._setup.membership,
             gateways=spec.gateways,
             bind=spec.bind,
             insecure=True,
             parameters=Parameters(spread=self._setup.spread),
-            trace=sink,
+            trace=None if spec.trace_bytes is None else self._disk(spec.trace_bytes),
             transport=self._setup.transport if self._pipes is None else None,
             pipes=self._pipes,
         )
         await manager.start()
-        node = self._nodes[spec.name] = _Node(manager, sink)
+        node = self._nodes[spec.name] = _Node(manager)
         if spec.topic is not None:
             await self._join(node, spec, spec.topic, seconds)
 
@@ -148,6 +138,7 @@ class _Worker:
         try:
             async with asyncio.timeout(seconds):
                 node.community = await node.manager.join(topic, timeout=None, retry=True)
+                node.community.changes(node.note)
                 subscription = node.community.subscribe()
                 await node.community.ready(timeout=None, min_links=len(node.community.super_topics))
         except (CommunityError, TimeoutError) as error:
@@ -176,7 +167,7 @@ class _Worker:
     async def _close(self, name: str) -> None:
         node = self._nodes.pop(name)
         self._closed_parasites += node.manager.counters.parasites
-        self._closed_forgotten += node.sink.count
+        self._closed_forgotten += node.given_up
         self._log.add(records.Ended(time.monotonic(), name, killed=False))
         await node.manager.close()
         for task in node.tasks:
@@ -263,7 +254,7 @@ class _Worker:
             pages * resource.getpagesize(),
             len(os.listdir("/proc/self/fd")),
             counted.get("parasites", 0) + self._closed_parasites,
-            sum(node.sink.count for node in self._nodes.values()) + self._closed_forgotten,
+            sum(node.given_up for node in self._nodes.values()) + self._closed_forgotten,
             {name: value for name, value in counted.items() if value},
         )
 

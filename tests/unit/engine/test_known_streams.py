@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,6 +90,32 @@ def test_when_no_range_is_left_the_lowest_hole_is_given_up() -> None:
     assert known.low == 4
     assert arrive(known, 1, 1) == []
     assert arrive(known, 4, 1) == [4]
+
+
+def test_where_repair_asks_no_hole_is_given_up_and_all_comes_in_the_end() -> None:
+    """After a cut of ten seconds 200 events came in any order, and nine were given up in silence:
+    lost, and not told as missed."""
+    known = KnownRanges(0.0, b"", repaired=True)
+    missing, rng = list(range(2, 1000)), Random(1)
+    for _ in range(RANGES_MAX):
+        rng.shuffle(missing)
+        assert all(known.add(number, 1) in (0, None) for number in missing)
+        assert len(known.bounds) <= 2 * RANGES_MAX
+        missing = [number for number in missing if not known.knows(number, 1)]
+    known.add(1, 1)
+    for number in missing:  # repair asks from the lowest on
+        assert known.add(number, 1) == 0
+    assert (known.low, known.bounds) == (1000, [])
+
+
+def test_a_hole_that_repair_has_given_up_makes_room() -> None:
+    known = KnownRanges(0.0, b"", repaired=True)
+    for number in range(2, 2 + 2 * RANGES_MAX, 2):
+        assert known.add(number, 1) == 0
+    assert known.add(1000, 1) is None
+    known.floor = 4
+    assert known.add(1000, 1) == 1
+    assert known.low == 3
 
 
 def test_a_forged_jump_silences_nobody() -> None:
