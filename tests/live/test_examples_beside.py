@@ -1,0 +1,135 @@
+"""The examples beside other software: a Parquet file, a web server, a broker."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast import Received, blocking
+from tests.patience import PATIENCE_SECONDS, wait_until
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@contextmanager
+def running(*command: str | Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([*command], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_readings_end_in_a_parquet_file(tmp_path: Path) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "readings.parquet"
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "sensors_to_parquet.py", file],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "an alarm: Reading(site='roof', celsius=30.5)",
+        "cellar: 14.75 degrees on average",
+        "roof: 29.75 degrees on average",
+    ]
+    rows = parquet.read_table(file).to_pylist()
+    expected = [25.0 + n / 2 for n in range(20)]
+    assert sorted(row["celsius"] for row in rows if row["site"] == "roof") == expected
+
+
+def test_a_browser_gets_events_and_a_wrong_filter_is_its_mistake() -> None:
+    pytest.importorskip("fastapi")
+    pytest.importorskip("uvicorn")
+    port = free_port()
+    with running(sys.executable, EXAMPLES / "fastapi_sse.py", "--port", str(port)) as process:
+        wait_until(lambda: listens(port), process)
+        wrong = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        wrong.request("GET", "/events?where=goals%20%3E%3E%202")
+        answer = wrong.getresponse()
+        assert answer.status == 400
+        assert "column" in answer.read().decode()
+        reading = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        reading.request("GET", "/events?where=goals%20%3E%202")
+        stream = reading.getresponse()
+        assert stream.readline() == b": joined\n"
+        for goals in (1, 3):
+            wrong.request("POST", "/events", body=json.dumps({"goals": goals}))
+            identifier = json.loads(wrong.getresponse().read())["id"]
+        lines = [stream.readline() for _ in range(3)]
+        assert lines[1:] == [
+            f"id: {identifier}\n".encode(),
+            b'data: [".soccer", "{\\"goals\\": 3}"]\n',
+        ]
+        process.terminate()  # with a browser that waits
+        assert process.wait(PATIENCE_SECONDS) in (0, -15)
+        wrong.close()
+        reading.close()
+
+
+def test_what_is_published_on_either_side_arrives_on_the_other_once(tmp_path: Path) -> None:
+    pytest.importorskip("paho.mqtt.client")
+    broker = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
+    if broker is None:
+        pytest.skip("there is no mosquitto")
+    import paho.mqtt.client as mqtt
+    from paho.mqtt.enums import CallbackAPIVersion
+
+    port = free_port()
+    config = tmp_path / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    got: list[tuple[str, bytes]] = []
+    with running(broker, "-c", config) as process:
+        wait_until(lambda: listens(port), process)
+        client = mqtt.Client(CallbackAPIVersion.VERSION2)
+        client.on_message = lambda _c, _u, message: got.append(
+            (message.topic, bytes(message.payload))
+        )
+        client.connect("127.0.0.1", port)
+        client.subscribe("plant/#")
+        client.loop_start()
+        command: list[str | Path] = [sys.executable, EXAMPLES / "mqtt_bridge.py", "plant"]
+        with running(*command, "--broker", f"127.0.0.1:{port}") as bridge:
+            assert bridge.stdout is not None
+            address = bridge.stdout.readline().split()[-1]
+            with blocking.CommunityManager(gateways=[address]) as manager:
+                plant = manager.join(".plant")
+                plant.ready(timeout=PATIENCE_SECONDS)
+                events = plant.subscribe(own=False)
+                client.publish("plant/roof", b"21.5")
+                event = next(events)
+                assert isinstance(event, Received)
+                assert (event.topic.name, event.payload) == (".plant.roof", b"21.5")
+                plant.publish(b"stop")
+                wait_until(lambda: len(got) >= 2)
+                client.publish("plant/roof", b"end")
+                event = next(events)
+                assert isinstance(event, Received)
+                assert event.payload == b"end"  # and no echo before it
+                wait_until(lambda: len(got) >= 3)
+        client.loop_stop()
+        client.disconnect()
+    assert got == [("plant/roof", b"21.5"), ("plant", b"stop"), ("plant/roof", b"end")]
