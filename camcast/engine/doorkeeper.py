@@ -53,6 +53,11 @@ _log = logging.getLogger(__name__)
 # chosen: an introduction travels before what names the process, in the same frame mostly; who was
 # started anew in the meantime, or has too many to remember, does without for so long
 CARRY_SECONDS: Final = 60.0
+# chosen: for good; each link begins with this process's own introduction, so that a new one is said
+# once to each neighbour on top of that
+ONCE_SECONDS: Final = 1e9
+# chosen: 7 kB with one certificate each, 30 kB with a chain of four each: a frame has 32 KiB
+INTRODUCTIONS_MAX: Final = 16
 
 
 class Introductions(Message, frozen=True, tag=8):
@@ -228,14 +233,15 @@ class Doorkeeper:
             lacking = tuple(
                 introduction
                 for record, introduction in introductions.items()
-                if self._carried.due((receiver, record), self._pause(introduction, own), self._now)
+                if self._carried.due(
+                    (receiver, record),
+                    ONCE_SECONDS if introduction is own else CARRY_SECONDS,
+                    self._now,
+                )
             )
-            if lacking:
-                self._outlet.send([receiver], Introductions(lacking))
-
-    def _pause(self, introduction: Introduction, own: Introduction) -> float:
-        # Of itself each link begins with it, so that once is enough.
-        return 1e9 if introduction is own else CARRY_SECONDS
+            for start in range(0, len(lacking), INTRODUCTIONS_MAX):
+                part = lacking[start : start + INTRODUCTIONS_MAX]
+                self._outlet.send([receiver], Introductions(part))
 
 
 @lru_cache(maxsize=256)  # chosen: more than there are classes of messages
