@@ -1,15 +1,16 @@
 """Cyclon: views of a fixed size that two processes at a time shuffle, and nothing else.
 
 Source: S. Voulgaris, D. Gavidia, M. van Steen, "CYCLON: Inexpensive membership management for
-unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The paper's
-parts are cited by their titles.
+unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The
+text was not at hand when this was written: what the paper says is told from memory, and no section
+is cited.
 
 Theory of operation
 -------------------
 A process holds a *view* of at most `view` others: the topic table. Each entry has an *age*, the
 number of periods since its process put it into the world.
 
-*Shuffling* ("Enhanced shuffling"). Once a period a process P takes the oldest entry Q of its view,
+*Shuffling* ("enhanced", with ages). Once a period a process P takes the oldest entry Q of its view,
 and sends Q a new entry of itself, of age 0, and `shuffle - 1` other entries at random. Q answers
 with as many random entries of its own. Both discard entries of themselves and those they have,
 put the rest first into free slots and then into the slots of what they sent; P counts Q's slot
@@ -26,7 +27,7 @@ are for the repair of events: two processes compare along with them what they kn
 what one of them missed while it was cut off. The liveness service (`camcast.doors.liveness`) may
 find out by them that one is dead, too.
 
-*Joining* ("Node additions"). The contact starts `view` random walks for a newcomer. Where one
+*Joining*. The contact starts `view` random walks for a newcomer. Where one
 ends, the newcomer takes the place of a random entry, and gets that entry for its own view. So
 nobody else's in-degree changes, and the newcomer has the in-degree of all others at once.
 
@@ -125,10 +126,10 @@ class CyclonOptions:
     """The parameters of Cyclon. Raises `ValueError` for a value outside its range."""
 
     view: int = field(default=20, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Entries in a view. ["Experimental analysis": 20, 50 and 100] the least of these"""
+    """Entries in a view. [paper: 20, 50 and 100] the least of these"""
 
     shuffle: int = field(default=8, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Entries that each side of a shuffle sends. ["Experimental analysis"]"""
+    """Entries that each side of a shuffle sends. [paper]"""
 
     shuffle_seconds: float = field(default=1.0, validator=validators.gt(0))
     """The period. chosen: the dead are out of all views after some 20; as SCAMP's heartbeats,
@@ -146,8 +147,8 @@ class CyclonOptions:
     [PROTOCOLS 11]"""
 
     walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Length of a newcomer's walks. ["Node additions": about the average path length; HyParView's
-    5.1 runs Cyclon with 5 at 10,000 processes]"""
+    """Length of a newcomer's walks. [paper: about the average path length; that of
+    HyParView runs Cyclon with 5 at 10,000 processes]"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
     """How often some who did not answer are tried again. chosen: as SCAMP"""

@@ -1,7 +1,9 @@
 """HyParView: a small symmetric view to send to, and a large one from which it is repaired.
 
 Source: J. Leitão, J. Pereira, L. Rodrigues, "HyParView: a membership protocol for reliable
-gossip-based broadcast", DSN 2007; its sections are cited by number.
+gossip-based broadcast", DSN 2007. The text was not at hand when this was written: sections are
+cited from memory, and the numbers of its section 5.1 were compared with n0-computer/iroh-gossip's
+`hyparview.rs`, which has them from page 9.
 
 Theory of operation
 -------------------

@@ -1,4 +1,4 @@
-"""Golden conversations of Cyclon and HyParView, to be read beside their papers.
+"""Golden conversations of Cyclon and HyParView.
 
 `tests.conversations.test_conversations` says how they are played, and rewritten.
 """

@@ -1,4 +1,4 @@
-"""A dumb twin of Cyclon: the seven steps of "Enhanced shuffling" as printed, in synchronous cycles.
+"""A dumb twin of Cyclon: the seven steps of its shuffle, in synchronous cycles.
 
 It shares nothing with the membership: lists of [process, age], no messages, no time, no sizes.
 """
@@ -18,9 +18,9 @@ def shuffled_views(
     ]
     for _ in range(cycles):
         for p in rng.sample(range(size), size):
-            for entry in views[p]:  # 1. "Increase by one the age of all neighbors."
+            for entry in views[p]:  # 1. everybody in the view gets older
                 entry[1] += 1
-            # 2. "Select neighbor Q with the highest age, and l - 1 other random neighbors."
+            # 2. the oldest, Q, and l - 1 others at random
             oldest = max(views[p], key=lambda entry: entry[1])
             others = [entry for entry in views[p] if entry is not oldest]
             sent = [oldest, *rng.sample(others, min(length - 1, len(others)))]
@@ -35,7 +35,7 @@ def shuffled_views(
 def _update(
     me: int, cache: list[list[int]], received: list[list[int]], sent: list[list[int]], view: int
 ) -> None:
-    """Take the 6th and 7th step: "firstly empty slots, secondly entries among those sent"."""
+    """Take the 6th and 7th step: into free slots first, then in place of what was sent."""
     known = [me, *(peer for peer, _ in cache)]
     slots = list(sent)
     for peer, age in [list(entry) for entry in received]:

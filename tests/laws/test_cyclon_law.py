@@ -1,7 +1,7 @@
 """The properties that the paper of Cyclon claims, held by the real engine on virtual time.
 
-Voulgaris, Gavidia, van Steen 2005. Oracles: a dumb twin of the printed algorithm in synchronous
-cycles (`cyclon_twin`), random graphs, and closed forms. One period is one second.
+Voulgaris, Gavidia, van Steen 2005, as `membership.cyclon` has it. Oracles: a dumb twin
+in synchronous cycles (`cyclon_twin`), random graphs, and closed forms. One period is one second.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def twin(seed: int) -> Graph:
 def test_views_are_full_and_in_degrees_as_narrow_as_the_twins(
     early_and_late: tuple[Graph, Graph],
 ) -> None:
-    """The mean is the size of the view; nobody is a hub or forgotten ("Degree distribution")."""
+    """The mean is the size of the view; nobody is a hub or forgotten."""
     graph = early_and_late[1]
     assert {len(view) for view in graph.values()} == {VIEW}
     degrees = in_degrees(graph)
@@ -66,7 +66,7 @@ def test_views_are_full_and_in_degrees_as_narrow_as_the_twins(
 def test_clustering_and_distances_are_those_of_a_random_graph(
     early_and_late: tuple[Graph, Graph],
 ) -> None:
-    """ "Convergence": both come down (or up) to the values of a random graph."""
+    """Both come to the values of a random graph, from whatever the joins have left."""
     graph = early_and_late[1]
     randoms = [random_graph(Random(seed), SIZE, VIEW) for seed in range(TWINS)]
     # Both partners of a shuffle hold some of the same for a while, so not better than 10 %.
@@ -84,7 +84,7 @@ def test_after_a_few_periods_a_view_is_another_draw(early_and_late: tuple[Graph,
 
 
 def test_a_newcomer_is_held_like_all_others_at_once() -> None:
-    """ "Node additions": as many walks as a view has entries, and nobody else's in-degree changes.
+    """As many walks as a view has entries, and nobody else's in-degree changes.
 
     Walks of 5 steps that end at one process twice are lost: some view^2 / 2N of them.
     """
@@ -102,7 +102,7 @@ def test_a_newcomer_is_held_like_all_others_at_once() -> None:
     ("share", "size"), [(0.7, 80), pytest.param(0.3, 200, marks=pytest.mark.slow)]
 )
 def test_survivors_stay_connected_and_forget_the_dead(share: float, size: int) -> None:
-    """ "Robustness" and "Node removal": views of 20 stand the loss of more than two thirds.
+    """Views of 20 stand the loss of more than two thirds.
 
     A survivor has 2 * 20 * (1 - share) links to survivors in the mean, 12 at the least: that one
     of 24 has none has probability 24 e^-12. The dead are tried one a period, 20 of them at most,
@@ -138,7 +138,7 @@ def test_after_90_percent_have_crashed_the_discovery_helps(seed: int) -> None:
 
 @pytest.mark.slow
 def test_in_degrees_are_narrower_than_a_random_graphs() -> None:
-    """ "Degree distribution": where views are small beside the community, as in the paper.
+    """Where views are small beside the community, as in the paper.
 
     The twin has 0.61 of the standard deviation of a random graph's at this size.
     """

@@ -1,7 +1,7 @@
 """The properties that the paper of HyParView claims, held by the real engine on virtual time.
 
-Leitão, Pereira, Rodrigues, DSN 2007. Oracles: what a symmetric graph is, random graphs of the same
-degrees, and closed forms.
+Leitão, Pereira, Rodrigues, DSN 2007, as `membership.hyparview` has it. Oracles: what a symmetric
+graph is, random graphs of the same degrees, and closed forms.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def regular_graph(rng: Random, size: int, degree: int) -> Graph:
 
 
 def test_active_views_are_symmetric_and_nearly_all_full(settled: World) -> None:
-    """4.1, and Figure 5: "almost all nodes have an in-degree of 5", the size of the view."""
+    """4.1, 5.2: almost everybody is in as many views as a view has entries."""
     graph = graph_of(settled)
     assert undirected(graph) == graph
     assert max(in_degrees(graph)) == ACTIVE
