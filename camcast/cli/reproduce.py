@@ -65,7 +65,7 @@ def reproduce(
         typer.Option(
             "--runs",
             help="Experiments a point; default: 4,000 of camcast (the paper: 100),"
-            " 3 live, 4 virtual of memberships (the paper: 10 and 5 events),"
+            " 3 of memberships, live and virtual (the paper: 10 and 5 events),"
             " 20 networks of percolation, as the paper,"
             " 100 of hpmcast.",
         ),

@@ -12,6 +12,7 @@ import pytest
 
 from camcast.doors.plugs import UnknownPlugError
 from camcast.pipeline.compare.words import choice, sentence
+from camcast.report.drawing import Drawing
 from camcast.reproduction.memberships import comparison as memberships
 from camcast.reproduction.memberships.comparison import Memberships, together
 from camcast.reproduction.memberships.live import live_cells
@@ -22,9 +23,11 @@ from camcast.reproduction.memberships.results import COLUMNS, MEASURES
 from camcast.reproduction.memberships.runs import options_of, parameters_of
 from camcast.reproduction.memberships.upkeep import UPKEEP
 from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
+from camcast.reproduction.page import html
 from camcast.reproduction.papers import MEMBERSHIPS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell, SweepError
+from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.unit.pipeline.compare.verdict_twin import TwinVerdict
 from tests.unit.reproduction.folder_contract import FolderContract, rows
 
@@ -290,6 +293,16 @@ def test_the_verdict_and_its_sentence_are_those_of_the_twin(gap: float) -> None:
     if gap == 0.1:
         assert choice(made.verdicts).startswith("Choose V3 dht for reception, cost of events")
     assert choice(made.verdicts) in TEXT.introduction(made)
+
+
+def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
+    plan = Plan(memberships=tuple(VARIANTS), virtual_runs=2)
+    made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.6}))
+    wide = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
+    text = html(TEXT, made, {figure.name: wide for figure in made.figures}, "camcast reproduce")
+    seen = laid_out(text, tmp_path)
+    assert seen.page <= PHONE_PIXELS
+    assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value
 
 
 def events(**mean: float) -> dict[tuple[str, str, float], Any]:
