@@ -37,7 +37,7 @@ SETTINGS = (
 """What JSON says beside the measures: what was simulated, and how often."""
 NAMES = (
     *("topic", "communities", "summary", "digest", "virtual_seconds", "effort", "reached"),
-    *("world", "backend", "variant"),
+    *("world", "name"),
 )
 """Fields that are no measures: names, times, and whether a target was reached."""
 
