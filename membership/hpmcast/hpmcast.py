@@ -69,13 +69,16 @@ from membership.hpmcast.messages import (
     Visit,
     parts,
 )
-from membership.hpmcast.tables import STAMP_MAX, Tables, write
+from membership.hpmcast.tables import AHEAD_MAX, Tables, write
 
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 # chosen: a delegate of 1,000 processes gets some 20 gossips a period; 64 answers are at most 2 MiB.
 ANSWERS_A_PERIOD: Final = 64
+# chosen: by so much a process raises the stamp of its own line in a period over those that others
+# tell of, so that it is believed as long as others hear of it once in 64 periods.
+RISE_A_PERIOD: Final = AHEAD_MAX // 64
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
 SEEK_SECONDS: Final = 60.0  # chosen: bounds how long two foundings stay apart
 
@@ -124,6 +127,7 @@ class HpmcastMembership(Membership):
         """Whose view made this process a member, in this period: more of it may come."""
         self._silence = Silence(options.gossip_seconds, options.suspect_after)
         self._answers_left = ANSWERS_A_PERIOD
+        self._rise_left = RISE_A_PERIOD
         self._unanswered = 0
         self._along = 0  # gossips that went with events since the last tick
         self._next_seek = 0.0
@@ -371,8 +375,10 @@ class HpmcastMembership(Membership):
                 if news.level not in leads:
                     leads[news.level] = tables.leads(news.level - 1)
                 if leads[news.level]:
-                    if entry.stamp < news.stamp <= STAMP_MAX:
-                        entry.stamp = news.stamp + 1
+                    rise = min(news.stamp + 1 - entry.stamp, self._rise_left)
+                    if news.stamp > entry.stamp and rise > 0:
+                        entry.stamp += rise
+                        self._rise_left -= rise
                     continue
             tables.take(news, now)
 
@@ -385,6 +391,7 @@ class HpmcastMembership(Membership):
         self._silence.forgive_pause(self._tables, now)
         self._let_in_by = None
         self._answers_left = ANSWERS_A_PERIOD
+        self._rise_left = RISE_A_PERIOD
         self._tables.read_on()
         self._vouch(now)
         self._remove_silent(now)

@@ -27,6 +27,9 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from membership.hpmcast.budget import UNREAD, Reading
 from membership.hpmcast.messages import Key, LineNews, Stamp
 
+# chosen: a stamp rises once a period: in 12 days. What is farther ahead of a line that is known is
+# forged, to bury the line or to keep its owner from being believed.
+AHEAD_MAX: Final = 1 << 20
 STAMP_MAX: Final = 1 << 62  # chosen: fits MessagePack's integers, however often it is raised
 PROCESSES_MAX: Final = 1 << 40  # chosen: clamps what a forged count can make of the size [TRUST]
 # chosen: bounds a table of level 1 whatever peers send (G5). Measured: 4 MB of lines that want a
@@ -194,6 +197,8 @@ class Tables:
                 raise LineError("these tables have no such line")
             if before is None and len(self._entries[news.level]) >= MEMBERS_MAX:
                 raise LineError("there is no room for it")
+            if before is not None and news.stamp > before.stamp + AHEAD_MAX:
+                raise LineError(f"a stamp of {news.stamp}, where {before.stamp} is known")
             entry = self.read(news, at, now)
         except LineError:
             self.refused += 1
