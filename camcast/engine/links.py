@@ -24,7 +24,8 @@ instead of the checks of g of them would be the super-community's load. With τ 
 asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
 table without an entry starts a search. Who failed is not taken back from others' tables for some
 periods, which would pass the dead around for ever, but asked itself when it is named; its own
-answer clears it. So comes back who was named as a member while it was still joining.
+answer clears it. So comes back who was named as a member while it was still joining: until it has
+joined it answers nothing.
 
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each

@@ -115,7 +115,11 @@ class Strangers:
     # -- what this process answers ---------------------------------------------------------
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
-        """Answer a question of another process's links, or take an answer to those of `group`."""
+        """Answer a question of another process's links, or take an answer to those of `group`.
+
+        Whether it is in a topic that it is joining, this process does not say: nobody shall send it
+        events yet, or forget its address.
+        """
         self._forget_below(now)
         match message:
             case ReqContact():
@@ -126,14 +130,17 @@ class Strangers:
                 if known := self.members(topic.group, wanted):
                     contacts = tuple(c for c in known if c.peer != source.peer)
                     answer: Message = SuperProcesses(name, contacts, pushed=False)
-                else:
-                    answer = Gone(name)
-                self._outlet(group).send([source], answer)
+                    self._outlet(group).send([source], answer)
+                elif topic.group not in self._groups.current:
+                    self._outlet(group).send([source], Gone(name))
             case Ping(topic=name):
                 self._below.pop(source.peer, None)
                 self._below[source.peer] = _Below(source, group, now)
-                is_member = self._groups.joined(read_topic(name).group) is not None
-                self._outlet(group).send([source], Pong(name) if is_member else Gone(name))
+                asked = read_topic(name).group
+                if self._groups.joined(asked) is not None:
+                    self._outlet(group).send([source], Pong(name))
+                elif asked not in self._groups.current:
+                    self._outlet(group).send([source], Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():
                 # All tables share what one has asked. And who is gone may answer an event of any
                 # subtopic, so that the group does not say whose it is.
