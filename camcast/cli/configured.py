@@ -51,7 +51,7 @@ def configured(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_settings(*, config: Path | None, **options: Any) -> None:
-        command(**options)  # of the file, `_take` has made defaults
+        command(**options)  # `take` has made defaults of what the file says
 
     with_settings.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined] # PEP 362
     with_settings.__annotations__ = {one.name: one.annotation for one in parameters}
