@@ -29,4 +29,5 @@ class RetransmittingNetwork(VirtualNetwork):
             arrives = self.now + DELAY_SECONDS + FIRST_SECONDS * (2**retries - 1)
             way = process.me.address, address
             self._free[way] = arrives = max(arrives, self._free.get(way, 0.0))
-            self.queue.at(arrives, self._arrive, address, frame, self._lives)
+            link = process.me.peer
+            self.queue.at(arrives, self._arrive, address, frame, self._lives, link)
