@@ -264,7 +264,7 @@ class HyParView(Membership):
         elif found and not len(self._active):
             self._contacts.ask(found)
         elif found:
-            if self._has_room:
+            if self._has_room or self._lonely:
                 self._put_into_passive(found)
                 self._fill_up(now)
             self._outlet.send(found[:1], Meet(self._estimate.encode(now)))
