@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCENARIO = """
 seed = 3
 duration_seconds = 2
-settle_seconds = 2
+settle_seconds = 10
 [communities]
 "." = 3
 ".d" = 6
