@@ -12,14 +12,16 @@ import pytest
 
 from camcast import CommunityManager, Overflow, Received, blocking
 from camcast.doors.transport import PipeLimits
+from camcast.engine.signing import Signing
 from camcast.event_trace import Account, CommunityAccount, Explanation, Moment, Verdict, explain
 from camcast.live.certificate_file import certificate_text
 from camcast.live.control_socket import ask
 from camcast.live.key_file import write_key_pair
 from camcast.live.transports import DEFAULT, find_transport
+from camcast.security.certificates import Rights
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
-from tests.authority import ADA, MEMBER, ROOT, grant
+from tests.authority import ADA, ALL, EVE, ROOT, grant
 from tests.camcast_command import answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
@@ -206,26 +208,36 @@ async def test_a_community_without_a_link_upward_is_named(tmp_path: Path) -> Non
 
 
 @live
-async def test_what_is_published_without_a_right_is_refused(tmp_path: Path) -> None:
-    for name, key in (("root", ROOT), ("ada", ADA)):
+async def test_what_is_published_without_a_right_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eve may join and not publish, and has taken the check out of her own process."""
+    monkeypatch.setattr(Signing, "check_may_publish", lambda *_: None)
+    write_key_pair(tmp_path / "root.key", ROOT)
+    settings: dict[str, Any] = {
+        "trust": tmp_path / "root.pub",
+        "options": OPTIONS,
+        "parameters": CERTAIN,
+    }
+    for name, key, rights in (("ada", ADA, ALL), ("eve", EVE, Rights.JOIN)):
         write_key_pair(tmp_path / f"{name}.key", key)
-    chain = [grant(ROOT, ADA, ".a", MEMBER, 0, until=2**32 - 1)]
-    (tmp_path / "ada.cert").write_text(certificate_text(chain))
-    settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
-    async with (
-        CommunityManager(
-            identity=tmp_path / "ada.key",
-            certificates=tmp_path / "ada.cert",
-            trust=tmp_path / "root.pub",
-            control=tmp_path / "a",
+        chain = [grant(ROOT, key, ".a", rights, 0, until=2**32 - 1)]
+        (tmp_path / f"{name}.cert").write_text(certificate_text(chain))
+
+    def manager(name: str, **gateways: Any) -> CommunityManager:
+        return CommunityManager(
+            identity=tmp_path / f"{name}.key",
+            certificates=tmp_path / f"{name}.cert",
+            control=tmp_path / name,
             **settings,
-        ) as ada,
-        CommunityManager(gateways=[ada.address], control=tmp_path / "b", **settings) as stranger,
-    ):
-        _, theirs = await join_all(".a", [ada, stranger])
+            **gateways,
+        )
+
+    async with manager("ada") as ada, manager("eve", gateways=[ada.gateway]) as eve:
+        _, theirs = await join_all(".a", [ada, eve])
         receipt = await theirs.publish(b"x")
         await eventually(lambda: ada.counters.unverified)
-        told = verdict(explained(receipt.id, [ada, stranger]), ada, ".a")
+        told = verdict(explained(receipt.id, [ada, eve]), ada, ".a")
         assert (told.has, told.reason) == (False, "refused")
         assert "refused by rights" in told.says
 
