@@ -88,9 +88,9 @@ def is_numeric(address: str) -> bool:
     return _parse(address).is_numeric
 
 
-# chosen: 16,384 addresses of at most 255 bytes, some 16 MB at the worst; more than one
+# chosen: 4,096 addresses of at most 255 bytes, some 4 MB at the worst; more than one
 # process has pipes to. A bound, because peers feed this table. Errors are not remembered.
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _parse(text: str) -> _Address:
     if len(text) > ADDRESS_BYTES_MAX:
         raise AddressError(

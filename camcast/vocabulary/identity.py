@@ -44,9 +44,9 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.peer.hex()[:8]}@{self.address}"
 
 
-# chosen: 16,384 contacts, some 6 MB: as many as `check_address` remembers. A bound, because
+# chosen: 4,096 contacts, some 1.5 MB: as many as `check_address` remembers. A bound, because
 # peers feed this table. Making a contact takes five times as long as this look-up.
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def known_contact(peer: PeerId, address: str) -> Contact:
     """Return the `Contact` of these two, kept from earlier calls; raises `ValueError`."""
     return Contact(peer, address)
