@@ -24,9 +24,7 @@ from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
 
-LINKS_MAX: Final = (
-    4096  # chosen: as many as peers are known; keys of links, by which they are named
-)
+LINKS_MAX: Final = 4096  # chosen: keys of links that are remembered: as many as peers are known
 
 
 class SignedLinks(Profile):

@@ -113,9 +113,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
             self._keys = CurveKeys(profile.link_secret)
         self._accepted = Accepted(self.connections_max)
-        self._leaving: dict[
-            _ZmtpOutput, None
-        ] = {}  # closed pipes that still have something to send
+        self._leaving: dict[_ZmtpOutput, None] = {}
+        """Closed pipes that still have something to send."""
         # One for all connections, since only one is read at a time; chosen: a turn's bytes, and a
         # head more, so that a frame of that size comes whole.
         self._buffer = memoryview(bytearray(self.limits.turn_bytes_max + 9))
