@@ -3,15 +3,8 @@
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
 from camcast.changes import Change, Changes
-from camcast.community import (
-    Community,
-    CommunityError,
-    CommunityManager,
-    GatewayTimeout,
-    InsecureError,
-    NotReady,
-    open_pipes,
-)
+from camcast.community import Community, CommunityManager, open_pipes
+from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError

@@ -34,7 +34,8 @@ from camcast import changes
 from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.changes import Change
-from camcast.community import CommunityError, State, TopicLike, check_not_forked
+from camcast.community import State, TopicLike, check_not_forked
+from camcast.community_errors import CommunityError
 from camcast.feed import Feed
 from camcast.live.counters import Counters
 from camcast.received import Gap, Lagged, Received, ReceivedBatch

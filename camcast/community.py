@@ -20,6 +20,7 @@ import attrs
 from camcast import typed
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import Change, ChangeCallback, Changes
+from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
@@ -44,7 +45,7 @@ from camcast.live.gateway_file import (
     resolve_gateways,
 )
 from camcast.live.latencies import Latencies
-from camcast.live.reach import Reach, reaches
+from camcast.live.reach import reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
 from camcast.live.stats import (
@@ -70,7 +71,6 @@ from camcast.subscription import (
 from camcast.typed import E, Sent
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import Receipt, parse_event_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
@@ -91,62 +91,6 @@ _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before
 
 TopicLike = str | Topic | type
 State = Literal["new", "joining", "alone", "member", "left"]
-
-
-class CommunityError(CamcastError):
-    """Base of what goes wrong with a community."""
-
-
-class NotReady(CommunityError, TimeoutError):  # a state, as users say it
-    """A community was not ready in time; the message says what was still missing."""
-
-
-class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
-    """The gateways could not tell who is in a community.
-
-    `addresses` are the gateways that gave no answer, `ignorant` those that answered that they do
-    not know, since they keep no register and are in other communities.
-    """
-
-    def __init__(
-        self,
-        topic: Topic,
-        addresses: Sequence[str],
-        ignorant: Sequence[str] = (),
-        reached: Mapping[str, Reach] | None = None,
-        me: str = "",
-        nobody: Sequence[str] = (),
-    ) -> None:
-        """Say what each gateway did.
-
-        `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
-        are the gateways that keep the register and said that nobody is there.
-        """
-        self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
-        parts = []
-        if addresses:
-            not_one = "not every gateway" if ignorant or nobody else "no gateway"
-            parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
-        for reach in Reach:
-            such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
-            parts += [f"{such} {reach.value.format(me=me)}"] if such else []
-        if ignorant:
-            parts.append(
-                f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
-                " the register, which is `camcast gateway` or a process that names no other gateway"
-            )
-        if nobody:
-            parts.append(
-                f"{', '.join(nobody)} knows of nobody there, which all gateways would have to say"
-                " for the process to found the community"
-            )
-        if not (ignorant or nobody):
-            parts.append("Check that one runs there, or found the community by naming no gateway")
-        super().__init__(". ".join(parts).replace("?. ", "? "))
-
-
-class InsecureError(CommunityError):
-    """A process would be open to strangers without anybody having asked for it."""
 
 
 class CommunityManager:

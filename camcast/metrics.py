@@ -26,7 +26,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector as PrometheusCollector
 
 from camcast import blocking
-from camcast.community import CommunityError, CommunityManager, State
+from camcast.community import CommunityManager, State
+from camcast.community_errors import CommunityError
 from camcast.doors.transport import BindError
 from camcast.live.stats import CommunityStats, Stats
 

@@ -21,7 +21,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from attrs import frozen
 
-from camcast.community import Community, CommunityError, CommunityManager
+from camcast.community import Community, CommunityManager
+from camcast.community_errors import CommunityError
 from camcast.received import Received
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic

@@ -27,7 +27,8 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
-from camcast.community import Community, CommunityError, CommunityManager
+from camcast.community import Community, CommunityManager
+from camcast.community_errors import CommunityError
 from camcast.received import Received
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic

@@ -13,7 +13,8 @@ from camcast.cli import options
 from camcast.cli.ask import print_lines
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.output import print_json
-from camcast.community import CommunityManager, InsecureError
+from camcast.community import CommunityManager
+from camcast.community_errors import InsecureError
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
 from camcast.live.checkup import Finding, of_network, of_process, of_system

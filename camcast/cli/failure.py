@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typer
 
 from camcast.cli.logs import complaints
-from camcast.community import InsecureError
+from camcast.community_errors import InsecureError
 from camcast.vocabulary.errors import CamcastError
 
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong

@@ -13,7 +13,7 @@ import typer
 
 from camcast.cli.failure import CommandError
 from camcast.cli.probability import probability_option
-from camcast.community import CommunityError
+from camcast.community_errors import CommunityError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
 from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
