@@ -72,6 +72,8 @@ class Lack:
     """How often it was asked for since something came last."""
     lowest: int = 0
     """The lowest number that was missing when that was last looked at; 0 before."""
+    hole: int = 0
+    """The same if it was below one that is known, so that it was missing then; else 0."""
 
     def hear(self, holder: Holder, *, offers: bool) -> bool:
         """Take in what another process holds, in place of what it told before.
@@ -95,10 +97,6 @@ class Lack:
             self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
 
-    def is_ended_by(self, batch: Batch) -> bool:
-        """Say whether a batch has what was the lowest that was missing when that was looked at."""
-        return batch.first <= self.lowest < batch.first + batch.count
-
     def note_lowest(self, known: KnownRanges | None, now: float) -> None:
         """Note that what was missing at first has come: of a stream that flows, more always is."""
         if known is not None:
@@ -107,7 +105,12 @@ class Lack:
             if lowest > self.lowest:
                 if self.lowest:
                     self.since = now
+                self.hole = lowest if holes and self.since == now else 0
                 self.lowest = lowest
+
+    def fills_hole(self, batch: Batch) -> bool:
+        """Say whether a batch has the number that has been missing `since`, for sure."""
+        return batch.first <= self.hole < batch.first + batch.count
 
     def next_holder(self) -> Holder:
         """Return the one of the holders who was not asked for the longest time."""

@@ -87,7 +87,7 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import OTHER_LEVEL, REPAIRED, MalformedError
+from camcast.vocabulary.wire import OTHER_LEVEL, MalformedError
 
 TOLD_AT_ONCE: Final = 2  # [PROTOCOLS 8] news go to one or two neighbours
 # chosen: one event in thirty draws no upward message; it is then asked for `ASK_SECONDS` later
@@ -299,7 +299,8 @@ class Repair(Repairs):
         bounds = known.bounds
         lack = self._lacks.get(stream)
         if lack is not None:
-            if lack.is_ended_by(batch) and not batch.head_flags & REPAIRED:
+            # What others had to ask for is as old as it says, what lay in queues seems younger.
+            if lack.fills_hole(batch) and published_at(batch) > lack.since:
                 self._lateness.came(now - lack.since, now)
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             sender = self._context.membership.peers().get(source)

@@ -449,6 +449,29 @@ def test_what_is_late_by_a_second_and_not_lost_is_seldom_asked_for(world: Repair
     assert wants < 100
 
 
+@pytest.mark.parametrize(("age", "lag"), [(0.0, 6), (3.5, 0)])
+def test_only_what_lay_in_queues_makes_repair_wait_longer(
+    world: RepairWorld, age: float, lag: int
+) -> None:
+    """What another process had asked for climbs to this one as a plain copy, and its age says so:
+    it was taken for late, and after a cut two events came 2.3 s after they were due (scamp 409)."""
+    (node,) = members(world, A)
+    stream = stream_id(PeerId(bytes(16)), 1)
+
+    def arrive(number: int, age: float) -> None:
+        body = make_batch(stream, number, [b"x"], A, published=round(1000 * world.now)).body
+        head = wire.event_head(len(body), 1, age, A.group, STRANGER.peer)
+        world.virtual.inject(node.me.address, FRAME_HEADER + head + body)
+
+    arrive(1, 0.0)
+    arrive(3, 0.0)
+    world.run(2.99)
+    arrive(2, age)
+    world.run(0.1)
+    assert len(world.payloads(node)) == 3
+    assert node._lateness.lag(world.now) == lag
+
+
 def test_who_gave_up_what_its_neighbours_had_is_left_in_peace(world: RepairWorld) -> None:
     one, *others = members(world, A, A, A, A, A)
     away = others[-1]
