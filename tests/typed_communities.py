@@ -33,8 +33,8 @@ async def by_class(manager: CommunityManager) -> None:
     assert_type(manager.community(Reading), Community[Reading])
     await readings.publish(Reading(21.5))
     await readings.publish(b"bytes, as before")
-    await readings.publish(Alarm("fire"))  # type: ignore[arg-type]
-    await readings.publish("text")  # type: ignore[arg-type]
+    await readings.publish(Alarm("fire"))  # type: ignore[arg-type] # refused
+    await readings.publish("text")  # type: ignore[arg-type] # refused
     subscription = readings.subscribe()
     async for event in subscription:
         assert_type(event, Received[Reading] | Lagged | Missed)
@@ -50,7 +50,7 @@ async def by_class(manager: CommunityManager) -> None:
             assert_type(batch.values, tuple[Reading | Sent | bytes, ...])
     readings.subscribe(take_reading)
     readings.subscribe(take_anything)
-    readings.subscribe(take_alarm)  # type: ignore[arg-type]
+    readings.subscribe(take_alarm)  # type: ignore[arg-type] # refused
     takes_any_community(readings)
 
 
@@ -64,7 +64,7 @@ def in_a_script(manager: blocking.CommunityManager) -> None:
     readings = manager.join(Reading)
     assert_type(readings, blocking.Community[Reading])
     readings.publish(RoofReading(21.5, wind=3.0))
-    readings.publish(Alarm("fire"))  # type: ignore[arg-type]
+    readings.publish(Alarm("fire"))  # type: ignore[arg-type] # refused
     for event in readings.subscribe():
         assert_type(event, Received[Reading] | Lagged | Missed)
 

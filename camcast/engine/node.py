@@ -57,7 +57,6 @@ from camcast.engine.participation import Participation
 from camcast.engine.publisher import Publisher, ReserveNumbers, by_clock
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
-from camcast.engine.repair.agreement import LAG_SECONDS
 from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
@@ -511,7 +510,7 @@ class Node:
 
     def second(self, now: float) -> int:
         """See `camcast.engine.liveness.Tallies`."""
-        return int(self._since_1970 + now) - LAG_SECONDS - self._lateness.lag(now)
+        return self._lateness.second(self._since_1970, now)
 
     def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         """See `camcast.engine.liveness.Tallies`."""

@@ -13,6 +13,8 @@ from typing import Final
 
 from attrs import define
 
+from camcast.engine.repair.agreement import LAG_SECONDS
+
 REORDER_SECONDS: Final = 0.2  # [PROTOCOLS 8] by then most of what was overtaken has come
 REORDER_SECONDS_MAX: Final = 5.0  # chosen: half of the time after which a hole may be given up
 LATE_SECONDS_MAX: Final = 5.0  # chosen: a forger can make repair as much slower, and no more
@@ -35,6 +37,13 @@ class Lateness:
     def reorder_seconds(self, now: float) -> float:
         """Return for how long to wait for what others have overtaken before it is asked for."""
         return min(max(REORDER_SECONDS, _FACTOR * self._now(now)), REORDER_SECONDS_MAX)
+
+    def second(self, since_1970: float, now: float) -> int:
+        """Return up to which second since 1970 all that was published is here, unless it is lost.
+
+        The tallies of neighbours go so far. `since_1970` is the time when the clock was at 0.
+        """
+        return int(since_1970 + now) - LAG_SECONDS - self.lag(now)
 
     def lag(self, now: float) -> int:
         """Return by how many seconds more than usual the tallies of neighbours are to lag."""

@@ -66,7 +66,6 @@ from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.agreement import (
     FULL_SECONDS,
     HASH_BYTES,
-    LAG_SECONDS,
     Agreement,
     Tally,
 )
@@ -324,8 +323,8 @@ class Repair(Repairs):
 
     def hear_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a neighbour up to a second, empty if it knows nothing."""
-        lag = self._lateness.lag(now)
-        if lag and second > int(self._since_1970 + now) - LAG_SECONDS - lag:
+        late = self._lateness
+        if late.lag(now) and second > late.second(self._since_1970, now):
             return  # what was published by then is still on its way
         own = self._tally.until(second)
         if own is None:

@@ -145,7 +145,7 @@ def test_a_file_that_is_not_there_is_named(
 def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command = typer.main.get_command(camcast_app).commands[name]  # type: ignore[attr-defined]
+    command = typer.main.get_command(camcast_app).commands[name]  # type: ignore[attr-defined] # a group
     variables = {
         option: one.envvar
         for one in command.params

@@ -472,6 +472,38 @@ def test_only_what_lay_in_queues_makes_repair_wait_longer(
     assert node._lateness.lag(world.now) == lag
 
 
+def test_where_events_are_seconds_late_neighbours_seldom_tell_all_they_know(
+    world: RepairWorld,
+) -> None:
+    """431 full `Have`s when tallies went to three seconds ago, however late the events were."""
+    nodes = list(members(world, *[A] * 10))
+    late = Climate(reordering=1.0, hold_seconds_max=8.0)
+    world.virtual.weather = Weather(late, Random(1))
+    for number in range(200):
+        world.publish(nodes[number % 3], A, b"%d" % number, seconds=0.2)
+    assert fulls(world) < 100
+    world.run(30.0)
+    assert all(len(world.payloads(node)) == 200 for node in nodes)
+
+
+@pytest.mark.parametrize(("late", "told"), [(0.0, 1), (3.0, 0)])
+def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
+    world: RepairWorld, late: float, told: int
+) -> None:
+    one, other = members(world, A, A)
+    world.publish(one, A, seconds=5.0)
+    participation = one.participation(A)
+    assert participation is not None
+    assert participation.repair is not None
+    one._lateness.came(late, world.now)
+    second, tally = one.second(world.now), bytes(8)
+    second += one._lateness.lag(world.now)  # to which one goes that is not late
+    stranger = Contact(PeerId(b"newcomer-newcome"), other.me.address)
+    hear = participation.repair.hear_tally
+    world.do(one, lambda _, now: hear(stranger, tally, second, now))
+    assert fulls(world) == told
+
+
 def test_who_gave_up_what_its_neighbours_had_is_left_in_peace(world: RepairWorld) -> None:
     one, *others = members(world, A, A, A, A, A)
     away = others[-1]
