@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -134,7 +134,7 @@ def test_hand_over(
     benchmark: BenchmarkFixture, loop: asyncio.Runner, subscriber: str, events_per_batch: int
 ) -> None:
     manager = CommunityManager()
-    deliver: Callable[[Batch], None] = manager.community(TOPIC)._deliver
+    deliveries = manager.community(TOPIC)._deliveries
 
     async def start() -> tuple[Reader, asyncio.Task[None]]:
         await manager.start()
@@ -145,7 +145,7 @@ def test_hand_over(
 
     async def hand_over(batches: list[Batch]) -> None:
         for batch in batches:
-            deliver(batch)
+            deliveries.deliver(batch, manager._running(), history=False)
         await reader.all()
 
     async def stop() -> None:

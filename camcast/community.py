@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal
@@ -20,23 +20,23 @@ import attrs
 from camcast import typed
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import Change, ChangeCallback, Changes
-from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
+from camcast.community_errors import CommunityError, GatewayTimeout, NotReady
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
-from camcast.doors.profile import Profile
-from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
+from camcast.doors.transport import OutputPipes
 from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
 from camcast.event_trace import Account
+from camcast.exposure import check_addresses, check_closed
 from camcast.feed import Feed
-from camcast.interests.attributes import matches_by_topic
-from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.live import transports
+from camcast.live.conditions import Conditions
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
+from camcast.live.deliveries import Deliveries
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import (
     check_keys,
@@ -44,7 +44,6 @@ from camcast.live.gateway_file import (
     read_gateways,
     resolve_gateways,
 )
-from camcast.live.latencies import Latencies
 from camcast.live.reach import reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
@@ -57,7 +56,6 @@ from camcast.live.stats import (
     take_peer_stats,
     take_stats,
 )
-from camcast.received import Received, ReceivedBatch, received_of
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.subscription import (
     QUEUE_BYTES,
@@ -69,15 +67,12 @@ from camcast.subscription import (
     Subscription,
 )
 from camcast.typed import E, Sent
-from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
-from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Receipt, parse_event_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink
-from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 if TYPE_CHECKING:
     from camcast.live.identity_files import IdentityFiles
@@ -164,7 +159,7 @@ class CommunityManager:
         closed = (
             signed or passphrase is not None or (pipes is not None and pipes.profile is not None)
         )
-        self._bind, self._advertise = _check_open(bind, advertise, insecure=insecure or closed)
+        self._bind, self._advertise = check_addresses(bind, advertise, reachable=insecure or closed)
         chosen = find_protocol(protocol, protocol_options)
         backend, backend_options = membership_for(chosen, membership, options)
         self._settings = Settings(
@@ -244,7 +239,7 @@ class CommunityManager:
         """The operating system's process in which the manager was started."""
         self._closing: asyncio.Future[None] | None = None
         self._communities: dict[GroupId, Community] = {}
-        self._waiters: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
+        self._conditions = Conditions()
 
     def __repr__(self) -> str:
         if self._runner is None:
@@ -270,11 +265,11 @@ class CommunityManager:
 
             profile = SignedLinks.of(self._signatures, keys, time.time)
             admission = profile.known
-            pipes = _open_pipes(self._transport, profile)
+            pipes = transports.open_with(self._transport, profile)
         elif pipes is None:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
-            pipes = open_pipes(self._transport, passphrase=self._passphrase)
+            pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
         try:
             self._runner = Runner(
                 attrs.evolve(
@@ -292,10 +287,10 @@ class CommunityManager:
                 recent=self._recent,
                 on_deliver=self._deliver,
                 on_missed=self._tell_missed,
-                on_step=self._stepped,
+                on_step=self._conditions.stepped,
                 on_change=self._changed,
             )
-            await _check_closed(self._runner.input, pipes.profile)
+            await check_closed(self._runner.input, pipes.profile)
             self._runner.open()
             if self._control is not None:
                 await self._control.open()
@@ -399,7 +394,8 @@ class CommunityManager:
         if existing is not None:
             if parameters is not None or super_topics is not None:
                 raise CommunityError(f"{resolved} exists already, with its own settings")
-            existing._learn_class(cls)
+            if cls is not None:
+                existing._deliveries.learn_class(cls)
             return existing
         supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
         if supers is None and cls is not None:
@@ -407,7 +403,8 @@ class CommunityManager:
         if supers is not None and resolved in supers:
             raise CommunityError(f"{resolved} cannot be its own super-topic")
         community = Community(self, resolved, parameters, supers)
-        community._learn_class(cls)
+        if cls is not None:
+            community._deliveries.learn_class(cls)
         self._communities[resolved.group] = community
         return community
 
@@ -457,7 +454,7 @@ class CommunityManager:
             **attrs.asdict(runner.node.counters, recurse=False),
             published=runner.published,
             unpublished=runner.unpublished,
-            missed=sum(community._missed for community in self._communities.values()),
+            missed=sum(community._deliveries.missed for community in self._communities.values()),
             input=attrs.evolve(runner.input.counters),
             outputs=attrs.evolve(self.pipes.counters),
         )
@@ -487,7 +484,7 @@ class CommunityManager:
             asked = discovery.first_contacts()
             return discovery.state == "connected" and all(one.answers is not None for one in asked)
 
-        await self._wait_for(answered, timeout)
+        await self._conditions.wait_for(answered, timeout)
         return self.stats().discovery.first_contacts
 
     def peers(self) -> list[PeerStats]:
@@ -518,19 +515,22 @@ class CommunityManager:
     def _deliver(self, delivery: Deliver) -> None:
         community = self._communities.get(delivery.group)
         if community is not None:
-            community._deliver(delivery.batch, history=delivery.history)
+            community._deliveries.deliver(delivery.batch, self._running(), history=delivery.history)
 
     def _tell_missed(self, tell: Tell) -> None:
         community = self._communities.get(tell.group)
         if community is not None:
-            for subscription in community._subscriptions:
-                subscription.tell(tell.missed)
+            community._deliveries.tell(tell.missed)
 
     def _trace_event(self, question: Mapping[str, Any]) -> Account:
         """Answer what this process knows of an event, which is named by its identifier."""
         assert self._recent is not None, "there is a control socket"
         parts = [
-            (community.topic.name, community._participation, len(community._subscriptions))
+            (
+                community.topic.name,
+                community._participation,
+                len(community._deliveries.subscriptions),
+            )
             for community in self._communities.values()
             if community._participation is not None
         ]
@@ -546,32 +546,6 @@ class CommunityManager:
             if community._group == group:
                 for changes in community._changes:
                     changes.put(attrs.evolve(change, topic=community.topic))
-
-    def _stepped(self) -> None:
-        for holds, future in self._waiters:
-            if not future.done() and holds():
-                future.set_result(True)
-
-    async def _wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until a condition on the node's state holds; False if it took too long."""
-        if holds():
-            return True
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[bool] = loop.create_future()
-        waiter = holds, future
-        self._waiters.append(waiter)
-
-        def expire() -> None:
-            if not future.done():
-                future.set_result(False)
-
-        timer = None if timeout is None else loop.call_later(timeout, expire)
-        try:
-            return await future
-        finally:
-            self._waiters.remove(waiter)
-            if timer is not None:
-                timer.cancel()
 
 
 class Community(Generic[E]):
@@ -595,17 +569,14 @@ class Community(Generic[E]):
         self._parameters = parameters
         self._super_topics = super_topics
         self._participation: Participation | None = None
-        self._subscriptions: list[Subscription[E]] = []
+        self._deliveries: Deliveries[E] = Deliveries(topic, manager._recent)
         self._callbacks: set[asyncio.Future[None]] = set()
         self._changes: list[Changes] = []
         self._group: GroupId | None = None
         """The group in which the process takes, or took, part for the topic."""
         self._publishing = False
         self._burst = 0
-        self._missed_before = self._errors_before = 0  # of subscriptions that have ended
-        self._published = self._delivered = 0  # events
-        self._latencies = None if manager._recent is None else Latencies()
-        self._decoder: typed.EventDecoder[E] | None = None
+        self._published = 0  # events
         self._left = False
         self._told_to_leave = False  # and not to take part again since
         self._joiners = 0  # calls of `join` that wait
@@ -632,10 +603,10 @@ class Community(Generic[E]):
 
         self._joiners += 1
         try:
-            in_time = await self._manager._wait_for(settled, timeout)
+            in_time = await self._manager._conditions.wait_for(settled, timeout)
         except asyncio.CancelledError:
             waits = participation is self._participation and not participation.joined
-            if waits and self._joiners == 1 and not self._subscriptions:
+            if waits and self._joiners == 1 and not self._deliveries.subscriptions:
                 self._leave()  # nobody else here wants to be a member
             raise
         finally:
@@ -672,7 +643,7 @@ class Community(Generic[E]):
             found = peers >= min_peers and participation.live_links() >= min_links
             return found or participation.leaving
 
-        if not await self._manager._wait_for(enough, timeout):
+        if not await self._manager._conditions.wait_for(enough, timeout):
             raise NotReady(
                 f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"
@@ -738,14 +709,15 @@ class Community(Generic[E]):
             overflow=overflow,
             where=interest,
             own=own,
-            dropped=None if self._manager._recent is None else self._note_lagged,
+            dropped=None if self._manager._recent is None else self._deliveries.note_lagged,
         )
         self._note_callback(subscription)
         if since:
             subscription.wants_history = True
-            for batch in self._manager._open().history(participation, since):
-                self._hand_to([subscription], batch)
-        self._subscriptions.append(subscription)
+            runner = self._manager._open()
+            for batch in runner.history(participation, since):
+                self._deliveries.hand_to([subscription], batch, runner)
+        self._deliveries.subscriptions.append(subscription)
         self._tell_interest()
         return subscription
 
@@ -802,7 +774,7 @@ class Community(Generic[E]):
         payload = (
             bytes(event)
             if isinstance(event, bytes | bytearray | memoryview)
-            else self._encode(event)
+            else typed.encode_for(self.topic, event)
         )
         if self._participation is None or not self._participation.joined:
             if self._told_to_leave:
@@ -828,7 +800,7 @@ class Community(Generic[E]):
     def stop_publishing(self) -> None:
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
         self._publishing = False
-        if not self._subscriptions:
+        if not self._deliveries.subscriptions:
             self._leave()
 
     # -- facts -------------------------------------------------------------------------------
@@ -881,17 +853,12 @@ class Community(Generic[E]):
         return self._participation
 
     def _tell_interest(self) -> None:
-        """Tell the node the union of what the subscriptions want; without any, everything."""
-        wheres = [subscription.where for subscription in self._subscriptions]
-        precise = [where for where in wheres if where is not None]
-        whole = not precise or len(precise) < len(wheres)
-        self._manager._running().node.want(self.topic, None if whole else union_of(precise))
+        """Tell the node what the subscriptions want."""
+        self._manager._running().node.want(self.topic, self._deliveries.interest())
 
     def _leave(self) -> None:
         self._flush()
-        subscriptions, self._subscriptions = self._subscriptions, []
-        for subscription in subscriptions:
-            subscription.close()
+        self._deliveries.close()
         self._publishing = False
         if self._participation is not None:
             self._participation = None
@@ -912,26 +879,15 @@ class Community(Generic[E]):
             self.topic,
             self.state,
             self._participation,
-            self._subscriptions,
+            self._deliveries,
             published=self._published,
-            delivered=self._delivered,
-            missed=self._missed,
-            callback_errors=self._errors_before + sum(one.errors for one in self._subscriptions),
-            latencies=self._latencies,
         )
 
-    @property
-    def _missed(self) -> int:
-        """How many events the subscriptions have dropped, those that have ended included."""
-        return self._missed_before + sum(one.missed for one in self._subscriptions)
-
     def _ended(self, subscription: Subscription[E]) -> None:
-        self._missed_before += subscription.missed
-        self._errors_before += subscription.errors
-        if subscription in self._subscriptions:
+        if subscription in self._deliveries.subscriptions:
             self._flush()
-            self._subscriptions.remove(subscription)
-            if self._subscriptions or self._publishing:
+        if self._deliveries.end(subscription):
+            if self._deliveries.subscriptions or self._publishing:
                 self._tell_interest()
             else:
                 self._leave()
@@ -945,76 +901,6 @@ class Community(Generic[E]):
         if participation.leaving:
             raise CommunityError(f"{self.topic} was left in the meantime")
 
-    def _learn_class(self, cls: type[E] | None) -> None:
-        if cls is not None and self._decoder is None:
-            self._decoder = typed.EventDecoder(cls)
-
-    def _encode(self, event: object) -> bytes:
-        if isinstance(event, str):
-            raise typed.TypedEventError(
-                "publish bytes or an instance of an event class; encode text first"
-            )
-        if isinstance(event, Sent):
-            what = topic = event.classes[0]
-        else:
-            what, topic = type(event).__name__, typed.topic_of(type(event)).name
-        if topic != self.topic.name:
-            raise typed.TypedEventError(
-                f"a {what} belongs to the community of {topic}, not {self.topic}"
-            )
-        return typed.encode_event(event)
-
-    def _deliver(self, batch: Batch, *, history: bool = False) -> None:
-        subscriptions = self._subscriptions
-        if history:
-            subscriptions = [one for one in subscriptions if one.wants_history]
-        if subscriptions:
-            self._delivered += batch.count
-            if self._latencies is not None and not history:
-                self._latencies.note(batch)
-            self._hand_to(subscriptions, batch)
-
-    def _hand_to(self, subscriptions: Sequence[Subscription[E]], batch: Batch) -> None:
-        decode: Callable[[bytes], E | Sent | bytes] | None = None
-        if batch.typed:
-            decode = typed.read_sent if self._decoder is None else self._decoder.decode
-        received = received_of(batch, decode)
-        attributes: list[Mapping[str, object]] | None = None
-        for subscription in subscriptions:
-            if not subscription.own and batch.stream.startswith(self._manager.contact.peer):
-                continue
-            where = subscription.where
-            wanted = True if where is None else matches_by_topic(where, batch.topic)
-            if wanted:
-                subscription.put(received)
-            elif wanted is False:
-                self._note("filtered", received)
-            elif where is not None:
-                if attributes is None:  # read once, for all subscriptions of this community
-                    of = self._manager._running().node.attributes.of
-                    attributes = [of(event) for event in batch.events()]
-                matches = [where.matches(batch.topic, one) for one in attributes]
-                if all(matches):
-                    subscription.put(received)
-                elif any(matches):
-                    assert isinstance(received, ReceivedBatch)  # a part of several matches
-                    places = [place for place, one in enumerate(matches) if one]
-                    subscription.put(received.part(places))
-                    others = [place for place, one in enumerate(matches) if not one]
-                    self._note("filtered", received.part(others))
-                else:
-                    self._note("filtered", received)
-
-    def _note_lagged(self, dropped: Received[E] | ReceivedBatch[E]) -> None:
-        self._note("lagged", dropped)
-
-    def _note(self, kind: str, events: Received[E] | ReceivedBatch[E]) -> None:
-        """Note what became of events, if somebody may ask."""
-        if self._manager._recent is not None:
-            now = asyncio.get_running_loop().time()
-            for event_id in [events.id] if isinstance(events, Received) else events.ids:
-                self._manager._recent.note(now, kind, self.topic.name, event_id)
-
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
 
@@ -1022,49 +908,6 @@ _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary
 def _store_of_loop() -> Store:
     """Return the store that all managers of the running loop share."""
     return _stores.setdefault(asyncio.get_running_loop(), Store())
-
-
-def open_pipes(
-    transport: str = transports.DEFAULT, *, passphrase: str | None = None
-) -> OutputPipes:
-    """Open output pipes that several managers of this loop can share.
-
-    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. With a
-    `passphrase` all links are encrypted, and only those who know it get in. Raises
-    `UnknownPlugError` for any other transport, and `PassphraseError`.
-    """
-    profile: Profile | None = None
-    if passphrase is not None:
-        from camcast.live.shared_key import SharedKey  # and PyNaCl with it
-
-        profile = SharedKey(group_key(passphrase))
-    return _open_pipes(transport, profile)
-
-
-def _open_pipes(transport: str, profile: Profile | None) -> OutputPipes:
-    make = transports.find_transport(transport)
-    limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
-    return make(limits, frame_header=FRAME_HEADER, profile=profile)
-
-
-async def _check_closed(tested: InputPipe, profile: Profile | None) -> None:
-    """Raise `InsecureError` if strangers get in although a profile keeps them out."""
-    if profile is None:
-        return
-    from camcast.live.self_test import lets_strangers_in
-
-    try:
-        open_to_all = await lets_strangers_in(tested, profile)
-    except TimeoutError:
-        raise InsecureError(
-            f"{tested.address} gave no answer to a stranger, so it is not known to be closed; start"
-            " again when the machine is less busy"
-        ) from None
-    if open_to_all:
-        raise InsecureError(
-            f"a stranger got in at {tested.address} although the process is closed; the encryption"
-            " of this installation does not work (pyzmq, libzmq or PyNaCl), so nothing was started"
-        )
 
 
 def check_not_forked(process: int) -> None:
@@ -1095,23 +938,3 @@ def _topic(given: TopicLike) -> Topic:
     if isinstance(given, Topic):
         return given
     return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)
-
-
-def _check_open(bind: str, advertise: str | None, *, insecure: bool) -> tuple[str, str | None]:
-    """Check the addresses of the open profile (TRUST, profiles); raises `InsecureError`."""
-    bind = check_address(bind, bind=True)
-    advertise = None if advertise is None else check_address(advertise)
-    if not insecure and not all(is_loopback(a) for a in (bind, advertise) if a is not None):
-        raise InsecureError(
-            f"{bind} can be reached from other machines, and an open node lets anybody read and"
-            " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
-            " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
-        )
-    if advertise is None and is_wildcard(bind):
-        raise InsecureError(
-            f"{bind} names no host that others could reach; say which address to advertise"
-        )
-    for address in (advertise, bind):
-        if address is not None and not is_numeric(address):
-            raise InsecureError(f"{address} is a name; bind and advertise take an IP address")
-    return bind, advertise

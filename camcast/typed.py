@@ -152,6 +152,22 @@ def encode_event(event: object) -> bytes:
     return _encode(cls.__name__, names, _fields_of(event))
 
 
+def encode_for(topic: Topic, event: object) -> bytes:
+    """Return the payload of an event that is published in the community of `topic`.
+
+    Raises `TypedEventError` for what is no event, and for one of another community.
+    """
+    if isinstance(event, str):
+        raise TypedEventError("publish bytes or an instance of an event class; encode text first")
+    if isinstance(event, Sent):
+        what = belongs = event.classes[0]
+    else:
+        what, belongs = type(event).__name__, topic_of(type(event)).name
+    if belongs != topic.name:
+        raise TypedEventError(f"a {what} belongs to the community of {belongs}, not {topic}")
+    return encode_event(event)
+
+
 def _fields_of(event: Any) -> dict[str, object]:
     cls: Any = type(event)
     if isinstance(event, msgspec.Struct):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -23,9 +23,9 @@ from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
 from camcast.engine.store import Store
 from camcast.live.counters import Counters
-from camcast.live.latencies import Latencies
+from camcast.live.deliveries import Deliveries
 from camcast.live.runner import Runner
-from camcast.subscription import Subscription, SubscriptionStats
+from camcast.subscription import SubscriptionStats
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -309,15 +309,12 @@ def take_community_stats(
     topic: Topic,
     state: str,
     participation: Participation,
-    subscriptions: Sequence[Subscription],
+    deliveries: Deliveries[Any],
     *,
     published: int,
-    delivered: int,
-    missed: int,
-    callback_errors: int,
-    latencies: Latencies | None,
 ) -> CommunityStats:
-    """Take a snapshot of one community; what the application's side counts is given."""
+    """Take a snapshot of one community."""
+    latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
     membership, repair = participation.membership, participation.repair
     holders = membership.holders()
     return CommunityStats(
@@ -327,9 +324,9 @@ def take_community_stats(
         peers=len(membership.peers()),
         holders=None if holders is None else len(holders),
         published=published,
-        delivered=delivered,
-        missed=missed,
-        callback_errors=callback_errors,
+        delivered=deliveries.delivered,
+        missed=deliveries.missed,
+        callback_errors=deliveries.errors,
         latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5),
         latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99),
         known_streams=len(participation.streams.known),

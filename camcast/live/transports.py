@@ -7,7 +7,10 @@ from importlib import import_module
 from typing import Final
 
 from camcast.doors.plugs import UnknownPlugError
-from camcast.doors.transport import OutputPipes
+from camcast.doors.profile import Profile
+from camcast.doors.transport import OutputPipes, PipeLimits
+from camcast.security.passphrase import group_key
+from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 ZMTP: Final = "zmtp"
 ZMQ: Final = "zmq"
@@ -32,3 +35,25 @@ def find_transport(name: str) -> Callable[..., OutputPipes]:
     module, class_name = TRANSPORTS[check(name)].split(":")
     made: Callable[..., OutputPipes] = getattr(import_module(module), class_name)
     return made
+
+
+def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> OutputPipes:
+    """Open output pipes that several managers of this loop can share.
+
+    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. With a
+    `passphrase` all links are encrypted, and only those who know it get in. Raises
+    `UnknownPlugError` for any other transport, and `PassphraseError`.
+    """
+    profile: Profile | None = None
+    if passphrase is not None:
+        from camcast.live.shared_key import SharedKey  # and PyNaCl with it
+
+        profile = SharedKey(group_key(passphrase))
+    return open_with(transport, profile)
+
+
+def open_with(transport: str, profile: Profile | None) -> OutputPipes:
+    """Open output pipes with the profile that is given; None: open to all."""
+    make = find_transport(transport)
+    limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
+    return make(limits, frame_header=FRAME_HEADER, profile=profile)

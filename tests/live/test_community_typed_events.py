@@ -46,7 +46,7 @@ async def test_typed_events_arrive_as_the_nearest_class_that_the_subscriber_know
         chess = await fourth.join(unknown)
         await chess.ready(0, min_links=1)
         event_object = unknown("Paris", 40)
-        decoder: Any = sport._decoder
+        decoder: Any = sport._deliveries._decoder
         decoder._known = {".Sport": Sport}
         decoder._class = {".Sport": Sport}.get
         await chess.publish(event_object)

@@ -18,11 +18,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from camcast import BindError, CommunityManager, Parameters, blocking
-from camcast.community import open_pipes
 from camcast.doors.transport import PipeCounters
 from camcast.experiment.progress import Progress
 from camcast.experiment.run import run_experiment
 from camcast.live.stats import Stats
+from camcast.live.transports import open_pipes
 from camcast.metrics import Collector, serve
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario, chain
