@@ -11,8 +11,11 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.ask import print_lines
+from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
+from camcast.cli.process_options import CONTACTS, LISTENING, ContactOptions, ListeningOptions
 from camcast.community import CommunityManager
 from camcast.community_errors import InsecureError
 from camcast.doors.plugs import find_backend
@@ -23,6 +26,8 @@ from camcast.live.control_socket import ControlError, ask
 _MARKS = {True: "ok", False: "WRONG", None: "?"}
 
 
+@configured
+@grouped
 def doctor(
     socket: Annotated[
         Path | None,
@@ -31,19 +36,8 @@ def doctor(
             help="What a running process was given as --control; without it, this machine.",
         ),
     ] = None,
-    membership: options.Membership = "scamp",
-    gateway_file: options.GatewayFile = None,
-    gateway: options.GatewayAddresses = None,
-    bind: options.Bind = options.DEFAULT_BIND,
-    advertise: options.Advertise = None,
-    insecure: options.Insecure = False,
-    profile: options.Profile = None,
-    passphrase_file: options.PassphraseFile = None,
-    identity: options.Identity = None,
-    certificates: options.Certificates = None,
-    trust: options.Trust = None,
-    revocations: options.RevocationLists = None,
-    transport: options.Transport = None,
+    contacts: ContactOptions = CONTACTS,
+    listening: ListeningOptions = LISTENING,
     json: options.Json = False,
 ) -> None:
     """Say what is wrong, and what to do about it.
@@ -57,21 +51,11 @@ def doctor(
         if socket is not None:
             findings = _examined(socket)
         else:
-            overlay = find_backend(membership).discovery != "gateways"
-            listed = options.gateways(gateway_file, gateway)
+            overlay = find_backend(contacts.membership).discovery != "gateways"
+            arguments = contacts.arguments() | listening.arguments()
             findings = of_system()
             try:
-                manager = CommunityManager(
-                    membership,
-                    gateways=listed,
-                    bind=bind,
-                    advertise=advertise,
-                    insecure=insecure,
-                    **options.closed_by(
-                        profile, passphrase_file, identity, certificates, trust, revocations
-                    ),
-                    transport=transport,
-                )
+                manager = CommunityManager(**arguments)
                 findings += asyncio.run(_tried(manager, overlay=overlay))
             except (BindError, InsecureError) as error:
                 text = error.strerror if isinstance(error, OSError) else str(error)

@@ -1,56 +1,115 @@
-"""What ``run`` and ``demo`` share: carry a scenario out, and show what came of it."""
+"""What ``run`` and ``demo`` share: their options, and how a scenario is carried out and shown."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
 
+import attrs
 import typer
+from attrs import frozen
 
-from camcast.cli.failure import EXIT_FAILED, complain
+from camcast.cli import options
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import progress_line
-from camcast.experiment.run import Outcome, run_experiment
+from camcast.experiment.run import run_experiment
 from camcast.experiment.workers import ExperimentError
 from camcast.runs.folder import OutputError, OutputFolder
 from camcast.scenarios.live import Scenario
 
-FAILURES: Final = (ExperimentError, OptionError, OutputError)
+Processes = Annotated[
+    int | None, typer.Option("--processes", "-p", help="Operating system processes; default: 2.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", metavar="DIR", help="Where traces and results go; default: a new folder."
+    ),
+]
+
+
+@frozen
+class ExperimentOptions:
+    """What an experiment's nodes are, and where its results go; None: as its scenario says."""
+
+    membership: options.MembershipGiven = None
+    settings: options.MembershipOptions = None
+    transport: options.Transport = None
+    profile: options.Profile = None
+    passphrase_file: options.PassphraseFile = None
+    repair: options.RepairGiven = None
+    spread: options.Spread = None
+    processes: Processes = None
+    seed: options.Seed = None
+    output: Output = None
+    metrics: options.Metrics = None
+    control: options.ControlFolder = None
+    json: options.Json = False
+
+    def changes(
+        self,
+        scenario: Scenario,
+        protocol: str | None = None,
+        protocol_settings: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Return what is to be changed of a scenario, with --protocol and --protocol-set.
+
+        Raises as `options.systems_options`.
+        """
+        parameters = attrs.evolve(scenario.parameters, **options.given(spread=self.spread))
+        return {
+            "parameters": parameters,
+            **options.systems_options(
+                protocol, protocol_settings, self.membership, self.settings, scenario
+            ),
+            **options.given(
+                transport=self.transport,
+                repair=self.repair,
+                processes=self.processes,
+                seed=self.seed,
+            ),
+        }
+
+
+EXPERIMENT: Final = ExperimentOptions()
 
 
 def carry_out(
     scenario: Scenario,
-    path: Path,
-    *,
-    json: bool,
+    given: ExperimentOptions,
+    folder: Callable[[], Path],
     reception_min: float = 0.0,
-    passphrase: str | None = None,
-    metrics: str | None = None,
-    control: Path | None = None,
-    signed: bool = False,
-) -> Outcome:
-    """Run an experiment into a folder and print its summary, as a table or as JSON.
+) -> None:
+    """Run an experiment and print its summary, as a table or as JSON.
 
-    With a passphrase all links are encrypted, and with `signed` each node has a key of its own.
-    Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or, in a run
-    that was not interrupted, a reception below `reception_min`. `metrics` is --metrics; each
-    process has a port of its own. `control` is a folder for the control sockets of the nodes.
+    The results go into `folder()`, unless --output was given. With a passphrase all links are
+    encrypted; in the profile ``signed`` each node has a key of its own. --metrics has a port for
+    each process. Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or,
+    in a run that was not interrupted, a reception below `reception_min`.
     """
-    served = None if metrics is None else _say_where(*metrics_address(metrics), scenario.processes)
-    if control is not None:
-        control.mkdir(mode=0o700, parents=True, exist_ok=True)
-        control = control.resolve()
-    folder = OutputFolder(path)
-    with progress_line() as show:
-        outcome = asyncio.run(
-            run_experiment(scenario, folder, show, passphrase, served, control, signed=signed)
-        )
-    if json:
+    with clear_failures(*options.COMMUNITY_ERRORS):
+        passphrase = options.passphrase(given.profile, given.passphrase_file)
+        signed = options.signed(given.profile, scenario.transport)
+        served = None
+        if given.metrics is not None:
+            served = _say_where(*metrics_address(given.metrics), scenario.processes)
+        control = None if given.control is None else _sockets(given.control)
+    with clear_failures(ExperimentError, OptionError, OutputError):
+        path = given.output or folder()
+        with progress_line() as show:
+            outcome = asyncio.run(
+                run_experiment(
+                    scenario, OutputFolder(path), show, passphrase, served, control, signed=signed
+                )
+            )
+    if given.json:
         print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)}, "run/1")
     else:
         console = wide_console()
@@ -60,7 +119,15 @@ def carry_out(
     parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
     if parasites or missed:
         raise typer.Exit(EXIT_FAILED)
-    return outcome
+
+
+def _sockets(folder: Path) -> Path:
+    """Make the folder of --control, for its owner alone, if it is not there; return its path."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"--control {folder}: {error.strerror}; it takes a folder") from None
+    return folder.resolve()
 
 
 def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:

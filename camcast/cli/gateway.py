@@ -13,14 +13,14 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import GatewayAddress
-from camcast.cli.process_options import ProcessOptions
+from camcast.cli.process_options import ListeningOptions, ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import CommunityManager
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
-_PROCESS: Final = ProcessOptions(bind=GATEWAY_BIND)
+_PROCESS: Final = ProcessOptions(ListeningOptions(GATEWAY_BIND))
 
 
 @configured
@@ -47,7 +47,7 @@ def gateway(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         # It joins no community, so of the membership only the discovery matters.
-        manager = process.manager("dht" if overlay else "scamp")
+        manager = CommunityManager("dht" if overlay else "scamp", **process.arguments())
         run_until_signalled(_serve(manager, process.metrics, json=json))
 
 

@@ -54,15 +54,14 @@ COMMUNITY_ERRORS: Final = (
 
 PASSPHRASE_VARIABLE: Final = "CAMCAST_PASSPHRASE"
 
-Membership = Annotated[
-    str,
-    typer.Option(
-        "--membership",
-        "-m",
-        help="Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
-        " (docs/parameters.md), or a plug of yours (docs/plugs.md).",
-    ),
-]
+_MEMBERSHIP = typer.Option(
+    "--membership",
+    "-m",
+    help="Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
+    " (docs/parameters.md), or a plug of yours (docs/plugs.md).",
+)
+Membership = Annotated[str, _MEMBERSHIP]
+MembershipGiven = Annotated[str | None, _MEMBERSHIP]
 MembershipOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -304,44 +303,6 @@ def signed(profile: ProfileName | None, transport: str | None) -> bool:
     return profile == ProfileName.SIGNED
 
 
-def closed_by(
-    profile: ProfileName | None,
-    passphrase_file: Path | None,
-    identity: Path | None,
-    certificates: list[Path] | None,
-    trust: list[Path] | None,
-    revocations: list[Path] | None,
-) -> dict[str, Any]:
-    """Return what keeps strangers out of a process, as arguments of `CommunityManager`.
-
-    An identity means the profile ``signed``, and a passphrase of the environment does not count
-    then. Raises as `passphrase`.
-    """
-    files = {
-        "identity": identity,
-        "certificates": certificates or (),
-        "trust": trust or (),
-        "revocations": revocations or (),
-    }
-    if not any(files.values()):
-        if profile == ProfileName.SIGNED:
-            raise OptionError(
-                "--profile signed needs an identity: give --identity, --certificate and --trust"
-                " (camcast keys new, camcast certify)"
-            )
-        return {"passphrase": passphrase(profile, passphrase_file)}
-    if profile not in (None, ProfileName.SIGNED):
-        raise OptionError(
-            f"--profile {profile} takes no identity; leave out --identity, --certificate, --trust"
-            " and --revocations"
-        )
-    if passphrase_file is not None:
-        raise OptionError(
-            "--identity and --passphrase-file are two ways to keep strangers out; give one of them"
-        )
-    return files
-
-
 DEFAULT_BIND = "tcp://127.0.0.1:0"
 
 
@@ -359,11 +320,9 @@ def parameters(
     p_sel: float | None,
     defaults: Parameters | None = None,
     preset: str | None = None,
-    spread: SpreadName | None = None,
 ) -> Parameters:
     """Combine what was given with the defaults; `ValueError` for a value out of range."""
     values = given(c=c, g=g, a=a, z=z, tau=tau, p_sel=p_sel) | preset_parameters(preset)
-    values |= given(spread=spread)
     if defaults is not None:
         base = attrs.asdict(defaults)
         if "z" in values and "tau" not in values:

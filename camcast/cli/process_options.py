@@ -1,4 +1,7 @@
-"""The options of the commands that run one process: ``subscribe``, ``publish`` and ``gateway``."""
+"""The options of the commands that run one process, and of ``doctor``, which tries one.
+
+What a group says goes to `CommunityManager`: its `arguments`, which raise `COMMUNITY_ERRORS`.
+"""
 
 from __future__ import annotations
 
@@ -7,59 +10,107 @@ from typing import Any, Final
 from attrs import frozen
 
 from camcast.cli import options
-from camcast.community import CommunityManager
+from camcast.doors.options import OptionError
 
 
 @frozen
-class ProcessOptions:
-    """Where a process listens, who may talk to it, and how it may be asked."""
+class SecurityOptions:
+    """What keeps strangers out of a process."""
 
-    bind: options.Bind = options.DEFAULT_BIND
-    advertise: options.Advertise = None
-    insecure: options.Insecure = False
     profile: options.Profile = None
     passphrase_file: options.PassphraseFile = None
     identity: options.Identity = None
     certificates: options.Certificates = None
     trust: options.Trust = None
     revocations: options.RevocationLists = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the manager.
+
+        An identity means the profile ``signed``, and a passphrase of the environment does not count
+        then.
+        """
+        files = {
+            "identity": self.identity,
+            "certificates": self.certificates or (),
+            "trust": self.trust or (),
+            "revocations": self.revocations or (),
+        }
+        if not any(files.values()):
+            if self.profile == options.ProfileName.SIGNED:
+                raise OptionError(
+                    "--profile signed needs an identity: give --identity, --certificate and --trust"
+                    " (camcast keys new, camcast certify)"
+                )
+            return {"passphrase": options.passphrase(self.profile, self.passphrase_file)}
+        if self.profile not in (None, options.ProfileName.SIGNED):
+            raise OptionError(
+                f"--profile {self.profile} takes no identity; leave out --identity, --certificate,"
+                " --trust and --revocations"
+            )
+        if self.passphrase_file is not None:
+            raise OptionError(
+                "--identity and --passphrase-file are two ways to keep strangers out; give one of"
+                " them"
+            )
+        return files
+
+
+@frozen
+class ListeningOptions:
+    """Where a process listens, and who may talk to it."""
+
+    bind: options.Bind = options.DEFAULT_BIND
+    advertise: options.Advertise = None
+    insecure: options.Insecure = False
+    security: SecurityOptions = SecurityOptions()
     transport: options.Transport = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the manager."""
+        return {
+            "bind": self.bind,
+            "advertise": self.advertise,
+            "insecure": self.insecure,
+            "transport": self.transport,
+            **self.security.arguments(),
+        }
+
+
+@frozen
+class ProcessOptions:
+    """Where a process listens, who may talk to it, and how it may be asked."""
+
+    listening: ListeningOptions = ListeningOptions()
     metrics: options.Metrics = None
     control: options.Control = None
 
-    def manager(self, membership: str, **others: Any) -> CommunityManager:
-        """Make the manager of such a process; `others` are its further arguments.
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the manager; `metrics` is not its own (`served_metrics`)."""
+        return {"control": self.control, **self.listening.arguments()}
 
-        Raises the errors in `options.COMMUNITY_ERRORS`.
-        """
-        return CommunityManager(
-            membership,
-            bind=self.bind,
-            advertise=self.advertise,
-            insecure=self.insecure,
-            **options.closed_by(
-                self.profile,
-                self.passphrase_file,
-                self.identity,
-                self.certificates,
-                self.trust,
-                self.revocations,
-            ),
-            transport=self.transport,
-            control=self.control,
-            **others,
-        )
+
+@frozen
+class ContactOptions:
+    """Which membership a process has, and whom it asks first."""
+
+    membership: options.Membership = "scamp"
+    gateway_file: options.GatewayFile = None
+    gateway: options.GatewayAddresses = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the manager."""
+        gateways = options.gateways(self.gateway_file, self.gateway)
+        return {"membership": self.membership, "gateways": gateways}
 
 
 @frozen
 class MemberOptions:
     """How a process becomes a member of communities, what it believes, and how events travel."""
 
-    membership: options.Membership = "scamp"
+    contacts: ContactOptions = ContactOptions()
     settings: options.MembershipOptions = None
     discovery: options.Discovery = None
-    gateway_file: options.GatewayFile = None
-    gateway: options.GatewayAddresses = None
     remember: options.Remember = None
     retry: options.Retry = False
     process: ProcessOptions = ProcessOptions()
@@ -67,17 +118,19 @@ class MemberOptions:
     retention: options.Retention = None
     spread: options.Spread = None
 
-    def manager(self) -> CommunityManager:
-        """Make the manager of such a process; raises the errors in `options.COMMUNITY_ERRORS`."""
-        return self.process.manager(
-            self.membership,
-            options=options.named_values(self.settings),
-            discovery=self.discovery,
-            gateways=options.gateways(self.gateway_file, self.gateway),
-            remember=self.remember,
-            repair=self.repair,
-            parameters=options.community_parameters(self.retention, self.spread),
-        )
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the manager; `retry` is one of `Community.join`."""
+        return {
+            **self.contacts.arguments(),
+            "options": options.named_values(self.settings),
+            "discovery": self.discovery,
+            "remember": self.remember,
+            "repair": self.repair,
+            "parameters": options.community_parameters(self.retention, self.spread),
+            **self.process.arguments(),
+        }
 
 
+CONTACTS: Final = ContactOptions()
+LISTENING: Final = ListeningOptions()
 MEMBER: Final = MemberOptions()

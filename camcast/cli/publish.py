@@ -20,7 +20,7 @@ from camcast.cli.printed import PublishReceipt
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import Community
+from camcast.community import Community, CommunityManager
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import OutputPipes
 from camcast.typed import Sent
@@ -97,7 +97,8 @@ async def _publish(
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
-    async with member.manager() as manager, served_metrics(manager, member.process.metrics):
+    manager = CommunityManager(**member.arguments())
+    async with manager, served_metrics(manager, member.process.metrics):
         community = manager.community(topic)
         await _not_alone(community, wait_seconds, retry=member.retry)
         number = 0

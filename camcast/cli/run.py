@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import attrs
 import typer
 
 from camcast.cli import options
-from camcast.cli.experiment import FAILURES, carry_out
+from camcast.cli.configured import configured
+from camcast.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
 from camcast.cli.failure import clear_failures
+from camcast.cli.option_group import grouped
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import sizes_of
 from camcast.runs.folder import dated_folder
@@ -28,6 +29,8 @@ KILL_RATE: Final = 20.0
 KILL_EVENTS: Final = 500
 
 
+@configured
+@grouped
 def run(
     scenario: Annotated[
         str | None,
@@ -69,16 +72,6 @@ def run(
     ] = None,
     protocol: options.Protocol = None,
     protocol_settings: options.ProtocolOptions = None,
-    membership: Annotated[
-        str | None,
-        typer.Option("--membership", "-m", help="Who keeps the membership tables."),
-    ] = None,
-    settings: options.MembershipOptions = None,
-    transport: options.Transport = None,
-    profile: options.Profile = None,
-    passphrase_file: options.PassphraseFile = None,
-    repair: options.RepairGiven = None,
-    spread: options.Spread = None,
     c: options.C = None,
     g: options.G = None,
     a: options.A = None,
@@ -86,9 +79,6 @@ def run(
     tau: options.Tau = None,
     p_sel: options.PSel = None,
     preset: options.Preset = None,
-    processes: Annotated[
-        int | None, typer.Option("--processes", "-p", help="Operating system processes.")
-    ] = None,
     kill: Annotated[
         float | None,
         probability_option(
@@ -96,14 +86,7 @@ def run(
             "Kill so many of them half-way (kill -9).",
         ),
     ] = None,
-    seed: options.Seed = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="DIR", help="Default: runs/<scenario>-<time>."),
-    ] = None,
-    metrics: options.Metrics = None,
-    control: options.ControlFolder = None,
-    json: options.Json = False,
+    experiment: ExperimentOptions = EXPERIMENT,
 ) -> None:
     """Run an experiment: live nodes in several processes, a workload, a table of what happened.
 
@@ -114,9 +97,7 @@ def run(
 
     Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
     """
-    with clear_failures(ValueError, LookupError, *FAILURES):
-        passphrase = options.passphrase(profile, passphrase_file)
-        signed = options.signed(profile, transport)
+    with clear_failures(ValueError, LookupError):
         workload_given = options.given(
             topic=None if topic is None else Topic.parse(topic),
             events=events,
@@ -129,25 +110,17 @@ def run(
         chosen = _base(scenario, community, sizes, workload_given)
         chosen = attrs.evolve(
             chosen,
-            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters, spread=spread),
+            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters),
             workload=_merged(chosen, workload_given, kill),
-            **options.systems_options(protocol, protocol_settings, membership, settings, chosen),
-            **options.given(processes=processes, kill=kill, seed=seed),
-            **options.given(transport=transport, repair=repair),
+        )
+        chosen = attrs.evolve(
+            chosen,
+            **experiment.changes(chosen, protocol, protocol_settings),
+            **options.given(kill=kill),
         )
         chosen = options.with_preset(chosen, preset)
         chosen.publications()  # a wrong workload is found before anything starts
-    with clear_failures(*FAILURES):
-        folder = output or dated_folder(chosen.name)
-        carry_out(
-            chosen,
-            folder,
-            json=json,
-            passphrase=passphrase,
-            metrics=metrics,
-            control=control,
-            signed=signed,
-        )
+    carry_out(chosen, experiment, lambda: dated_folder(chosen.name))
 
 
 def _base(

@@ -28,7 +28,7 @@ from camcast.cli.printed import (
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import JOIN_SECONDS
+from camcast.community import JOIN_SECONDS, CommunityManager
 from camcast.interests.interest import Interest, InterestError
 from camcast.received import Lagged, Received
 from camcast.typed import Sent
@@ -133,7 +133,8 @@ async def _subscribe(
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
 
-    async with member.manager() as manager, served_metrics(manager, member.process.metrics):
+    manager = CommunityManager(**member.arguments())
+    async with manager, served_metrics(manager, member.process.metrics):
         community = manager.community(topic)
         await community.join(timeout=None if member.retry else JOIN_SECONDS, retry=member.retry)
         if json:

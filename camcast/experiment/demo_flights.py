@@ -20,7 +20,7 @@ REPLAY_SECONDS: Final = 12.0  # chosen: the whole demo stays well below a minute
 GAP_MINUTES_MAX: Final = 10  # chosen: cuts the night, after which a single late flight leaves
 
 
-def departures(seed: int = 1, processes: int = 2) -> Scenario:
+def departures() -> Scenario:
     """Return the day of 842 departures, for 118 nodes in 33 communities.
 
     g = 10 is more than most communities have members, so that p_sel is near 1, and a = z
@@ -44,8 +44,6 @@ def departures(seed: int = 1, processes: int = 2) -> Scenario:
             speed=publications[-1].at_seconds / REPLAY_SECONDS,
         ),
         parameters=Parameters(c=5, g=10, a=3, z=3),
-        seed=seed,
-        processes=processes,
     )
 
 

@@ -17,6 +17,9 @@ from camcast.cli.option_group import grouped
 from tests.camcast_command import refusal
 from tests.patience import PATIENCE_SECONDS
 
+RUNNING = ("subscribe", "publish", "gateway", "doctor")
+EXPERIMENTS = ("run", "demo")
+
 taken: list[dict[str, Any]] = []
 app = typer.Typer()
 
@@ -111,7 +114,7 @@ def test_one_file_serves_commands_with_different_options(file: Path) -> None:
     [
         ('gatway = "x"', "there is no option 'gatway'; did you mean 'gateway'?"),
         ('passphrase_file = "x"', "'passphrase_file'; did you mean 'passphrase-file'?"),
-        ("zzz = 1", "there is no option 'zzz'; there is: advertise, bind, certificate"),
+        ("zzz = 1", "there is no option 'zzz'; there is: a, advertise, bind, c, certificate"),
         ('config = "other.toml"', "there is no option 'config'"),
         ('help = "x"', "there is no option 'help'"),
         ("wait = 'soon'", "wait: "),
@@ -141,7 +144,7 @@ def test_a_file_that_is_not_there_is_named(
     assert error == f"camcast: --config {tmp_path / 'none.toml'}: No such file or directory\n"
 
 
-@pytest.mark.parametrize("name", ["subscribe", "publish", "gateway"])
+@pytest.mark.parametrize("name", [*RUNNING, *EXPERIMENTS])
 def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,7 +162,41 @@ def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
     }
     with pytest.raises(SystemExit):
         camcast_app([name, "--help"])
-    assert "[env var: CAMCAST_BIND;" in " ".join(capfd.readouterr().out.split())
+    shown = "CAMCAST_BIND; default" if name in RUNNING else "CAMCAST_SEED"
+    assert f"[env var: {shown}" in " ".join(capfd.readouterr().out.split())
+
+
+def test_one_file_serves_what_runs_a_process_and_what_asks_whether_it_would_run(
+    file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text('gateway = "nowhere"\nretry = true\nprocesses = 3')
+    for command in (("subscribe", ".a"), ("publish", ".a", "x"), ("doctor",)):
+        assert "address 'nowhere'" in refusal(capfd, *command, "--config", file)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "said"),
+    [
+        ('scenario = "papers"', {}, "built in: paper"),
+        ("", {"SCENARIO": "papers"}, "built in: paper"),
+        ('scenario = "paper"\nprocesses = 2', {"KILL": "90%"}, "one to survive"),
+        ('scenario = "paper"', {"SIZES": "2"}, "give one of --scenario, --community and --sizes"),
+        ('set = {d = 1}\ncommunity = [".a=2", ".b=2"]', {}, "has no option 'd'"),
+        ('control = "camcast.toml"', {}, "camcast.toml: File exists; it takes a folder"),
+    ],
+)
+def test_an_experiment_takes_its_options_from_a_file_and_the_environment(
+    text: str,
+    variables: dict[str, str],
+    said: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file.write_text(text)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"CAMCAST_{name}", value)
+    assert said in refusal(capfd, "run", "--config", file)[1]
 
 
 def test_no_file_is_read_that_was_not_named(tmp_path: Path) -> None:
