@@ -10,8 +10,9 @@ from typing import Any, Final
 import attrs
 import pytest
 
+from camcast.engine.repair.answering import Answering
 from camcast.engine.repair.lack import Lack
-from camcast.engine.repair.repair import Repair
+from camcast.engine.repair.upward import Upward
 from camcast.scenarios.virtual import VirtualScenario
 from camcast.scenarios.workload import Workload
 from camcast.simulation.scenario_run import VirtualOutcome, _Run
@@ -95,19 +96,19 @@ def test_what_went_wrong_once(seed: int) -> None:
 
 
 def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = Repair._answer
+    answer = Answering._answer
 
-    def but_one_in_eight(repair: Repair, contact: Contact, stream: StreamId, *rest: Any) -> bool:
-        return stream[0] < 32 or answer(repair, contact, stream, *rest)
+    def but_one_in_eight(one: Answering, contact: Contact, stream: StreamId, *rest: Any) -> bool:
+        return stream[0] < 32 or answer(one, contact, stream, *rest)
 
-    monkeypatch.setattr(Repair, "_answer", but_one_in_eight)
+    monkeypatch.setattr(Answering, "_answer", but_one_in_eight)
     assert judge(make_case("scamp", 1, ("cut-10",))).lost
     monkeypatch.setattr(Lack, "out_of_reach", lambda lack, _: lack.lowest + 1)
     assert judge(make_case("scamp", 1, ("cut-10",))).told_wrongly  # though others have it
 
 
 def test_the_judge_sees_that_nothing_is_told_upward(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Repair, "_tell_upward", lambda *_: None)
+    monkeypatch.setattr(Upward, "tell", lambda *_: None)
     assert judge(make_case("scamp", 1, ("cut-level",))).lost
 
 

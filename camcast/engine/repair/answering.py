@@ -1,0 +1,98 @@
+"""Answering: the batches that another process has asked for are sent again, as they were published.
+
+A `Want` is answered with batches only if it has a nonce that was sent to the same contact of late,
+and else with the `Have` that brings one. Bytes a peer and second are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Final
+
+from camcast.engine.repair.agreement import FULL_SECONDS
+from camcast.engine.repair.haves import Haves
+from camcast.engine.repair.messages import Nonces, Want
+from camcast.engine.repair.shared import Shared
+from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.events import StreamId
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import MalformedError
+
+STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
+ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
+
+SendAgain = Callable[[Batch, Contact, float, Topic | None], None]
+"""Sends a batch to who asked for it, in its own super-community if that is given."""
+
+
+class Answering:
+    """Answers the `Want`s of others."""
+
+    def __init__(self, shared: Shared, haves: Haves, nonces: Nonces, send_again: SendAgain) -> None:
+        self._shared = shared
+        self._haves = haves
+        self._nonces = nonces
+        self._send_again = send_again
+
+    def take(self, source: Contact, want: Want, now: float) -> None:
+        """Send what is asked for, or what is known of it."""
+        if not want.seconds >= 0:
+            raise MalformedError("a Want asks for a negative time")
+        above = self._topic_above(want.into) if want.into else None
+        if want.into and above is None:
+            return  # events go to no community that this one is not linked to
+        wanted = want.streams[:STREAMS_A_MESSAGE_MAX]
+        after = now - want.seconds
+        unanswered = [StreamId(stream) for stream, _ in wanted]
+        if self._nonces.check(want.nonce, source, now):
+            unanswered = [
+                StreamId(stream)
+                for stream, bounds in wanted
+                if not self._answer(source, StreamId(stream), bounds, after, above, now)
+            ]
+        held = self._haves.held(unanswered, after, now, upward=above is not None)
+        # As long as the question at most, when nobody has proved to be there.
+        self._haves.send(source, islice(held, len(wanted)), now, above=above)
+
+    def _answer(
+        self,
+        contact: Contact,
+        stream: StreamId,
+        bounds: Sequence[int],
+        after: float,
+        above: Topic | None,
+        now: float,
+    ) -> bool:
+        """Send the batches that are asked for, as many as the peer may have in a second."""
+        known = self._shared.streams.known.get(stream)
+        if known is None:
+            return True  # and there is nothing to tell of it, either
+        neighbour = self._shared.neighbour(contact.peer)
+        if now - neighbour.second >= 1.0:
+            neighbour.second, neighbour.answered = now, 0
+        answered = False
+        sent = 0
+        for start, stop in zip(bounds[::2], bounds[1::2], strict=False):
+            for batch in self._shared.store.batches(stream, max(start, sent), stop, after):
+                if not known.knows(batch.first, batch.count):
+                    continue
+                if above is not None and batch.flags & NOT_UPWARD:
+                    continue
+                answered = True
+                if neighbour.answered >= ANSWER_BYTES:
+                    return True  # it asks again for what it does not get
+                neighbour.answered += len(batch.body)
+                neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
+                self._send_again(batch, contact, now, above)
+                sent = batch.first + batch.count
+        return answered
+
+    def _topic_above(self, name: str) -> Topic | None:
+        """Return the super-topic of this name that the community is linked to, or None."""
+        for table in self._shared.context.super_tables:
+            for topic in (table.super_topic, *table.super_topic.ancestors()):
+                if topic.name == name:
+                    return topic
+        return None

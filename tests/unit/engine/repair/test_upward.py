@@ -1,0 +1,84 @@
+"""What climbs comes, whatever was lost on the way, and newcomers above pass it on."""
+
+from __future__ import annotations
+
+import pytest
+
+from camcast.engine.repair.messages import Have
+from camcast.vocabulary.topics import ROOT
+from tests.unit.engine.repair.repair_world import (
+    AX,
+    A,
+    RepairWorld,
+    members,
+)
+
+
+def test_what_must_not_climb_is_not_told_above(world: RepairWorld) -> None:
+    root, one = members(world, ROOT, A)
+    world.do(one, lambda node, now: node.publish(A, b"stays", now, upward_probability=0.0))
+    world.run(30.0)
+    assert not world.payloads(root)
+    assert not [said for _, target, said in world.said if target == root.me.address]
+
+
+def test_what_climbs_comes_when_every_upward_message_was_lost(world: RepairWorld) -> None:
+    root, one, other = members(world, ROOT, A, A)
+    world.sever((one, root), (other, root))
+    world.publish(one, A, b"goal", seconds=1.5)
+    world.heal()
+    world.run(20.0)
+    assert world.payloads(root) == [b"goal"]
+
+
+@pytest.mark.parametrize(
+    ("empty_seconds", "politely"), [(0.5, False), (4.0, False), (2.0, True)], ids=str
+)
+def test_what_was_said_while_the_level_above_was_replaced_climbs_through_newcomers(
+    world: RepairWorld, empty_seconds: float, politely: bool
+) -> None:
+    """All members of `.a` end, and others start before those of `.a.x` have noticed: the newcomers
+    get nothing from before their time, but carry it to the root, where it is due."""
+    root, old, below, _ = members(world, ROOT, A, AX, AX)
+    (world.leave(old, A) if politely else world.kill(old))
+    unheard = [b"%d" % number for number in range(4)]
+    for payload in unheard:
+        world.publish(below, AX, payload, seconds=empty_seconds / 4)
+    world.run(0.5)  # more than `REORDER_SECONDS`, within which an event is nobody's history
+    newcomers = [world.join(A) for _ in range(2)]
+    world.publish(below, AX, b"after", seconds=20.0)
+    assert sorted(world.payloads(root)) == [*unheard, b"after"]
+    assert [world.payloads(node) for node in newcomers] == [[b"after"]] * 2
+    assert not world.told
+
+
+def test_what_climbs_comes_soon_when_its_upward_messages_were_lost(world: RepairWorld) -> None:
+    """One event in thirty draws none; what was told after a second made the p99 of the root."""
+    root, one, other = members(world, ROOT, A, A)
+    world.sever((one, root), (other, root))
+    world.publish(one, A, b"goal", seconds=0.05)
+    world.heal()
+    world.run(0.35)
+    assert world.payloads(root) == [b"goal"]
+
+
+def test_what_is_told_upward_last_is_told_until_it_has_been_heard(world: RepairWorld) -> None:
+    """Four tellings at 30 % loss all failed once in a hundred, and a lone survivor told no more."""
+    one, root = members(world, A, ROOT)
+
+    def told() -> list[int]:
+        said, world.said = world.said, []
+        return [have.reply for _, _, have in said if isinstance(have, Have) and have.below]
+
+    world.publish(one, A, seconds=6.5)
+    told()
+    world.cut(lambda source, _: source != root.me.address)  # it hears, and is not heard
+    world.run(5.0)
+    numbers = told()
+    assert len(numbers) >= 2
+    assert numbers == sorted(dict.fromkeys(numbers))
+    world.heal()
+    world.run(20.0)
+    told()
+    world.run(60.0)
+    assert not told()
