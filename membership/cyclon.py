@@ -85,11 +85,14 @@ class Entry(NamedTuple):
 class Join(Message, tag=1, frozen=True):
     """From a newcomer: start the walks that make me a member."""
 
+    mandate: ClassVar[str] = "join"
+
 
 class Walk(Message, tag=2, frozen=True):
     """On the newcomer's behalf: hold it where the walk ends, after so many steps."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "join"
     steps: int
 
 

@@ -52,7 +52,7 @@ what is sent in answer is bounded by the view.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
@@ -69,14 +69,21 @@ PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten sec
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
 
+JOIN: Final = "join"
+"""What a newcomer wants: neighbours."""
+
 
 class Join(Message, tag=1, frozen=True):
     """From a newcomer: be my neighbour, and find me others."""
+
+    mandate: ClassVar[str] = JOIN
 
 
 class ForwardJoin(Message, tag=2, frozen=True):
     """On the newcomer's behalf, so many steps before the end of a walk."""
 
+    passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = JOIN
     steps: int
     via: bytes
     """Who passes it on, to whom it does not go back."""
@@ -91,8 +98,9 @@ class Neighbor(Message, tag=3, frozen=True):
 
 
 class Accepted(Message, tag=4, frozen=True):
-    """To `Join` or `Neighbor`: you are my neighbour."""
+    """To `Join` or `Neighbor`: you are my neighbour; of another community, find me others."""
 
+    mandate: ClassVar[str] = JOIN
     sample: bytes
 
 
@@ -109,6 +117,8 @@ class Disconnect(Message, tag=6, frozen=True):
 class Shuffle(Message, tag=7, frozen=True):
     """On behalf of who began it, so many steps before the end of a walk: some that it knows."""
 
+    passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "shuffle"  # not what it knows, of which each passes on what it knows
     steps: int
     via: bytes
     """As in `ForwardJoin`."""
@@ -128,8 +138,9 @@ class Holding(Message, tag=9, frozen=True):
 
 
 class Meet(Message, tag=10, frozen=True):
-    """Be my neighbour if this sample is of a community that you have never met."""
+    """Be my neighbour, and find me others, if this sample is of one that you have never met."""
 
+    mandate: ClassVar[str] = JOIN
     sample: bytes
 
 

@@ -109,7 +109,7 @@ class Transcript:
             alone = batch.count == 1 and not flags & wire.REPAIRED
             content = next(batch.events()) if alone else batch
         else:
-            kind, group, _, sender, body = wire.decode_control(record, 0, len(record))
+            kind, group, _, sender, _, body = wire.decode_control(record, 0, len(record))
             content = self._decoders[kind].decode(body)
         now = self._network.now
         self.exchanges.append(Exchange(now, source, target, group, sender, content))

@@ -37,6 +37,17 @@ class Admission(Protocol):
     def knows(self, contact: Contact, now: float) -> bool:
         """Say whether this process is known, certified, and says that this is an address of it."""
 
+    def sign_mandate(self, said: bytes, now: float) -> bytes:
+        """Return this process's mandate for what is said; each is another one."""
+
+    def mandate_refusal(
+        self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
+    ) -> str:
+        """Return why a mandate of another process does not count, as a counter's name, or "".
+
+        Its signature is not looked at again if it was `verified` for the same before.
+        """
+
     def admits(self, peer: PeerId, now: float) -> bool:
         """Say whether a process is known, and has a certificate that is valid, whatever it allows.
 

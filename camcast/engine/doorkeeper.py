@@ -6,7 +6,8 @@ Every frame comes over a link, at whose other end is a process that has proved i
 trusted root certifies. Four rules hold for what it sends:
 
 - Who is named as the sender is the process at the end of the link. Only a message that is declared
-  as `passed_on` may have another sender; that one is known by an introduction of its own then.
+  as `passed_on` may have another sender; that one is known by an introduction of its own then, and
+  its *mandate* comes with the message, signed by it (`camcast.engine.mandates`).
 - The sender's address is one that it has signed.
 - Processes that a message names are known by introductions; the others are taken out of it.
 - The sender, and whoever passes a message on, has the right to say it: what goes on within a
@@ -39,6 +40,7 @@ from camcast.engine.links import (
     ReqContact,
     SuperProcesses,
 )
+from camcast.engine.mandates import Mandates
 from camcast.engine.recorder import NodeCounters
 from camcast.engine.repair.messages import Have
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -46,7 +48,8 @@ from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import Kind
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +86,9 @@ class Doorkeeper:
         self._counters = counters
         self._offset = offset
         self._carried = AskedLately()
+        self._mandates = Mandates(admission)
+        self._record: tuple[Kind, GroupId, bytes] = (Kind.SECURITY, GroupId(bytes(8)), b"")
+        """Kind, group and mandate of the record at hand."""
         self._log = MinuteLog()
         self._now = offset + started
         self.refused: Counter[str] = Counter()
@@ -94,6 +100,10 @@ class Doorkeeper:
     def begin(self, now: float) -> None:
         """Take note of the time, by the node's clock, before anything is judged or sent."""
         self._now = now + self._offset
+
+    def open(self, kind: Kind, group: GroupId, mandate: bytes) -> None:
+        """Take note of a record whose message, or messages, are judged next."""
+        self._record = kind, group, mandate
 
     def admits(self, link: PeerId | None) -> bool:
         """Say whether the process at the end of a link may talk to this one at all."""
@@ -137,6 +147,11 @@ class Doorkeeper:
         if not self._has_right(message, source.peer, link, topic):
             self.refuse("without_the_right")
             return None
+        if message.mandate:
+            kind, group, mandate = self._record
+            if why := self._mandates.refusal(source.peer, kind, group, message, mandate, self._now):
+                self.refuse(f"mandate_{why}")
+                return None
         if not _names_processes(type(message)):
             return message
         named = getattr(message, "topic", None)
@@ -214,7 +229,24 @@ class Doorkeeper:
 
     # -- what goes out ---------------------------------------------------------------------
 
-    def introduce(
+    def vouch(
+        self,
+        receivers: Sequence[Contact],
+        kind: Kind,
+        group: GroupId,
+        message: Message,
+        on_behalf_of: Contact | None,
+    ) -> bytes | None:
+        """See `camcast.vocabulary.outbox.Vouch`."""
+        if on_behalf_of is None:
+            mandate: bytes | None = self._mandates.give(kind, group, message, self._now)
+        else:
+            mandate = self._mandates.find(on_behalf_of.peer, kind, group, message)
+        if mandate is not None:
+            self._introduce(receivers, message, on_behalf_of)
+        return mandate
+
+    def _introduce(
         self, receivers: Sequence[Contact], message: Message, on_behalf_of: Contact | None
     ) -> None:
         """Send the introductions before a message that need be, to those who lack them."""

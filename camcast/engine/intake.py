@@ -40,8 +40,8 @@ from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
 
 _log = logging.getLogger(__name__)
 
-TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, float], None]
-"""Takes a control record: kind, group, sender, the sender's address, body, now."""
+TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, bytes, float], None]
+"""Takes a control record: kind, group, sender, the sender's address, mandate, body, now."""
 
 _FIRST_RECORD: Final = len(FRAME_HEADER)
 _EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES

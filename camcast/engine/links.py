@@ -86,6 +86,8 @@ class ReqContact(Message, tag=1, frozen=True):
     """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "search"
+    mandated: ClassVar[tuple[str, ...]] = ("search", "topics")
     search: bytes
     topics: tuple[str, ...]
     ttl: int

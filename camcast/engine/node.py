@@ -181,7 +181,7 @@ class Node:
                 self._since_1970,
                 started,
             )
-            outbox.introduce = self.doorkeeper.introduce
+            outbox.vouch = self.doorkeeper.vouch
         self._intake = Intake(
             me.peer,
             outbox,
@@ -415,7 +415,14 @@ class Node:
     # -- where inputs go -------------------------------------------------------------------
 
     def _take_control(
-        self, kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes, now: float
+        self,
+        kind: Kind,
+        group: GroupId,
+        sender: PeerId,
+        address: str,
+        mandate: bytes,
+        body: bytes,
+        now: float,
     ) -> None:
         """Give a control record to the part that it is for."""
         counters = self.recorder.counters
@@ -430,8 +437,10 @@ class Node:
         if self._is_put_out(sender) and kind is not Kind.SECURITY:
             counters.stray_controls += 1
             return
-        if self.doorkeeper is not None and not self._lets_in(self.doorkeeper, source, kind, body):
-            return
+        if self.doorkeeper is not None:
+            if not self._lets_in(self.doorkeeper, source, kind, body):
+                return
+            self.doorkeeper.open(kind, group, mandate)
         # What is passed on says nothing of the life of its sender.
         if self._link in (None, sender) and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)

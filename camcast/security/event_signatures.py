@@ -12,6 +12,7 @@ from camcast.security.certificates import Certificate, Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
+from camcast.security.mandates import sign_mandate
 from camcast.security.records import PeerRecord, sign_record
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.signed_batches import sign_batch, verify_batch
@@ -91,6 +92,10 @@ class EventSignatures:
         key = self._secret.public.raw
         record = PeerRecord(key, (address,), incarnation, expiry, (), certificates)
         return sign_record(record, self._secret)
+
+    def sign_mandate(self, said: bytes, when: int, number: int) -> bytes:
+        """Return a mandate of this process, signed (`camcast.security.mandates`)."""
+        return sign_mandate(said, when, number, self._secret)
 
     def may_publish(self, topic: Topic, now: float) -> bool:
         """See `Signatures`."""

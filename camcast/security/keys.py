@@ -46,6 +46,7 @@ class Domain(Enum):
     REVOCATIONS = b"camcast-revocations-1"
     PEER_RECORD = b"camcast-peer-record-1"
     BATCH = b"camcast-batch-1"
+    MANDATE = b"camcast-mandate-1"
 
 
 _PREFIXES: Final = {domain: bytes((len(domain.value),)) + domain.value for domain in Domain}

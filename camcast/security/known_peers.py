@@ -23,6 +23,7 @@ from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.chains import Chain
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
+from camcast.security.mandates import verify_mandate
 from camcast.security.records import LIFETIME_SECONDS, PeerRecord, read_record, verify_record
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import seal_hash
@@ -79,6 +80,7 @@ class KnownPeers:
         self._own: Introduction | None = None
         self._own_named: tuple[bytes, ...] = ()
         self._own_since = 0.0
+        self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
         """That which was used last at the end."""
         self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
@@ -101,6 +103,11 @@ class KnownPeers:
             self._own = Introduction(record, tuple(chain.data for chain in chains))
             self._own_named, self._own_since = named, now
         return self._own
+
+    def sign_mandate(self, said: bytes, now: float) -> bytes:
+        """See `Admission`."""
+        self._mandates += 1
+        return self._signatures.sign_mandate(said, round(now * 1000), self._mandates)
 
     def _is_old(self, now: float) -> bool:
         return not 0 <= now - self._own_since < RENEW_SECONDS
@@ -171,6 +178,19 @@ class KnownPeers:
             return read_record(introduction.record).peer_id
         except RefusedError:
             return UNKNOWN_PEER
+
+    def mandate_refusal(
+        self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
+    ) -> str:
+        """See `Admission`."""
+        known = self._current(peer, now)
+        if known is None:
+            return Reason.UNKNOWN.value
+        try:
+            verify_mandate(said, mandate, now, None if verified else known.key)
+        except RefusedError as error:
+            return error.reason.value
+        return ""
 
     # -- what is known ---------------------------------------------------------------------
 

@@ -209,7 +209,7 @@ class Town:
                 self.queue.after(delay, self._arrive, target, record)
 
     def _arrive(self, target: Person, record: bytes) -> None:
-        _, group, sender, address, body = decode_control(record, 0, len(record))
+        _, group, sender, address, _, body = decode_control(record, 0, len(record))
         assert target.discovery.decoder is not None
         message = target.discovery.decoder.decode(body)
         source = Contact(sender, address)

@@ -40,6 +40,13 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     passed_on: ClassVar[bool] = False
     """Whether others may pass it on for its sender (`reply_to` of `ControlOutlet.send`). Where
     processes have keys, any other message counts only if it comes from its sender itself."""
+    mandate: ClassVar[str] = ""
+    """What its sender wants that others ask for in its name; empty if they are to ask nothing.
+
+    Where processes have keys, the sender signs that it wants this, and the signature goes along
+    when others pass on the message, or another of its part with the same mandate."""
+    mandated: ClassVar[tuple[str, ...]] = ()
+    """The fields that are signed with it, which whoever passes the message on leaves alone."""
     right: ClassVar[Right] = Right.OF_GROUP
     """What its sender needs the right to do; messages of links and of repair need what they say."""
 

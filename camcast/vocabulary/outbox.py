@@ -94,16 +94,19 @@ class Finding(NamedTuple):
         return bool(self.unreachable or self.ignorant)
 
 
-Introduce = Callable[[Sequence[Contact], messages.Message, Contact | None], None]
-"""Told of the receivers of a message, of it, and of whom it is passed on for."""
+Vouch = Callable[[Sequence[Contact], Kind, GroupId, messages.Message, Contact | None], bytes | None]
+"""Told of the receivers, kind and group of a message, of it, and of whom it is passed on for.
+
+Returns the mandate to send along, empty if none is needed; None if it cannot be passed on.
+"""
 
 
 class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
     __slots__ = (
-        *("control_bytes", "deliveries", "findings", "introduce", "notices", "seeks", "sends"),
-        *("tells", "wakes"),
+        *("control_bytes", "deliveries", "findings", "notices", "seeks", "sends", "tells"),
+        *("vouch", "wakes"),
     )
 
     def __init__(self) -> None:
@@ -117,8 +120,8 @@ class Outbox:
         """For a driver that wants them; None: nothing is said."""
         self.control_bytes: dict[GroupId, int] | None = None
         """For a trace: the bytes of all control copies so far, by the group that sent them."""
-        self.introduce: Introduce | None = None
-        """Where processes are known by introductions: called before a control message leaves."""
+        self.vouch: Vouch | None = None
+        """Where processes have keys: called before a control message leaves."""
 
 
 class ControlOutlet:
@@ -153,18 +156,18 @@ class ControlOutlet:
         """
         chosen = list(contacts)
         if chosen:
-            if self._outbox.introduce is not None:
-                self._outbox.introduce(chosen, message, reply_to)
+            target = self._group if group is None else group
+            mandate = b""
+            if (vouch := self._outbox.vouch) is not None:
+                given = vouch(chosen, self._kind, target, message, reply_to)
+                if given is None:
+                    return
+                mandate = given
             head = self._head
-            if head is None or group is not None or reply_to is not None:
+            if head is None or group is not None or reply_to is not None or mandate:
                 sender = reply_to or self.me
-                head = control_head(
-                    self._kind,
-                    self._group if group is None else group,
-                    sender.peer,
-                    sender.address,
-                )
-                if group is None and reply_to is None:
+                head = control_head(self._kind, target, sender.peer, sender.address, mandate)
+                if group is None and reply_to is None and not mandate:
                     self._head = head
             record = encode_control(head, messages.encode(message))
             self._outbox.sends.append(Send(chosen, record, True))

@@ -15,7 +15,7 @@ a body that nobody changes::
               body: publisher 16 | number 8 | first 4 | count 2 | flags 1 | upward 2 | published 8
               | topic length 1 | topic | lengths 4 each | payloads | [certificate 8 | signature 64]
     control   length 4 | kind 1 | flags 1 | address length 1 | 0 1
-              | group 8 | sender 16 | address | message (MessagePack)
+              | group 8 | sender 16 | address | [mandate 80] | message (MessagePack)
 
 Numbers are big-endian. `group` names the community in which this copy travels; the topic's
 own name rides along because a member of a super-community may never have heard of it. The
@@ -27,7 +27,9 @@ publication in units of 10 ms, at most 655 s, as the processes on the way have c
 
 Flags of a head: 1 repaired (the copy was asked for), 2 from another level (it climbed). Flags of a
 body: 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash and a signature
-over the rest of the body follow the payloads (`camcast.security.signed_batches`).
+over the rest of the body follow the payloads (`camcast.security.signed_batches`). Flag of a control
+record: 1 a mandate follows the address, by which others may pass the message on for its sender
+(`camcast.security.mandates`).
 
 A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
 at before that; payloads are opaque and are copied as they are. A record of an unknown kind or with
@@ -82,6 +84,8 @@ RECORD_BYTES_MAX: Final = (
 REPAIRED: Final = 1
 OTHER_LEVEL: Final = 2
 _KNOWN_FLAGS: Final = REPAIRED | OTHER_LEVEL
+MANDATED: Final = 1
+MANDATE_BYTES: Final = 80  # a time and a number of 8 bytes each, and a signature of 64
 HOPS_MAX: Final = 65535
 _AGES_A_SECOND: Final = 100  # units of 10 ms: finer than a hop across the world
 _AGE_MAX: Final = 65535
@@ -115,6 +119,8 @@ class ControlRecord(NamedTuple):
     group: GroupId
     sender: PeerId
     address: str
+    mandate: bytes
+    """Empty if there is none."""
     body: bytes
 
 
@@ -204,10 +210,13 @@ def control_end(frame: bytes, start: int) -> int:
     return end
 
 
-def control_head(kind: Kind, group: GroupId, sender: PeerId, address: str) -> bytes:
+def control_head(
+    kind: Kind, group: GroupId, sender: PeerId, address: str, mandate: bytes = b""
+) -> bytes:
     """Return what is between the length and the body of a control record from `address`."""
     raw = address.encode()
-    return _CONTROL_HEAD.pack(kind, 0, len(raw), group, sender) + raw
+    flags = MANDATED if mandate else 0
+    return _CONTROL_HEAD.pack(kind, flags, len(raw), group, sender) + raw + mandate
 
 
 def encode_control(head: bytes, body: bytes) -> bytes:
@@ -218,13 +227,13 @@ def encode_control(head: bytes, body: bytes) -> bytes:
 def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
     """Decode the control record at `start`; the body stays encoded."""
     head_start = start + _LENGTH.size
-    body_start = start + CONTROL_HEADER_BYTES + frame[head_start + 2]
+    head_end = start + CONTROL_HEADER_BYTES + frame[head_start + 2]
+    body_start = head_end + MANDATE_BYTES if frame[head_start + 1] & MANDATED else head_end
     if body_start > end:
-        raise MalformedError("a control record is shorter than its address")
+        raise MalformedError("a control record is shorter than its address and its mandate")
+    head = _read_head(frame[head_start:head_end])
     # A plain call to make a NamedTuple takes as long as all the rest.
-    return tuple.__new__(
-        ControlRecord, (*_read_head(frame[head_start:body_start]), frame[body_start:end])
-    )
+    return tuple.__new__(ControlRecord, (*head, frame[head_end:body_start], frame[body_start:end]))
 
 
 # chosen: 16,384 heads, some 6 MB: more than a process has peers that send it control messages. A
@@ -234,7 +243,7 @@ def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
     """Read a control record's head, which all records share that one process sends for one part."""
     kind, flags, _, group, sender = _CONTROL_HEAD.unpack_from(head)
     control_kind = _CONTROL_KINDS.get(kind)
-    if flags or control_kind is None:
+    if flags & ~MANDATED or control_kind is None:
         raise MalformedError(f"a record has the unknown kind {kind} or flags {flags:#x}")
     try:
         address = head[_CONTROL_HEAD.size :].decode("ascii")

@@ -36,6 +36,8 @@ class Join(Message, tag=1, frozen=True):
     """From a newcomer, passed on for it: who of you is my neighbour."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "join"
+    mandated: ClassVar[tuple[str, ...]] = ("line",)
     line: LineNews
 
 
@@ -68,6 +70,8 @@ class Visit(Message, tag=6, frozen=True):
     """From a member, passed on like a `Join`: whether its neighbours know it."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "visit"
+    mandated: ClassVar[tuple[str, ...]] = ("line",)
     line: LineNews
 
 

@@ -7,11 +7,15 @@ from typing import ClassVar, Final
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
+ARCS: Final = "arcs"
+"""What a subscriber wants: that others hold arcs to it."""
+
 
 class Subscribe(Message, tag=1, frozen=True):
     """From the newcomer, passed on for it: make me a member. -1 steps: not yet decided."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = ARCS
     steps: int
     walk: int
     """The random name of this walk; so for `Copy` and `Renew`, which is a walk of one step."""
@@ -21,6 +25,7 @@ class Copy(Message, tag=2, frozen=True):
     """A copy of a subscription on its walk, sent on the subscriber's behalf."""
 
     passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = ARCS
     ttl: int
     walk: int
 
@@ -38,6 +43,7 @@ class Kept(Message, tag=4, frozen=True):
 class Renew(Message, tag=5, frozen=True):
     """Send this many copies of my subscription."""
 
+    mandate: ClassVar[str] = ARCS
     copies: int
     walk: int
 

@@ -75,7 +75,7 @@ class Story:
     def _take(self, source: str, target: str, record: bytes) -> None:
         sender, shown = source, "Event()"
         if record[4] != Kind.EVENT:
-            kind, _, _, sender, body = wire.decode_control(record, 0, len(record))
+            kind, _, _, sender, _, body = wire.decode_control(record, 0, len(record))
             if kind is Kind.PROTOCOL:
                 assert LevelWise.decoder is not None
                 shown = self._show(LevelWise.decoder.decode(body))

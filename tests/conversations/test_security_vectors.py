@@ -9,12 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from camcast.engine.mandates import said_by
 from camcast.live.shared_key import SharedKey
 from camcast.security.certificates import CERTIFICATE, Certificate
 from camcast.security.chains import verify_chain
 from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
+from camcast.security.mandates import sign_mandate, verify_mandate
 from camcast.security.passphrase import group_key
 from camcast.security.records import PeerRecord, sign_record, verify_record
 from camcast.security.revocation import REVOCATIONS, RevocationList, Revocations, RevokedSerial
@@ -23,6 +25,8 @@ from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.vocabulary.batches import decode_body, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import Kind
+from membership.scamp.messages import Copy
 from tests import ed25519
 from tests.authority import ADA, ALL, CLUB, DAY, MEMBER, NOW, ROOT, anybody, grant
 
@@ -45,12 +49,14 @@ RECORD = PeerRecord(
 BATCH = make_batch(
     *(stream_id(ADA.public.peer_id, 1_700_000_000_000), 1, [b"goal"], ITALY), published=NOW * 1000
 )
+SAID = said_by(Kind.MEMBERSHIP, ITALY.group, Copy(4, 258))
 SIGNED = {
     "a certificate of a root": (ROOT, Domain.CERTIFICATE, ABOVE),
     "a certificate below it": (CLUB, Domain.CERTIFICATE, BELOW),
     "a list of revocations": (CLUB, Domain.REVOCATIONS, REVOCATIONS.sign(LIST, CLUB)),
     "a peer record": (ADA, Domain.PEER_RECORD, sign_record(RECORD, ADA)),
     "a signed batch": (ADA, Domain.BATCH, sign_batch(BATCH, SealHash(HASH), ADA).body),
+    "a mandate": (ADA, Domain.MANDATE, sign_mandate(SAID, NOW * 1000, 7, ADA)),
 }
 
 
@@ -65,6 +71,9 @@ def test_it_is_signed_as_the_page_says(name: str) -> None:
     body = VECTORS[name][:-64]
     if domain is Domain.BATCH:
         body = ITALY.group + body
+    elif domain is Domain.MANDATE:
+        body += SAID
+        assert f"`{SAID.hex()}`" in PAGE
     else:
         assert msgspec.msgpack.encode(msgspec.msgpack.decode(body)) == body
     said = bytes([len(domain.value)]) + domain.value + body
@@ -73,7 +82,7 @@ def test_it_is_signed_as_the_page_says(name: str) -> None:
 
 
 def test_they_are_read_as_the_page_says() -> None:
-    above, below, revocations, record, batch = VECTORS.values()
+    above, below, revocations, record, batch, mandate = VECTORS.values()
     chain = verify_chain([above, below], [ROOT.public])
     assert chain.last == CERTIFICATE.read(BELOW)
     assert chain.certificates[0] == Certificate(
@@ -90,6 +99,7 @@ def test_they_are_read_as_the_page_says() -> None:
     came = decode_body(batch, 0, len(batch))
     assert verify_batch(came, ITALY, chains, NOW, 120.0) == chain
     assert came.payloads() == [b"goal"]
+    verify_mandate(SAID, mandate, NOW, ADA.public)
 
 
 @pytest.mark.parametrize(("name", "key"), [("the root", ROOT), ("the club", CLUB), ("Ada", ADA)])

@@ -13,100 +13,42 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from camcast.doors.plugs import find_discovery
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import links, liveness
-from camcast.engine.doorkeeper import Introductions
 from camcast.engine.node import Node
-from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
-from camcast.security.known_peers import KnownPeers
-from camcast.security.records import PeerRecord, sign_record
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
-from camcast.security.sealed import seal_hash
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.introductions import Introduction
-from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import ROOT as TOP
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 from membership.scamp import messages as scamp
 from overlays import gateways
+from tests.admitted_world import (
+    ELSEWHERE,
+    NOBODY,
+    THERE,
+    AdmittedWorld,
+    introduced,
+    introduction,
+    record,
+)
 from tests.authority import ADA, CLUB, EVE, ROOT, grant
 from tests.event_frames import frame_of
 from tests.signed_world import (
     ITALY,
-    NO_GROUP,
     SOCCER,
-    SignedWorld,
     certificate,
     join,
     key,
     signed_event,
-    with_own,
 )
 
-GATE = SecretKey(b"g" * 32)
 CHESS = Topic.parse(".chess")
 FAR = 2**32 - 1
-NOBODY = SecretKey(b"n" * 32)
-"""Whom no root has certified."""
-THERE, ELSEWHERE = "tcp://10.9.9.9:7000", "tcp://10.8.8.8:7000"
-
-
-class AdmittedWorld(SignedWorld):
-    """A gateway that may serve, and whoever it is asked for; in `open` all of it without keys."""
-
-    def __init__(self, *, signed: bool = True) -> None:
-        super().__init__(repair=True)
-        self.signed = signed
-        self.known: dict[Node, KnownPeers] = {}
-        self.settings = evolve(self.settings, discovery=find_discovery("gateways"))
-        self.gate = self.member(GATE, own=certificate(GATE, ".", Rights.SERVE))
-        self.settings = evolve(self.settings, gateways={TOP: (self.gate.me.address,)})
-
-    def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
-        settings, known = self.settings, None
-        if self.signed:
-            signatures = with_own(secret, own or certificate(secret))
-            known = KnownPeers(signatures, 1)
-            settings = evolve(settings, signatures=signatures, admission=known)
-        node = self.start(settings, peer=secret.public.peer_id)
-        if known is not None:
-            self.known[node] = known
-        for topic in topics:
-            self.do(node, partial(join, topic))
-        self.run(0.5)
-        return node
-
-    def send(self, victim: Node, by: SecretKey, *records: bytes) -> None:
-        """Let the owner of a key send records over his link, after his introduction."""
-        own = () if by is NOBODY else (certificate(by, ".chess"),)
-        said = introduction(by, THERE, *own)
-        before = record(Kind.SECURITY, said, by.public.peer_id) if self.signed else b""
-        frame = wire.FRAME_HEADER + before + b"".join(records)
-        self.virtual.inject(victim.me.address, frame, by.public.peer_id)
-
-
-def introduction(
-    of: SecretKey, address: str, *certificates: bytes, by: SecretKey | None = None, number: int = 1
-) -> Introductions:
-    named = tuple(seal_hash(one) for one in certificates)
-    said = PeerRecord(of.public.raw, (address,), number, 3000, (), named)
-    chains = tuple((one,) for one in certificates)
-    return Introductions((Introduction(sign_record(said, by or of), chains),))
-
-
-def record(
-    kind: Kind,
-    message: Message,
-    sender: PeerId,
-    address: str = THERE,
-    group: GroupId = NO_GROUP,
-) -> bytes:
-    return wire.encode_control(wire.control_head(kind, group, sender, address), encode(message))
 
 
 @frozen
@@ -225,11 +167,6 @@ def test_nothing_of_it_changes_a_table_or_is_answered(by: SecretKey) -> None:
     assert (victim.counters.malformed, victim.counters.forged) == (0, 0)
     world.publish(played.ada, SOCCER, b"after")
     assert victim in world.got(b"after")
-
-
-def introduced(by: SecretKey) -> bytes:
-    own = () if by is NOBODY else (certificate(by, ".chess"),)
-    return record(Kind.SECURITY, introduction(by, THERE, *own), by.public.peer_id)
 
 
 def test_who_says_of_others_what_they_did_not_sign_is_not_believed() -> None:

@@ -67,16 +67,23 @@ def test_the_head_of_an_event_is_read_anywhere_in_a_frame(
 @given(
     st.sampled_from([Kind.MEMBERSHIP, Kind.LINKS, Kind.DISCOVERY]),
     *(GROUPS, PEERS, ADDRESSES, st.binary(max_size=300), st.binary(max_size=9)),
+    st.one_of(st.just(b""), st.binary(min_size=80, max_size=80)),
 )
 def test_a_control_record_comes_back(
-    kind: Kind, group: GroupId, sender: PeerId, address: str, body: bytes, before: bytes
+    kind: Kind,
+    group: GroupId,
+    sender: PeerId,
+    address: str,
+    body: bytes,
+    before: bytes,
+    mandate: bytes,
 ) -> None:
-    record = wire.encode_control(wire.control_head(kind, group, sender, address), body)
+    record = wire.encode_control(wire.control_head(kind, group, sender, address, mandate), body)
     frame = before + record + b"next"
     end = wire.control_end(frame, len(before))
     assert end == len(before) + len(record)
     back = wire.decode_control(frame, len(before), end)
-    assert back == (kind, group, sender, address, body)
+    assert back == (kind, group, sender, address, mandate, body)
 
 
 EVENT_RECORD = event_record(address=ADDRESS)
@@ -167,7 +174,17 @@ def test_kinds_of_a_later_version_are_refused(kind: int) -> None:
         decode(CONTROL_RECORD[:4] + bytes([kind]) + CONTROL_RECORD[5:])
 
 
-@pytest.mark.parametrize("flags", [1, 2, 128, 255])
-def test_a_control_record_has_no_flags(flags: int) -> None:
+@pytest.mark.parametrize("flags", [2, 3, 128, 255])
+def test_a_control_record_has_one_flag(flags: int) -> None:
+    room = bytes(wire.MANDATE_BYTES)
     with pytest.raises(MalformedError, match="flags"):
-        decode(CONTROL_RECORD[:5] + bytes([flags]) + CONTROL_RECORD[6:])
+        decode(_longer(CONTROL_RECORD[:5] + bytes([flags]) + CONTROL_RECORD[6:] + room))
+
+
+def test_a_mandate_that_is_cut_is_refused() -> None:
+    with pytest.raises(MalformedError, match="mandate"):
+        decode(CONTROL_RECORD[:5] + b"\1" + CONTROL_RECORD[6:])
+
+
+def _longer(record: bytes) -> bytes:
+    return (len(record) - 4).to_bytes(4) + record[4:]

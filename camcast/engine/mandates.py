@@ -1,0 +1,88 @@
+"""The mandates that a node gives, gets and passes on (`camcast.security.mandates`).
+
+What a mandate is *said* to be for: the kind of the record and its group, the name that the
+message's class gives (`Message.mandate`), and the fields which nobody changes on the way
+(`Message.mandated`). The message that is passed on need not be the one that came: a subscription
+draws copies of it. So the latest mandate of each process for each thing is kept, and goes along
+with whatever is passed on for it.
+
+Who has a mandate can use it again, and only for what it is for. It counts for five minutes, and
+each process acts upon it `USES_MAX` times at the most.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import msgspec
+
+from camcast.doors.admission import Admission
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.wire import Kind
+
+# chosen: the longest walks of SCAMP's copies, 64 steps, of 21 copies in a community of 20, come by
+# each process 70 times; with c=50, 230 times.
+USES_MAX: Final = 256
+MANDATES_MAX: Final = 16_384  # chosen: of 50 joins a second in the five minutes; 5 MB
+KEPT_MAX: Final = 4096  # chosen: as many as processes are known by records
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+_Given: TypeAlias = tuple[PeerId, bytes, bytes]
+"""Whose it is, what is said, and the mandate."""
+
+
+class Mandates:
+    """The mandates of one node; times are in seconds since 1970."""
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
+        self._uses: dict[_Given, int] = {}
+        """Of those that were verified; the oldest comes first."""
+        self._latest: dict[tuple[PeerId, bytes], bytes] = {}
+        """By whose it is and what is said; the oldest comes first."""
+
+    def give(self, kind: Kind, group: GroupId, message: Message, now: float) -> bytes:
+        """Return this process's own mandate for a message, empty if it needs none."""
+        if not message.mandate:
+            return b""
+        return self._admission.sign_mandate(said_by(kind, group, message), now)
+
+    def find(self, peer: PeerId, kind: Kind, group: GroupId, message: Message) -> bytes | None:
+        """Return the latest mandate to pass on a message for a process, if there is one."""
+        return self._latest.get((peer, said_by(kind, group, message)))
+
+    def refusal(
+        self,
+        peer: PeerId,
+        kind: Kind,
+        group: GroupId,
+        message: Message,
+        mandate: bytes,
+        now: float,
+    ) -> str:
+        """Return why a message of a process is not acted upon, as a counter's name, or ""."""
+        said = said_by(kind, group, message)
+        given = peer, said, mandate
+        uses = self._uses.get(given, 0)
+        if uses >= USES_MAX:
+            return "spent"
+        verified = uses > 0
+        if why := self._admission.mandate_refusal(peer, said, mandate, now, verified=verified):
+            return why
+        if not verified and len(self._uses) >= MANDATES_MAX:
+            del self._uses[next(iter(self._uses))]
+        self._uses[given] = uses + 1
+        self._latest.pop((peer, said), None)
+        if len(self._latest) >= KEPT_MAX:
+            del self._latest[next(iter(self._latest))]
+        self._latest[peer, said] = mandate
+        return ""
+
+
+def said_by(kind: Kind, group: GroupId, message: Message) -> bytes:
+    """Return what the mandate of a message is said to be for."""
+    fields = [getattr(message, name) for name in message.mandated]
+    return _encode([int(kind), group, message.mandate, *fields])

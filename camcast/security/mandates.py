@@ -1,0 +1,45 @@
+"""Mandates: a process's signature that lets others pass on what it says, in its name.
+
+A subscription walks from process to process until some hold its subscriber, and a search until
+somebody knows the answer. What each of them gets names another process as the sender than the one
+it comes from. So the sender signs what it wants, and the signature goes along. A mandate is 80
+bytes: the time of signing in milliseconds since 1970 and a number, of 8 bytes each, which together
+no two mandates of a process share, and the signature over these 16 bytes and over what is *said*.
+What that is, and how often one mandate is acted upon, `camcast.engine.mandates` knows.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from camcast.security.certificates import SLACK_SECONDS
+from camcast.security.keys import SIGNATURE_BYTES, Domain, PublicKey, SecretKey
+from camcast.security.refusals import Reason, RefusedError
+from camcast.vocabulary.wire import MANDATE_BYTES
+
+_NAME: Final = Struct(">QQ")  # a time and a number
+_MILLISECONDS: Final = 1000.0
+
+
+def sign_mandate(said: bytes, when: int, number: int, secret: SecretKey) -> bytes:
+    """Return the mandate of the owner of `secret` for what is said; `when` is in milliseconds."""
+    name = _NAME.pack(when, number)
+    return name + secret.sign(Domain.MANDATE, name + said)
+
+
+def verify_mandate(said: bytes, mandate: bytes, now: float, key: PublicKey | None) -> None:
+    """Raise `RefusedError` unless the owner of `key` signed this mandate within five minutes.
+
+    `now` is in seconds since 1970. Without a key only the time is looked at.
+    """
+    if len(mandate) != MANDATE_BYTES:
+        raise RefusedError(Reason.UNSIGNED, "a message is passed on without a mandate")
+    name, signature = mandate[:-SIGNATURE_BYTES], mandate[-SIGNATURE_BYTES:]
+    when = _NAME.unpack(name)[0] / _MILLISECONDS
+    if when < now - SLACK_SECONDS:
+        raise RefusedError(Reason.EXPIRED, "a mandate is older than five minutes")
+    if when > now + SLACK_SECONDS:
+        raise RefusedError(Reason.EARLY, "a mandate is from the future")
+    if key is not None and not key.verify(Domain.MANDATE, name + said, signature):
+        raise RefusedError(Reason.FORGED, "the signature of a mandate does not verify")
