@@ -9,7 +9,7 @@ from attrs import define, field
 
 from camcast.engine.groups import Groups
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import EventId, Missed
+from camcast.vocabulary.events import EventId, Missed, event_name
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import Trace, TraceKind
@@ -94,16 +94,20 @@ class Recorder:
 
         One record an event and peer; one an event without `peers`.
         """
-        if self.trace is None:
+        trace = self.trace
+        if trace is None:
             return
-        if self.trace.whole is not None:
-            self.trace.whole(now, kind, batch, community, peers)
-        if self.trace.each:
-            topic, hops = batch.topic.name, batch.hops
+        if trace.whole is not None:
+            trace.whole(now, kind, batch, community, peers)
+        if trace.each:
+            topic, hops, stream = batch.topic.name, batch.hops, batch.stream
             for sequence, size in enumerate(batch.lengths(), batch.first):
-                event = str(EventId(batch.stream, sequence))
+                event = event_name(stream, sequence)
                 for peer in peers or (b"",):
-                    self._write(now, kind, community, peer, topic, event, hops, size)
+                    try:  # as `_write`, but without its call for each copy
+                        trace.record(now, kind, community, peer, topic, event, hops, size)
+                    except OSError as error:
+                        self._note_failure(error)
 
     def record_missed(self, missed: Missed, now: float) -> None:
         """Trace that subscribers were told what they can no longer get."""
@@ -143,10 +147,13 @@ class Recorder:
         try:
             self.trace.record(now, kind, community, peer, topic, event, hops, size)
         except OSError as error:
-            if not self.counters.trace_failures:
-                _log.warning(
-                    "the trace cannot be written (%s); records are dropped (further failures are"
-                    " only counted)",
-                    error,
-                )
-            self.counters.trace_failures += 1
+            self._note_failure(error)
+
+    def _note_failure(self, error: OSError) -> None:
+        if not self.counters.trace_failures:
+            _log.warning(
+                "the trace cannot be written (%s); records are dropped (further failures are"
+                " only counted)",
+                error,
+            )
+        self.counters.trace_failures += 1
