@@ -91,8 +91,8 @@ class Worker:
             case messages.Join(nodes=nodes):
                 self._spawn(self._join(nodes))
             case messages.Freeze():
-                # Of 500 nodes a full collection takes 0.3 s, in which no event moves; it would find
-                # nothing (tests/laws/test_no_cycles.py).
+                # Of 500 nodes a full collection takes 0.3 s, in which no event moves, and finds
+                # nothing (tests/live/test_community_life.py).
                 gc.collect()
                 gc.freeze()
                 gc.disable()

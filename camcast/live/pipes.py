@@ -212,6 +212,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._drains = 0  # calls of drain() in progress
         self._settled = asyncio.Event()  # nothing fresh, nothing watched; kept while draining
         self._spares_left = 0  # how many pipes may be closed in this turn to make room
+        self._spares_a_turn = max(1, self.pipes_max // 8)
         self._full_until = 0.0  # no pipe can be spared before
         self._warned: set[str] = set()
         self._log = MinuteLog()
@@ -269,7 +270,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             total += size
         self._waiting = total
         if self._flush_handle is None and self._fresh:
-            self._flush_handle = self._loop.call_soon(self._flush)
+            self._flush_handle = self._loop.call_soon(self._flush_soon)
 
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
         """See `OutputPipes`."""
@@ -380,7 +381,19 @@ class QueuedPipes(OutputPipes, Generic[P]):
 
     def begin_turn(self) -> None:
         """Let an input know that it hands over what one connection sent in a turn."""
-        self._spares_left = max(1, self.pipes_max // 8)
+        self._spares_left = self._spares_a_turn
+
+    def _flush_soon(self) -> None:
+        """Flush after what the loop has read meanwhile, unless that much waits already.
+
+        The copies that one event makes the nodes of a loop send come in several turns, so that more
+        of them share a frame: 1.95 in place of 1.64, for some 5 % less CPU, with 100 nodes and 200
+        events a second. Where there is nothing to read, a turn takes microseconds.
+        """
+        if self._waiting < self._record_room:
+            self._flush_handle = self._loop.call_soon(self._flush)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         self.begin_turn()
