@@ -34,7 +34,7 @@ def test_a_full_disk_stops_no_event_and_fills_no_memory(caplog: pytest.LogCaptur
     world.run(1.0)
     got = [delivery.event.payload for node, delivery in world.delivered if node is other]
     assert got == [b"%d" % number for number in range(EVENTS)]
-    assert len(sink._lines) < 1_000
+    assert len(sink._held) < 1_000
     assert one.counters.trace_failures + other.counters.trace_failures >= 4 * EVENTS // 1_000
     warnings = [record for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 2  # each node warns once
