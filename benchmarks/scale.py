@@ -18,7 +18,8 @@ from typing import Annotated
 import typer
 
 from camcast.doors.plugs import find_backend, find_protocol
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.census import Census

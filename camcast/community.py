@@ -25,8 +25,8 @@ from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes
-from camcast.engine.node import Settings
 from camcast.engine.participation import Participation
+from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.event_trace import Account
 from camcast.exposure import check_addresses, check_closed

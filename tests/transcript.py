@@ -13,7 +13,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.doors.membership import Membership
-from camcast.engine import links, liveness
+from camcast.engine import link_messages, liveness_messages
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.lack import ranges_of
 from camcast.protocols.tree import Tree
@@ -30,9 +30,9 @@ from overlays.gateways import GatewayDiscovery
 
 DECODERS: dict[Kind, Any] = {
     Kind.MEMBERSHIP: Scamp.decoder,
-    Kind.LINKS: links.DECODER,
+    Kind.LINKS: link_messages.DECODER,
     Kind.DISCOVERY: GatewayDiscovery.decoder,
-    Kind.LIVENESS: liveness.DECODER,
+    Kind.LIVENESS: liveness_messages.DECODER,
     Kind.PROTOCOL: Tree.decoder,
     Kind.REPAIR: repair_messages.DECODER,
 }
@@ -129,7 +129,7 @@ class Transcript:
             fields.pop("sponsored")
         if isinstance(content, repair_messages.Have | repair_messages.Want):
             fields = {"streams": fields["streams"]}
-        if isinstance(content, Arc | liveness.Heartbeat | liveness.Answer):
+        if isinstance(content, Arc | liveness_messages.Heartbeat | liveness_messages.Answer):
             fields = {key: value for key, value in fields.items() if value}
         shown = (
             key if value is True and isinstance(content, Arc) else f"{key}={shown_value}"

@@ -31,7 +31,7 @@ import msgspec
 
 from camcast.doors.admission import Admission
 from camcast.engine.asked_lately import AskedLately
-from camcast.engine.links import (
+from camcast.engine.link_messages import (
     AnsContact,
     Gone,
     NewProcess,

@@ -9,7 +9,7 @@ super-topics has one for each (3.6). It lives through two tasks of the paper:
 the search starts at super(t) and widens by one ancestor a timeout, never to the root at once.
 Each step looks into the other tables of this process, asks the discovery, which is the paper's
 "contact known", and sends REQ_CONTACT to some neighbours, who answer from their own tables or pass
-it on while its TTL lasts, once per process (`SearchRelay`). An answer for a farther ancestor is
+it on while its TTL lasts (`camcast.engine.search_relay`). An answer for a farther ancestor is
 used, and the search goes on for the nearer levels only, at a growing pause; an answer for super(t)
 ends it. The tables of one process that look for the same topics share one search, as they share the
 questions of the upkeep (`camcast.engine.asked_lately`): what one has asked within the pause another
@@ -53,24 +53,31 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import inf
 from random import Random
-from typing import ClassVar, Final
+from typing import Final
 
 from attrs import define
 
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.engine.asked_lately import AskedLately
+from camcast.engine.link_messages import (
+    CONTACTS_MAX,
+    SEARCH_BYTES,
+    AnsContact,
+    Gone,
+    NewProcess,
+    Ping,
+    Pong,
+    ReqContact,
+    SuperProcesses,
+)
 from camcast.vocabulary.cold_list import Cold, ColdList
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message, read_topic
+from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 
-CONTACTS_MAX: Final = 64  # chosen: that one answer has, whatever z is (G5); 3 kB
-SCOPE_MAX: Final = 33  # [TRUST] a topic has at most 32 levels, so 33 with the root
-SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
-SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
 NEW_PROCESSES: Final = 16  # chosen: to ask for; the cold list then outlives several crashes; 0.8 kB
 FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
@@ -80,62 +87,6 @@ SEARCH_DUE: Final = 0.9
 # chosen: after so long in the table an entry was told all; the last telling is after 8 s.
 SERVES_SECONDS: Final = 10.0
 ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause between two checks
-
-
-class ReqContact(Message, tag=1, frozen=True):
-    """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
-
-    passed_on: ClassVar[bool] = True
-    mandate: ClassVar[str] = "search"
-    mandated: ClassVar[tuple[str, ...]] = ("search", "topics")
-    search: bytes
-    topics: tuple[str, ...]
-    ttl: int
-
-
-class AnsContact(Message, tag=2, frozen=True):
-    """ANS_CONTACT: some members of `topic`."""
-
-    topic: str
-    contacts: tuple[Contact, ...]
-
-
-class NewProcess(Message, tag=3, frozen=True):
-    """NEW_PROCESS to a super-process: give me members of your community `topic`."""
-
-    topic: str
-    wanted: int
-
-
-class SuperProcesses(Message, tag=4, frozen=True):
-    """NEW_PROCESS back, and the push to one's own community: members of `topic`."""
-
-    topic: str
-    contacts: tuple[Contact, ...]
-    pushed: bool
-
-
-class Ping(Message, tag=5, frozen=True):
-    """CHECK: say whether you are alive and still in `topic`."""
-
-    topic: str
-
-
-class Pong(Message, tag=6, frozen=True):
-    """The answer to `Ping`."""
-
-    topic: str
-
-
-class Gone(Message, tag=7, frozen=True):
-    """I am not in `topic` (any more): do not send me its events."""
-
-    topic: str
-
-
-DECODER: Final[Decoder[Message]] = Decoder(
-    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
-)
 
 
 @define
@@ -512,44 +463,3 @@ class SuperLinks(Watcher):
         if (nearest, len(contacts)) != (before, len(known)):
             kind: NoticeKind = "linked" if contacts else "unlinked"
             self._outlet.report(kind, nearest, len(contacts))
-
-
-class SearchRelay:
-    """Answers other processes' searches, or passes them on (Figure 5, lines 4 to 13)."""
-
-    def __init__(
-        self,
-        known: Callable[[GroupId, int], list[Contact]],
-        neighbours: Callable[[int], list[Contact]],
-        outlet: Callable[[GroupId], ControlOutlet],
-        parameters: Parameters,
-    ) -> None:
-        self._known = known
-        self._neighbours = neighbours
-        self._outlet = outlet
-        self._parameters = parameters
-        self._searches: dict[bytes, None] = {}  # ordered: the oldest is forgotten first
-
-    def receive(self, origin: Contact, group: GroupId, message: ReqContact) -> None:
-        """Take a search that `origin` sends for its community `group`."""
-        search = message.search[:SEARCH_BYTES]
-        if search in self._searches:
-            return
-        if len(self._searches) >= SEARCHES_REMEMBERED:
-            del self._searches[next(iter(self._searches))]
-        self._searches[search] = None
-        for name in message.topics[:SCOPE_MAX]:
-            known = self._known(read_topic(name).group, self._parameters.z)
-            contacts = tuple(c for c in known if c.peer != origin.peer)
-            if contacts:
-                self._outlet(group).send([origin], AnsContact(name, contacts))
-                return
-        ttl = min(message.ttl, self._parameters.search_ttl) - 1
-        if ttl > 0:
-            onward = [
-                contact
-                for contact in self._neighbours(self._parameters.search_neighbours + 1)
-                if contact.peer != origin.peer
-            ][: self._parameters.search_neighbours]
-            passed_on = ReqContact(search, message.topics[:SCOPE_MAX], ttl)
-            self._outlet(group).send(onward, passed_on, reply_to=origin)

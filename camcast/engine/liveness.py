@@ -50,10 +50,9 @@ silence counts for the time by which the timer was late, and no helper whose tim
 confirms anything.
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
-answer of about its size, and `PIECES_MAX` pieces of it are read. A `Probe` draws one heartbeat
-and one verdict, smaller than it; of one asker and of all `PROBES_ASKER_MAX` and `PROBES_MAX` a
-second are read. Verdicts count only from peers that were asked. Who lies in them shortens a
-suspicion to `low` if all helpers do, and lengthens it to `UNREACHED`.
+answer of about its size, and `PIECES_MAX` pieces of it are read. What a `Probe` draws is bounded
+too (`camcast.engine.errands`). Verdicts count only from peers that were asked. Who lies in them
+shortens a suspicion to `low` if all helpers do, and lengthens it to `UNREACHED`.
 """
 
 from __future__ import annotations
@@ -62,20 +61,30 @@ from collections.abc import Callable, Hashable, Sequence
 from heapq import nlargest
 from math import inf, log
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from attrs import define, field
 
 from camcast.doors.liveness import Liveness, Watcher
+from camcast.engine.errands import PROBE_UNITS, Errands
+from camcast.engine.group_tallies import GroupTallies
+from camcast.engine.liveness_messages import (
+    PIECE_BYTES_MAX,
+    PIECES_MAX,
+    Answer,
+    GroupTally,
+    Heartbeat,
+    Piece,
+    Probe,
+    Verdict,
+)
 from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message, encode
+from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
-PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
-PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
 AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 with 0.97
 LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a piece waits: by then one has come
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
@@ -84,82 +93,13 @@ HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
 LOW_MAX: Final = 5.0  # [PROTOCOLS 11] "dropped after min(5, log N)", in units
 LOW_MIN: Final = 2.0  # chosen: 15 s without helpers outlast TCP's pauses of 13 s at 30 % loss
 HIGH_FACTOR: Final = 6.0  # [Lifeguard 4.2: beta = 6]
-# chosen: units a helper tries. At 30 % loss two connections, with SYNs after 0, 1 and 3 s, take
-# longer once in four times; three helpers all fail once in 60. A crash is confirmed after 3 + 5.
-PROBE_UNITS: Final = 5
 # chosen: units. At 30 % loss TCP is silent for as long once in 15,000 segments (0.3^8).
 UNREACHED: Final = 60
 HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
 WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
-PROBE_SECONDS_MAX: Final = 30.0  # chosen: bounds how long a probe is kept, whatever is asked for
-PROBES_MAX: Final = 256  # chosen: probes read in a second, and under way; 50 kB
-PROBES_ASKER_MAX: Final = 32  # chosen: of one asker; more than all peers of one process
-ASKERS_MAX: Final = 32  # chosen: who is told of one probe; three of a community's neighbours ask
-
-Piece = tuple[int, bytes, bytes]
-"""The kind and the group of a part, and a message of it, encoded, or nothing."""
 
 TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piece to a part of this process; False if the process is not in that group."""
-
-
-GroupTally = tuple[bytes, bytes]
-"""A group and the tally of its events at the sender (`camcast.engine.repair.agreement`)."""
-
-
-class Tallies(Protocol):
-    """What goes along with heartbeats for repair: whether both know the same events of a group."""
-
-    def second(self, now: float) -> int:
-        """Return up to which second since 1970 the tallies of this moment go."""
-
-    def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
-        """Return the tallies that every heartbeat is to carry."""
-
-    def tally(self, group: GroupId, second: int) -> bytes | None:
-        """Return the tally of a group, empty for nothing; None if the group is not repaired."""
-
-    def hear_tally(
-        self, source: Contact, group: GroupId, tally: bytes, second: int, now: float
-    ) -> None:
-        """Take the tally of a group at a peer."""
-
-
-class Heartbeat(Message, tag=1, frozen=True):
-    """Are you alive, and in the groups that these pieces name? I am.
-
-    The `tallies` count what was published before the `second` since 1970.
-    """
-
-    pieces: tuple[Piece, ...]
-    tallies: tuple[GroupTally, ...] = ()
-    second: int = 0
-
-
-class Answer(Message, tag=2, frozen=True):
-    """I am alive; and not in the groups of the parts that are `gone`, given by kind and group."""
-
-    pieces: tuple[Piece, ...]
-    gone: tuple[tuple[int, bytes], ...]
-    tallies: tuple[GroupTally, ...] = ()
-    second: int = 0
-
-
-class Probe(Message, tag=3, frozen=True):
-    """Find out within so many seconds whether this process is alive, and tell me."""
-
-    contact: Contact
-    seconds: float
-
-
-class Verdict(Message, tag=4, frozen=True):
-    """The answer to `Probe`: this process is alive, or I cannot reach it either."""
-
-    peer: PeerId
-    alive: bool
-
-
-DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict)
 
 
 @define(eq=False)
@@ -209,17 +149,6 @@ class Entry:
         self.silence = min((part.silence for part in self.parts), default=inf)
 
 
-@define(eq=False)
-class Errand:
-    """What this process does as a helper: it finds out whether a peer is alive."""
-
-    began: float
-    seconds: float
-    askers: dict[PeerId, Contact] = field(factory=dict)
-    reported: bool = False
-    """Whether the askers were told that the peer cannot be reached."""
-
-
 class LivenessService:
     """Watches the peers of one process; see the module's theory of operation."""
 
@@ -228,14 +157,13 @@ class LivenessService:
         outlet: ControlOutlet,
         rng: Random,
         take_piece: TakePiece,
-        tallies: Tallies | None = None,
+        tallies: GroupTallies | None = None,
     ) -> None:
         self._outlet = outlet
         self._rng = rng
+        self._errands = Errands(outlet)
         self._take_piece = take_piece
         self._tallies = tallies
-        self._second = 0  # up to which the tallies go that are changing
-        self._changing: dict[GroupId, bytes] = {}
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self._left: dict[GroupId, float] = {}  # the groups left of late, and when
         self.entries: dict[PeerId, Entry] = {}
@@ -253,9 +181,6 @@ class LivenessService:
         """How often this process did not run for longer than a period."""
         self.paused_seconds = 0.0
         """How long these pauses were together."""
-        self._errands: dict[PeerId, Errand] = {}
-        self._probes: dict[PeerId, int] = {}  # how many were read of each asker since
-        self._probes_since = -inf
 
     def part(self, kind: Kind, group: GroupId) -> PartLiveness:
         """Make the end of the service of one part of this process."""
@@ -295,8 +220,8 @@ class LivenessService:
 
     def heard(self, peer: PeerId, now: float) -> bool:
         """Take a sign of life: a record has arrived from this peer."""
-        if self._errands and peer in self._errands:
-            self._report_alive(peer)
+        if self._errands.under_way:
+            self._errands.heard(peer)
         entry = self.entries.get(peer)
         if entry is not None:
             entry.heard = now
@@ -318,7 +243,11 @@ class LivenessService:
     def receive(self, source: Contact, message: Message, now: float) -> bool:
         """Take a heartbeat or an answer; that its sender is alive, `heard` says."""
         if isinstance(message, Probe):
-            self._on_probe(source, message, now)
+            entry = self.entries.get(message.contact.peer)
+            heard = -inf if entry is None else entry.heard
+            watched = entry is not None and entry.watched
+            late = self._is_late(now)
+            self._errands.take(source, message, now, heard, watched=watched, late=late)
             return False
         if isinstance(message, Verdict):
             return self._on_verdict(source.peer, message, now)
@@ -333,7 +262,7 @@ class LivenessService:
             gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIECES_MAX])
         if self._tallies is not None:
             for group, tally in message.tallies[:PIECES_MAX]:
-                self._tallies.hear_tally(source, GroupId(group), tally, message.second, now)
+                self._tallies.hear(source, GroupId(group), tally, message.second, now)
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
             if message.gone:
@@ -356,7 +285,8 @@ class LivenessService:
         """Take the timer of a period, or of the end of an errand."""
         match name:
             case ("errand", bytes(peer), began):
-                self._end_errand(PeerId(peer), began, now)
+                heard, late = self.last_heard(PeerId(peer)), self._is_late(now)
+                self._errands.end(PeerId(peer), began, now, heard, late=late)
                 return False
             case ("period", timer) if timer != self._timer:
                 return False
@@ -483,61 +413,6 @@ class LivenessService:
         entry.helpers[helper] = True
         return entry.suspected_for(now) > 0 and self._judge(entry, now)
 
-    # -- helping others --------------------------------------------------------------------
-
-    def _on_probe(self, asker: Contact, probe: Probe, now: float) -> None:
-        """Take up an errand, or answer at once if this process knows."""
-        if now - self._probes_since >= 1.0:
-            self._probes.clear()
-            self._probes_since = now
-        read = self._probes.get(asker.peer, 0)
-        if read >= PROBES_ASKER_MAX or sum(self._probes.values()) >= PROBES_MAX:
-            return
-        self._probes[asker.peer] = read + 1
-        contact, seconds = probe.contact, min(probe.seconds, PROBE_SECONDS_MAX)
-        if self._is_late(now) or not seconds > 0 or contact.peer == asker.peer:
-            return
-        entry = self.entries.get(contact.peer)
-        unheard = inf if entry is None else now - entry.heard
-        if unheard <= seconds / PROBE_UNITS:
-            self._outlet.send([asker], Verdict(contact.peer, alive=True))
-            return
-        if entry is not None and entry.watched and unheard >= seconds:
-            self._outlet.send([asker], Verdict(contact.peer, alive=False))
-            return
-        errand = self._errands.get(contact.peer)
-        if errand is not None and errand.reported:  # that verdict was lost, or this asker is late
-            self._outlet.send([asker], Verdict(contact.peer, alive=False))
-            return
-        if errand is None:
-            if len(self._errands) >= PROBES_MAX:
-                return
-            errand = self._errands[contact.peer] = Errand(now, seconds)
-            self._outlet.wake(seconds, "errand", contact.peer, now)
-        if asker.peer in errand.askers or len(errand.askers) < ASKERS_MAX:
-            errand.askers[asker.peer] = asker
-            self._outlet.send([contact], Heartbeat(()))
-
-    def _end_errand(self, peer: PeerId, began: Hashable, now: float) -> None:
-        """Report that a peer was not heard of, unless this process was not running itself."""
-        errand = self._errands.get(peer)
-        if errand is None or errand.began != began:
-            return  # the peer was heard of
-        late = now - errand.began - errand.seconds
-        if errand.reported or late > errand.seconds / PROBE_UNITS or self._is_late(now):
-            del self._errands[peer]
-        elif self.last_heard(peer) > errand.began:
-            self._report_alive(peer)
-        else:
-            errand.reported = True
-            self._outlet.send(list(errand.askers.values()), Verdict(peer, alive=False))
-            self._outlet.wake(errand.seconds, "errand", peer, began)
-
-    def _report_alive(self, peer: PeerId) -> None:
-        """End an errand, also one of which the opposite was reported: the askers may still wait."""
-        errand = self._errands.pop(peer)
-        self._outlet.send(list(errand.askers.values()), Verdict(peer, alive=True))
-
     # -- inside ----------------------------------------------------------------------------
 
     def _pieces(self, entry: Entry, now: float) -> tuple[Piece, ...]:
@@ -556,28 +431,12 @@ class LivenessService:
     def _tallies_for(
         self, entry: Entry, pieces: Sequence[Piece], now: float
     ) -> tuple[tuple[GroupTally, ...], int]:
-        """Return the tallies of the memberships that are shared with a peer, and their second.
-
-        They are those of the groups in which something has changed of late, and of those with a
-        piece: neighbours that agreed once have seldom something new to say.
-        """
+        """Return what goes along with these pieces of the memberships shared with a peer."""
         if self._tallies is None:
             return (), 0
-        second = self._tallies.second(now)
-        if second != self._second:  # the same for all peers
-            self._second, self._changing = second, self._tallies.changing(second, now)
-        changing = self._changing
-        told: dict[GroupId, bytes] = {}
-        if changing:
-            for part in entry.parts:
-                if part.kind == Kind.MEMBERSHIP and part.group in changing:
-                    told[part.group] = changing[part.group]
-        for kind, group, _ in pieces:
-            if kind == Kind.MEMBERSHIP and group not in told:
-                tally = self._tallies.tally(GroupId(group), second)
-                if tally is not None:
-                    told[GroupId(group)] = tally
-        return tuple(told.items()), second if told else 0
+        shared = (part.group for part in entry.parts if part.kind == Kind.MEMBERSHIP)
+        named = (GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP)
+        return self._tallies.between(shared, named, now)
 
     def _peers_at(self, address: str) -> list[PeerId]:
         """Return the peers that are known at an address: who answers there speaks for them all.

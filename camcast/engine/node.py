@@ -25,43 +25,40 @@ for as long as the community is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
+from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.dissemination import DisseminationContext
-from camcast.doors.membership import Backend
-from camcast.doors.protocol import Group, Protocol
+from camcast.doors.protocol import Group
 from camcast.doors.selective import SelectiveContext
-from camcast.doors.signatures import NotAllowedError, Signatures
-from camcast.engine import links as links_module
-from camcast.engine import liveness as liveness_module
+from camcast.doors.signatures import NotAllowedError
+from camcast.engine import link_messages, liveness_messages
 from camcast.engine import signing as signing_module
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.doorkeeper import Doorkeeper, Introductions
 from camcast.engine.event_outlet import GroupEventOutlet
+from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
-from camcast.engine.publisher import Publisher, ReserveNumbers, by_clock
+from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
+from camcast.engine.settings import Settings
 from camcast.engine.signing import Signing
-from camcast.engine.store import Store
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
@@ -83,38 +80,6 @@ SECURITY_DECODER: Final[Decoder[signing_module.SecurityMessage | Introductions]]
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 RETRY_SECONDS_MAX: Final = 30.0  # chosen: back-off, for gateways may be down for hours
-
-
-@frozen
-class Settings:
-    """What a node is made of; the same for every community of the process."""
-
-    backend: Backend
-    discovery: DiscoveryFactory
-    options: Any = None
-    """The backend's options; None for its defaults."""
-    gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
-    remember: Path | None = None
-    """Where the discovery keeps contacts from one run to the next, if it can."""
-    port_required: bool = False
-    """See `DiscoveryContext`."""
-    discovery_rng: Random | None = None
-    """The random stream of the discovery; None: that of the protocols. Live, it is the operating
-    system's: an attacker who sees the ids of an overlay's calls must not be able to predict
-    other draws."""
-    parameters: Parameters = field(factory=Parameters)
-    """The defaults of a community that is joined without parameters of its own."""
-    store: Store | None = None
-    """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
-    protocol: Protocol = field(kw_only=True)
-    signatures: Signatures | None = None
-    """What signs this process's events and judges the others'; None: none is signed."""
-    reserve_numbers: ReserveNumbers = by_clock
-    """Names this process's streams, where its identity outlives it."""
-    admission: Admission | None = None
-    """What knows the other processes, and what they may do; None: everybody may do everything."""
-    topics: tuple[Topic, ...] = ()
-    """All topics that exist, for protocols that must know them beforehand."""
 
 
 class Node:
@@ -150,11 +115,13 @@ class Node:
         """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
+        self._lateness = Lateness()
+        tallies = GroupTallies(groups, self._lateness, self._since_1970, self._is_member)
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
             self._take_piece,
-            self if settings.store is not None else None,
+            tallies if settings.store is not None else None,
         )
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
@@ -193,7 +160,6 @@ class Node:
             self.signing,
             self.doorkeeper,
         )
-        self._lateness = Lateness()
         if settings.store is not None:
             self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
         self._publisher = Publisher(
@@ -445,7 +411,7 @@ class Node:
         if self._link in (None, sender) and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if kind is Kind.LIVENESS:  # the most frequent by far
-            heard = self._read(liveness_module.DECODER, source, body)
+            heard = self._read(liveness_messages.DECODER, source, body)
             if heard is not None and self.liveness.receive(source, heard, now):
                 self._tell_all_neighbours(now)
         elif kind is Kind.MEMBERSHIP:
@@ -479,7 +445,7 @@ class Node:
         elif kind is Kind.LINKS:
             asking = self._groups.current.get(group)
             topic = None if asking is None else asking.topic
-            about = self._read(links_module.DECODER, source, body, topic)
+            about = self._read(link_messages.DECODER, source, body, topic)
             if about is not None:
                 self._strangers.receive(source, group, about, now)
         elif self.discovery.decoder is None:
@@ -516,39 +482,6 @@ class Node:
         if self.doorkeeper is None:
             return message
         return self.doorkeeper.judge(message, source, self._link, topic)
-
-    def second(self, now: float) -> int:
-        """See `camcast.engine.liveness.Tallies`."""
-        return self._lateness.second(self._since_1970, now)
-
-    def changing(self, second: int, now: float) -> dict[GroupId, bytes]:
-        """See `camcast.engine.liveness.Tallies`."""
-        return {
-            group: participation.repair.tally(second)
-            for group, participation in self._groups.current.items()
-            if participation.repair is not None
-            and participation.joined
-            and participation.repair.is_changing(now)
-        }
-
-    def tally(self, group: GroupId, second: int) -> bytes | None:
-        """See `camcast.engine.liveness.Tallies`."""
-        participation = self._groups.joined(group)
-        if participation is None or participation.repair is None:
-            return None
-        return participation.repair.tally(second)
-
-    def hear_tally(
-        self, source: Contact, group: GroupId, tally: bytes, second: int, now: float
-    ) -> None:
-        """See `camcast.engine.liveness.Tallies`."""
-        participation = self._groups.joined(group)
-        if (
-            participation is not None
-            and participation.repair is not None
-            and self._is_member(source, participation)
-        ):
-            participation.repair.hear_tally(source, tally, second, now)
 
     def _is_member(self, source: Contact, participation: Participation) -> bool:
         """Say whether a process may be a member of a group at all."""

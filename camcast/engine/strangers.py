@@ -13,20 +13,20 @@ from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
-from camcast.engine import links
+from camcast.engine import link_messages
 from camcast.engine.groups import Groups
-from camcast.engine.links import (
+from camcast.engine.link_messages import (
     AnsContact,
     Gone,
     NewProcess,
     Ping,
     Pong,
     ReqContact,
-    SearchRelay,
     SuperProcesses,
 )
 from camcast.engine.rate import Rate
 from camcast.engine.recorder import NodeCounters
+from camcast.engine.search_relay import SearchRelay
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
@@ -126,7 +126,7 @@ class Strangers:
                 self._relay.receive(source, group, message)
             case NewProcess(topic=name, wanted=wanted):
                 topic = read_topic(name)
-                wanted = max(1, min(wanted, links.CONTACTS_MAX))
+                wanted = max(1, min(wanted, link_messages.CONTACTS_MAX))
                 if known := self.members(topic.group, wanted):
                     contacts = tuple(c for c in known if c.peer != source.peer)
                     answer: Message = SuperProcesses(name, contacts, pushed=False)

@@ -15,8 +15,9 @@ from camcast.changes import Change, Standing
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
 from camcast.engine.participation import Participation
+from camcast.engine.settings import Settings
 from camcast.interests.interest import Interest
 from camcast.live.recent import Both, Recent
 from camcast.live.reporting import Reporter

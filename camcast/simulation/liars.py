@@ -13,11 +13,13 @@ from typing import Final
 
 from camcast.doors.membership import MembershipContext
 from camcast.doors.selective import SelectiveContext
-from camcast.engine import links
-from camcast.engine.liveness import Answer, LivenessService
-from camcast.engine.node import Node, Settings
+from camcast.engine import link_messages
+from camcast.engine.liveness import LivenessService
+from camcast.engine.liveness_messages import Answer
+from camcast.engine.node import Node
 from camcast.engine.participation import Participation
 from camcast.engine.repair.messages import NONCE_BYTES, Have
+from camcast.engine.settings import Settings
 from camcast.interests.wanted import ProcessInterest
 from camcast.scenarios.virtual import Lie
 from camcast.simulation.datagrams import HOSTS_MAX, ip_of
@@ -80,7 +82,7 @@ def _goodbyes(part: Participation, peers: list[Contact]) -> Iterator[Send]:
     for table in part.links:
         topic, supers = table.nearest()
         for one in supers:
-            yield _control(peers, Kind.LINKS, group, one, links.Gone(topic.name))
+            yield _control(peers, Kind.LINKS, group, one, link_messages.Gone(topic.name))
 
 
 def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -> Iterator[Send]:

@@ -27,7 +27,8 @@ from typing import Final, TypeVar
 from zlib import crc32
 
 from camcast.doors.datagrams import Endpoint
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.settings.climate import Climate
 from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
 from camcast.simulation.event_queue import EventQueue

@@ -18,7 +18,8 @@ import attrs
 from attrs import frozen
 
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
 from camcast.runs.summary import Summary, quantile, summarise

@@ -19,7 +19,7 @@ import numpy as np
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.membership import Backend
-from camcast.engine.node import Settings
+from camcast.engine.settings import Settings
 from camcast.population.outcome import Outcome
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.base import SettingError

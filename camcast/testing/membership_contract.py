@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from camcast.doors.membership import Membership
 from camcast.doors.plugs import find_backend
-from camcast.engine import liveness
+from camcast.engine import liveness_messages
 from camcast.engine.node import Node
 from camcast.testing.garbage import GARBAGE, malformed
 from camcast.testing.world import World
@@ -225,8 +225,8 @@ class MembershipContract:
             if record[4] == Kind.MEMBERSHIP:
                 bodies[body] = None
             elif record[4] == Kind.LIVENESS:  # what goes along with a heartbeat
-                heartbeat = liveness.DECODER.decode(body)
-                assert isinstance(heartbeat, liveness.Heartbeat | liveness.Answer)
+                heartbeat = liveness_messages.DECODER.decode(body)
+                assert isinstance(heartbeat, liveness_messages.Heartbeat | liveness_messages.Answer)
                 bodies.update({body: None for *_, body in heartbeat.pieces if body})
 
         world.virtual.on_send = note

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery, find_protocol, membership_for
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest
 from camcast.protocols.camcast import CamcastProtocol

@@ -16,8 +16,8 @@ import attrs
 import pytest
 
 from camcast.doors.plugs import find_backend
-from camcast.engine.links import ReqContact
-from camcast.engine.liveness import Answer, Heartbeat, Probe
+from camcast.engine.link_messages import ReqContact
+from camcast.engine.liveness_messages import Answer, Heartbeat, Probe
 from camcast.engine.node import Node
 from camcast.engine.publisher import BUSY_EVENTS
 from camcast.engine.repair.messages import Have

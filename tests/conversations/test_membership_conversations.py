@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from camcast.engine.links import ReqContact
-from camcast.engine.liveness import Probe, Verdict
+from camcast.engine.link_messages import ReqContact
+from camcast.engine.liveness_messages import Probe, Verdict
 from camcast.testing.world import name_of
 from camcast.vocabulary.topics import Topic
 from membership.hyparview import Meet, Shuffle, ShuffleReply

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.engine import links
+from camcast.engine import link_messages
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import wire
@@ -51,7 +51,7 @@ def signed() -> bytes:
 
 def ping() -> bytes:
     head = wire.control_head(wire.Kind.LINKS, ITALY.group, SENDER, ADDRESS)
-    return wire.encode_control(head, encode(links.Ping(".soccer")))
+    return wire.encode_control(head, encode(link_messages.Ping(".soccer")))
 
 
 ENCODED: dict[str, Callable[[], bytes]] = {

@@ -14,7 +14,8 @@ import pytest
 from attrs import evolve, frozen
 
 from camcast.doors.signatures import NotAllowedError
-from camcast.engine import links, liveness
+from camcast.engine import link_messages as links
+from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from camcast.engine import mandates
-from camcast.engine.links import ReqContact
+from camcast.engine.link_messages import ReqContact
 from camcast.engine.mandates import said_by
 from camcast.engine.node import Node
 from camcast.security.certificates import SLACK_SECONDS

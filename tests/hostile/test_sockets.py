@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from camcast import Community, CommunityManager, Received
-from camcast.engine.links import Ping
+from camcast.engine.link_messages import Ping
 from camcast.live.zmtp.codec import frame_head
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId

@@ -12,7 +12,8 @@ from statistics import mean
 
 import pytest
 
-from camcast.engine.liveness import PROBE_UNITS, SILENCE_UNITS
+from camcast.engine.errands import PROBE_UNITS
+from camcast.engine.liveness import SILENCE_UNITS
 from camcast.engine.node import Node
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.network import VirtualNetwork

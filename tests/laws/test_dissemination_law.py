@@ -17,7 +17,8 @@ from typing import ClassVar
 import pytest
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.testing.world import World

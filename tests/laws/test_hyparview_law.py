@@ -12,7 +12,8 @@ from statistics import mean
 
 import pytest
 
-from camcast.engine.liveness import PROBE_UNITS, SILENCE_UNITS
+from camcast.engine.errands import PROBE_UNITS
+from camcast.engine.liveness import SILENCE_UNITS
 from camcast.testing.world import World
 from membership.hyparview import HyParView, HyParViewOptions
 from tests.laws.communities import Graph, in_degrees, strongly_connected

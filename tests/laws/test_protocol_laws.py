@@ -22,7 +22,8 @@ import pytest
 
 from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population.baselines import simulate

@@ -13,7 +13,7 @@ from statistics import mean
 
 import pytest
 
-from camcast.engine.liveness import PROBE_UNITS
+from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId

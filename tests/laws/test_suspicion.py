@@ -12,7 +12,8 @@ from random import Random
 import pytest
 
 from camcast.doors.membership import Membership
-from camcast.engine.liveness import HIGH_FACTOR, LOW_MAX, PROBE_UNITS, SILENCE_UNITS, UNREACHED
+from camcast.engine.errands import PROBE_UNITS
+from camcast.engine.liveness import HIGH_FACTOR, LOW_MAX, SILENCE_UNITS, UNREACHED
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact

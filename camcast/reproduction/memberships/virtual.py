@@ -14,7 +14,8 @@ from typing import Any, Final
 import attrs
 
 from camcast.doors.plugs import find_backend, find_discovery
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.reproduction.memberships.plan import COMMUNITIES, Plan
 from camcast.reproduction.memberships.runs import options_of, parameters_of, seed_of

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from camcast.doors.plugs import find_backend, find_discovery
-from camcast.engine.node import Settings
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.network import VirtualNetwork
 from camcast.vocabulary.topics import ROOT

@@ -12,23 +12,21 @@ from typing import Any
 
 import pytest
 
-from camcast.engine import links as links_module
 from camcast.engine.asked_lately import AskedLately
-from camcast.engine.links import (
-    NEW_PROCESSES,
-    SERVES_SECONDS,
+from camcast.engine.link_messages import (
+    DECODER,
     AnsContact,
     Gone,
     NewProcess,
     Ping,
     Pong,
     ReqContact,
-    SearchRelay,
-    SuperLinks,
     SuperProcesses,
 )
+from camcast.engine.links import NEW_PROCESSES, SERVES_SECONDS, SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.node import Node
+from camcast.engine.search_relay import SEARCHES_REMEMBERED, SearchRelay
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
@@ -87,7 +85,7 @@ class Bench:
         for asked, record, _, _ in sends:
             body = wire.decode_control(record, 0, len(record)).body
             addresses = [one.address for one in asked]
-            decoded.append((addresses, links_module.DECODER.decode(body)))
+            decoded.append((addresses, DECODER.decode(body)))
         return [(to, message) for to, message in decoded if isinstance(message, kind)]
 
     def sought(self) -> list[str]:
@@ -219,7 +217,7 @@ class Relay:
             ([one.address for one in to], wire.decode_control(r, 0, len(r))) for to, r, *_ in sends
         ]
         assert all(record.group == b"searcher" for _, record in records)
-        return [(to, r.address, links_module.DECODER.decode(r.body)) for to, r in records]
+        return [(to, r.address, DECODER.decode(r.body)) for to, r in records]
 
 
 def test_who_knows_answers_for_the_nearest_topic_only() -> None:
@@ -268,9 +266,9 @@ def test_a_search_is_taken_once_per_process(search: bytes) -> None:
 
 def test_the_searches_remembered_are_bounded() -> None:
     relay = Relay({})
-    for number in range(3 * links_module.SEARCHES_REMEMBERED):
+    for number in range(3 * SEARCHES_REMEMBERED):
         relay.ask(number.to_bytes(8, "big"), ttl=1)
-    assert len(relay.relay._searches) <= links_module.SEARCHES_REMEMBERED
+    assert len(relay.relay._searches) <= SEARCHES_REMEMBERED
 
 
 # -- Figure 6: the upkeep ------------------------------------------------------------------
@@ -895,4 +893,4 @@ def test_messages_survive_the_codec() -> None:
         *(NewProcess(".", 3), SuperProcesses(".", contacts(1), pushed=True)),
         *(Ping(".a"), Pong(".a"), Gone(".a")),
     ):
-        assert links_module.DECODER.decode(messages.encode(message)) == message
+        assert DECODER.decode(messages.encode(message)) == message

@@ -12,28 +12,21 @@ from random import Random
 import pytest
 
 from camcast.doors.liveness import Watcher
-from camcast.engine import liveness
+from camcast.engine import liveness_messages
+from camcast.engine.errands import ASKERS_MAX, PROBE_UNITS, PROBES_ASKER_MAX, PROBES_MAX
 from camcast.engine.liveness import (
     AGAIN,
-    ASKERS_MAX,
     HEALTH_MAX,
     HELPERS,
     HIGH_FACTOR,
     LOW_MAX,
     LOW_MIN,
-    PIECES_MAX,
-    PROBE_UNITS,
-    PROBES_ASKER_MAX,
-    PROBES_MAX,
     SILENCE_UNITS,
     UNREACHED,
-    Answer,
-    Heartbeat,
     LivenessService,
     PartLiveness,
-    Probe,
-    Verdict,
 )
+from camcast.engine.liveness_messages import PIECES_MAX, Answer, Heartbeat, Probe, Verdict
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
@@ -117,7 +110,7 @@ class Process:
         """Take away what was sent, with the address of each receiver."""
         sends, self.outbox.sends = self.outbox.sends, []
         return [
-            (contact.address, liveness.DECODER.decode(decode_control(r, 0, len(r)).body))
+            (contact.address, liveness_messages.DECODER.decode(decode_control(r, 0, len(r)).body))
             for contacts, r, *_ in sends
             for contact in contacts
         ]
@@ -591,7 +584,7 @@ def test_a_helper_that_hears_nothing_says_so_in_the_end_and_corrects_itself() ->
     assert helper.take(two, Probe(target.me, 5.0), 6.0) == [verdict]
     helper.hear(7.0, target)
     assert helper.sent() == [Verdict(target.me.peer, alive=True)]
-    assert helper.service._errands == {}
+    assert helper.service._errands.under_way == {}
 
 
 def test_a_helper_forgets_what_it_found() -> None:
@@ -599,7 +592,7 @@ def test_a_helper_forgets_what_it_found() -> None:
     helper.take(one, Probe(target.me, 5.0), 0.0)
     helper.errands(5.0)
     assert helper.errands(10.0) == []
-    assert helper.service._errands == {}
+    assert helper.service._errands.under_way == {}
 
 
 @pytest.mark.parametrize(("heard", "alive"), [(9.5, True), (7.0, None), (4.0, False)])
@@ -636,18 +629,21 @@ def test_what_probes_draw_is_bounded() -> None:
     for flooder in flooders:
         drawn = [helper.take(flooder, Probe(target.me, 1e9), 0.0) for target in targets[:100]]
         assert sum(map(len, drawn)) <= PROBES_ASKER_MAX
-    assert sum(helper.service._probes.values()) == PROBES_MAX
+    assert sum(helper.service._errands._read.values()) == PROBES_MAX
     for second in range(1, 20):
         for number, flooder in enumerate(flooders):
             target = Process(10_000 + 100 * second + number)
             assert len(helper.take(flooder, Probe(target.me, 1e9), float(second))) <= 1
-    assert len(helper.service._errands) <= PROBES_MAX
+    assert len(helper.service._errands.under_way) <= PROBES_MAX
     for number in range(2 * ASKERS_MAX):
         helper.take(Process(5000 + number), Probe(targets[0].me, 1.0), 25.0 + number)
-    assert max(len(errand.askers) for errand in helper.service._errands.values()) <= ASKERS_MAX
+    assert (
+        max(len(errand.askers) for errand in helper.service._errands.under_way.values())
+        <= ASKERS_MAX
+    )
     helper.errands(30.0)
     helper.errands(60.0)
-    assert helper.service._errands == {}
+    assert helper.service._errands.under_way == {}
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, nan])
@@ -658,7 +654,7 @@ def test_a_probe_without_time_for_it_draws_nothing(seconds: float) -> None:
 def test_a_probe_to_an_address_that_is_none_is_malformed() -> None:
     body = encode(Probe(Process(1).me, 1.0)).replace(b"10.0.0.1", b"example.")
     with pytest.raises(MalformedError):
-        liveness.DECODER.decode(body)
+        liveness_messages.DECODER.decode(body)
 
 
 def heartbeats(topics: int, size: int = 10, seconds: float = 60.0) -> int:

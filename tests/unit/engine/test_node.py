@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from camcast.engine import links, liveness
+from camcast.engine import link_messages as links
+from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire

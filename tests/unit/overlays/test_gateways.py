@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from camcast.doors.plugs import find_backend, find_discovery
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
 from camcast.engine.participation import Participation
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
 from camcast.vocabulary.topics import ROOT, Topic

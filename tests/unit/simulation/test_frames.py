@@ -7,7 +7,7 @@ from math import sqrt
 
 import pytest
 
-from camcast.engine.node import Settings
+from camcast.engine.settings import Settings
 from camcast.live.zmq_pipes import ZmqPipes
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant, Uniform

@@ -10,7 +10,8 @@ import pytest
 
 from camcast.doors.plugs import find_backend
 from camcast.engine.liveness import AGAIN
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.census import Census
 from camcast.simulation.invariants import InvariantError, Invariants

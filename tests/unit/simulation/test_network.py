@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.census import Census

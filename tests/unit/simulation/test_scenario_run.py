@@ -15,7 +15,8 @@ from typing import Any, Literal
 import attrs
 import pytest
 
-from camcast.engine.liveness import PROBE_UNITS, SILENCE_UNITS
+from camcast.engine.errands import PROBE_UNITS
+from camcast.engine.liveness import SILENCE_UNITS
 from camcast.runs.summary import CommunitySummary, summarise
 from camcast.runs.trace_reading import Reading, read_traces, take
 from camcast.scenarios.virtual import (

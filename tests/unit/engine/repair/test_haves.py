@@ -119,7 +119,7 @@ def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
     assert participation is not None
     assert participation.repair is not None
     one._lateness.came(late, world.now)
-    second, tally = one.second(world.now), bytes(8)
+    second, tally = one._lateness.second(one._since_1970, world.now), bytes(8)
     second += one._lateness.lag(world.now)  # to which one goes that is not late
     stranger = Contact(PeerId(b"newcomer-newcome"), other.me.address)
     hear = participation.repair.hear_tally

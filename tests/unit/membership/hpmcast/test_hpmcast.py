@@ -8,7 +8,8 @@ import pytest
 
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
-from camcast.engine.node import Node, Settings
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.simulation.census import Census

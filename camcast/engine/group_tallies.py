@@ -1,0 +1,80 @@
+"""The tallies that go along with heartbeats: whether neighbours know the same events.
+
+The repair of each group keeps its tally (`camcast.engine.repair.agreement`); the liveness service
+carries it. Neighbours that agreed once have seldom something new to say, so that a tally goes along
+while something has changed of late, and else with a piece of the group's membership.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from camcast.engine.groups import Groups
+from camcast.engine.liveness_messages import GroupTally
+from camcast.engine.participation import Participation
+from camcast.engine.repair.lateness import Lateness
+from camcast.engine.repair.repair import Repair
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.topics import GroupId
+
+
+class GroupTallies:
+    """The tallies of one process's groups.
+
+    `since_1970` is the time when the clock was at 0; `is_member` says whether a process may be a
+    member of a group at all.
+    """
+
+    def __init__(
+        self,
+        groups: Groups,
+        lateness: Lateness,
+        since_1970: float,
+        is_member: Callable[[Contact, Participation], bool],
+    ) -> None:
+        self._groups = groups
+        self._lateness = lateness
+        self._since_1970 = since_1970
+        self._is_member = is_member
+        self._second = 0  # up to which the tallies go that are changing
+        self._changing: dict[GroupId, bytes] = {}
+
+    def between(
+        self, shared: Iterable[GroupId], named: Iterable[GroupId], now: float
+    ) -> tuple[tuple[GroupTally, ...], int]:
+        """Return what to tell a peer, and up to which second since 1970 it goes.
+
+        Of the groups that are `shared` with it those in which something has changed of late, and of
+        the `named` ones, those with a piece, all that are repaired.
+        """
+        second = self._lateness.second(self._since_1970, now)
+        if second != self._second:  # the same for all peers
+            self._second, self._changing = second, self._find_changing(second, now)
+        changing = self._changing
+        told = {group: changing[group] for group in shared if group in changing} if changing else {}
+        for group in named:
+            if group not in told and (repair := self._repair(group)) is not None:
+                told[group] = repair.tally(second)
+        return tuple(told.items()), second if told else 0
+
+    def hear(self, source: Contact, group: GroupId, tally: bytes, second: int, now: float) -> None:
+        """Take the tally of a group at a peer."""
+        participation = self._groups.joined(group)
+        if (
+            participation is not None
+            and participation.repair is not None
+            and self._is_member(source, participation)
+        ):
+            participation.repair.hear_tally(source, tally, second, now)
+
+    def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
+        repairs = {group: self._repair(group) for group in self._groups.current}
+        return {
+            group: repair.tally(second)
+            for group, repair in repairs.items()
+            if repair is not None and repair.is_changing(now)
+        }
+
+    def _repair(self, group: GroupId) -> Repair | None:
+        participation = self._groups.joined(group)
+        return None if participation is None else participation.repair

@@ -1,0 +1,67 @@
+"""What links say to other processes: the messages of Figures 5 and 6 (`camcast.engine.links`)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import Decoder, Message
+
+CONTACTS_MAX: Final = 64  # chosen: that one answer has, whatever z is (G5); 3 kB
+SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
+
+
+class ReqContact(Message, tag=1, frozen=True):
+    """REQ_CONTACT: who knows members of one of these topics? The nearest comes first."""
+
+    passed_on: ClassVar[bool] = True
+    mandate: ClassVar[str] = "search"
+    mandated: ClassVar[tuple[str, ...]] = ("search", "topics")
+    search: bytes
+    topics: tuple[str, ...]
+    ttl: int
+
+
+class AnsContact(Message, tag=2, frozen=True):
+    """ANS_CONTACT: some members of `topic`."""
+
+    topic: str
+    contacts: tuple[Contact, ...]
+
+
+class NewProcess(Message, tag=3, frozen=True):
+    """NEW_PROCESS to a super-process: give me members of your community `topic`."""
+
+    topic: str
+    wanted: int
+
+
+class SuperProcesses(Message, tag=4, frozen=True):
+    """NEW_PROCESS back, and the push to one's own community: members of `topic`."""
+
+    topic: str
+    contacts: tuple[Contact, ...]
+    pushed: bool
+
+
+class Ping(Message, tag=5, frozen=True):
+    """CHECK: say whether you are alive and still in `topic`."""
+
+    topic: str
+
+
+class Pong(Message, tag=6, frozen=True):
+    """The answer to `Ping`."""
+
+    topic: str
+
+
+class Gone(Message, tag=7, frozen=True):
+    """I am not in `topic` (any more): do not send me its events."""
+
+    topic: str
+
+
+DECODER: Final[Decoder[Message]] = Decoder(
+    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
+)

@@ -1,0 +1,54 @@
+"""What the liveness services of two processes say to each other (`camcast.engine.liveness`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
+
+PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
+PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
+
+Piece = tuple[int, bytes, bytes]
+"""The kind and the group of a part, and a message of it, encoded, or nothing."""
+
+GroupTally = tuple[bytes, bytes]
+"""A group and the tally of its events at the sender (`camcast.engine.repair.agreement`)."""
+
+
+class Heartbeat(Message, tag=1, frozen=True):
+    """Are you alive, and in the groups that these pieces name? I am.
+
+    The `tallies` count what was published before the `second` since 1970.
+    """
+
+    pieces: tuple[Piece, ...]
+    tallies: tuple[GroupTally, ...] = ()
+    second: int = 0
+
+
+class Answer(Message, tag=2, frozen=True):
+    """I am alive; and not in the groups of the parts that are `gone`, given by kind and group."""
+
+    pieces: tuple[Piece, ...]
+    gone: tuple[tuple[int, bytes], ...]
+    tallies: tuple[GroupTally, ...] = ()
+    second: int = 0
+
+
+class Probe(Message, tag=3, frozen=True):
+    """Find out within so many seconds whether this process is alive, and tell me."""
+
+    contact: Contact
+    seconds: float
+
+
+class Verdict(Message, tag=4, frozen=True):
+    """The answer to `Probe`: this process is alive, or I cannot reach it either."""
+
+    peer: PeerId
+    alive: bool
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict)

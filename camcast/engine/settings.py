@@ -1,0 +1,52 @@
+"""What the node of one process is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from attrs import field, frozen
+
+from camcast.doors.admission import Admission
+from camcast.doors.discovery import DiscoveryFactory
+from camcast.doors.membership import Backend
+from camcast.doors.protocol import Protocol
+from camcast.doors.signatures import Signatures
+from camcast.engine.publisher import ReserveNumbers, by_clock
+from camcast.engine.store import Store
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import Topic
+
+
+@frozen
+class Settings:
+    """What a node is made of; the same for every community of the process."""
+
+    backend: Backend
+    discovery: DiscoveryFactory
+    options: Any = None
+    """The backend's options; None for its defaults."""
+    gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
+    remember: Path | None = None
+    """Where the discovery keeps contacts from one run to the next, if it can."""
+    port_required: bool = False
+    """See `DiscoveryContext`."""
+    discovery_rng: Random | None = None
+    """The random stream of the discovery; None: that of the protocols. Live, it is the operating
+    system's: an attacker who sees the ids of an overlay's calls must not be able to predict
+    other draws."""
+    parameters: Parameters = field(factory=Parameters)
+    """The defaults of a community that is joined without parameters of its own."""
+    store: Store | None = None
+    """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
+    protocol: Protocol = field(kw_only=True)
+    signatures: Signatures | None = None
+    """What signs this process's events and judges the others'; None: none is signed."""
+    reserve_numbers: ReserveNumbers = by_clock
+    """Names this process's streams, where its identity outlives it."""
+    admission: Admission | None = None
+    """What knows the other processes, and what they may do; None: everybody may do everything."""
+    topics: tuple[Topic, ...] = ()
+    """All topics that exist, for protocols that must know them beforehand."""
