@@ -347,7 +347,7 @@ def test_close_leaves_no_task_thread_or_descriptor_behind() -> None:
 
 @live
 async def test_members_leave_the_collector_of_cycles_nothing_to_do() -> None:
-    """So a worker of `camcast run` does without it, which stopped 500 nodes for 0.3 s each time."""
+    """So a worker of `camcast run` runs it rarely: it stopped 500 nodes for 0.3 s each time."""
     async with managers(3) as three:
         communities = await join_all(".a", three)
         inbox = Inbox()
