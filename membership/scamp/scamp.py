@@ -43,14 +43,8 @@ weights of the indirection, normalised in turn by the holder (its arcs sum to 1)
 random member now and then, the sample behind the size estimate
 (`camcast.vocabulary.size_estimate`), which that member answers with its own.
 
-*Sponsors.* Infect and die misses a process when none of its holders happens to choose it,
-once in e^(fan-out) times. So each process names one of its holders its sponsor, which from
-then on always includes it in its fan-out; the rest of the fan-out stays random, and the number
-of copies the same. A process is then missed only if its sponsor is missed too (the idea of
-the deterministic links in S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware
-2007). A sponsor has room for `SPONSORED_MAX`; one that nobody else holds takes the place of the one
-whose arc weighs least among its holders', which asks another holder. `sponsors=False` gives the
-plain choice of the paper.
+*Sponsors.* One of the holders of each process always includes it in its fan-out
+(`membership.scamp.sponsorship`). `sponsors=False` gives the plain choice of the paper.
 
 *Isolation and healing.* Without a holder for a while, a process subscribes again through
 anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a *cold
@@ -76,7 +70,7 @@ from collections.abc import Hashable, Iterable
 from math import ceil, log
 from typing import ClassVar, Final
 
-from attrs import define, evolve, field, frozen, validators
+from attrs import evolve
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
@@ -96,6 +90,8 @@ from membership.scamp.messages import (
     Subscribe,
     Welcome,
 )
+from membership.scamp.options import ScampOptions, expected_view
+from membership.scamp.sponsorship import Holder, Sponsorship
 from membership.scamp.walks import WALK_BITS, WalkSteps
 
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
@@ -120,65 +116,9 @@ REVIEW_TICKS: Final = 10  # chosen: how often holders are reviewed for that
 # chosen: the change of a weight that is worth a piece of a heartbeat. Walks then visit a process a
 # tenth too often at the worst.
 CHANGED: Final = 0.1
-SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
-
-
-@frozen(kw_only=True)
-class ScampOptions:
-    """The parameters of SCAMP. Raises `ValueError` for a value outside its range."""
-
-    c: int = field(default=2, validator=[validators.ge(0), validators.le(50)])
-    """Copies beyond the view: the mean view is (c+1) ln N. chosen: with 2, half of the
-    processes may crash and all others are still reached with probability 0.98 [TRUST]."""
-
-    heartbeat_seconds: float = field(default=1.0, validator=validators.gt(0))
-    """Period of heartbeats. chosen: about 1 kB/s and 0.1 % of a core a process."""
-
-    suspect_after: int = field(default=3, validator=validators.ge(1))
-    """Silent periods until a peer is suspect, and others are asked about it. [PROTOCOLS 11]"""
-
-    lease_seconds: float = field(default=60.0, validator=validators.gt(0))
-    """How often arcs are renewed. chosen: a minute bounds how long a lost repair lasts."""
-
-    probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often a cold peer is probed. chosen: islands meet within it, and have what they missed
-    two seconds later: within 10 s of the heal [issue 14]."""
-
-    sponsors: bool = True
-    """Whether one holder of each process always sends to it. chosen: with N = 50, a fan-out of
-    6 and views of 8 and 12, misses fell from 5 in 10,000 deliveries to none in 800,000."""
-
-    indirection: bool = True
-    """Whether a subscription first walks to a contact of its own choice, so that few gateways
-    do not become hubs. Not needed where the discovery returns uniformly random members; and
-    the weights of the walk are refreshed by heartbeats, so that it prefers old processes when
-    many join between two of these (measured: views of twice the law with 600 joins in one)."""
-
-    join_seconds: float = field(default=0.4, validator=validators.gt(0))
-    """How long a contact has to answer a subscription before the next are asked. chosen: above
-    the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
-
-
-def expected_view(options: ScampOptions, size: float) -> float:
-    """Return (c+1) ln N, the law of the mean view, at most N-1."""
-    return min(size - 1, (options.c + 1) * log(max(size, 1.0)))
-
-
-@define
-class _Holder:
-    """What the target of an arc knows of its holder."""
-
-    contact: Contact
-    heard: float
-    """When the holder last said that it holds this process."""
-    weight: float = 1.0
-    told: float = 0.0
-    """The share of its weight that it was told last."""
-    room: bool = True
-    """Whether it can sponsor one process more."""
 
 
 class Scamp(Membership):
@@ -205,10 +145,12 @@ class Scamp(Membership):
         """Of the arcs to the members of the view."""
         self._told: dict[PeerId, float] = {}
         """The weights that these members were told last."""
-        self._holders: dict[PeerId, _Holder] = {}
+        self._holders: dict[PeerId, Holder] = {}
         self._holders_weight = 1.0
         """The sum of the holders' weights, as of the last tick."""
-        self._sponsor: PeerId | None = None
+        self._sponsors = Sponsorship(
+            self._view, self._weights, self._holders, self._liveness, self._rng
+        )
         self._sampled: dict[PeerId, bool] = {}
         """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
         self._doubted: dict[PeerId, float] = {}
@@ -482,7 +424,7 @@ class Scamp(Membership):
         if holder is not None:
             holder.contact, holder.heard, holder.weight = contact, now, weight
         elif len(self._holders) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
-            self._holders[contact.peer] = _Holder(contact, now, weight)
+            self._holders[contact.peer] = Holder(contact, now, weight)
             if contact.peer not in self._view:
                 self._liveness.listen(contact, now)
 
@@ -550,8 +492,7 @@ class Scamp(Membership):
         self._balanced = False
         if peer not in self._view:
             self._unwatch(peer)
-        if len(self._holders) == 1 and self._sponsor in self._holders:
-            self._liveness.tell(self._sponsor)  # that there is no other (`Arc.alone`)
+        self._sponsors.holder_gone()
 
     def _unwatch(self, peer: PeerId) -> None:
         self._sampled.pop(peer, None)
@@ -617,7 +558,7 @@ class Scamp(Membership):
         self._ticks += 1
         self._normalise_weights()
         if self._options.sponsors:
-            self._choose_sponsor(self._holders)
+            self._sponsors.choose(self._holders)
         self._repair(now)
         self._seek(now)
         self._probe(now)
@@ -684,8 +625,8 @@ class Scamp(Membership):
             share=share,
             sponsored=self._view.pinned,
             sponsoring=self._view.is_pinned(peer),
-            sponsor=peer == self._sponsor,
-            alone=peer == self._sponsor and len(self._holders) == 1,
+            sponsor=peer == self._sponsors.sponsor,
+            alone=peer == self._sponsors.sponsor and len(self._holders) == 1,
             sample=b"" if answer is None else self._estimate.encode(now),
             answer=bool(answer),
         )
@@ -699,7 +640,7 @@ class Scamp(Membership):
                 share = _clamp(arc.share)
                 self._balanced &= not _differ(self._weights[peer], share)
                 self._weights[peer] = share
-                self._sponsor_or_not(peer, arc)
+                self._sponsors.asked(peer, arc)
             else:
                 self._keep(source, now)  # this process had given it up, and it lives
         if arc.weight:
@@ -708,56 +649,12 @@ class Scamp(Membership):
             if holder is None:  # more holders than there is room for
                 self._outlet.send([source], Drop(left=False))
             elif self._options.sponsors:
-                holder.room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
-                if peer == self._sponsor and not arc.sponsoring:
-                    self._sponsor = None  # it had no room after all
-                    self._liveness.tell(peer)
-                self._choose_sponsor([peer])
+                self._sponsors.hear(peer, arc)
         else:
             self._forget_holder(peer)
         if arc.answer and (peer in self._weights or peer in self._holders):
             self._sampled.setdefault(peer, False)
             self._liveness.tell(peer)
-
-    def _sponsor_or_not(self, peer: PeerId, arc: Arc) -> None:
-        """Sponsor a process that asks for it, if there is room, and no other; and say so."""
-        before = self._view.is_pinned(peer)
-        if arc.alone:
-            self._make_room(peer)
-        room = before or self._view.pinned < SPONSORED_MAX
-        self._view.pin(peer, pinned=arc.sponsor and room)
-        if not before == arc.sponsor == self._view.is_pinned(peer):
-            self._liveness.tell(peer)
-
-    def _choose_sponsor(self, peers: Iterable[PeerId]) -> None:
-        """For want of a sponsor ask one of these holders, if any has room.
-
-        The question goes along with an answer to its next heartbeat, or to the one that came with
-        the message being received: as long as nobody sponsors this process, events may miss it.
-        The only holder is asked even if it has no room. Not asked is one that this process sponsors
-        in turn, if there are others: the two would miss an event together.
-        """
-        if self._sponsor in self._holders:
-            return
-        held = len(self._holders)
-        asked = [
-            peer
-            for peer in peers
-            if (self._holders[peer].room or held == 1)
-            and not (self._view.is_pinned(peer) and held > 2)
-        ]
-        if asked:
-            self._sponsor = asked[0] if len(asked) == 1 else self._rng.choice(asked)
-            self._liveness.reply(self._sponsor)
-
-    def _make_room(self, peer: PeerId) -> None:
-        """Sponsor a process that nobody else holds instead of the one that needs it least."""
-        view = self._view
-        sponsored = [contact.peer for contact in view if view.is_pinned(contact.peer)]
-        if peer not in sponsored and len(sponsored) >= SPONSORED_MAX:
-            released = min(sponsored, key=self._weights.__getitem__)
-            view.pin(released, pinned=False)
-            self._liveness.tell(released)
 
     # -- repair ------------------------------------------------------------------------------
 

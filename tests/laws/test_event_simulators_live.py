@@ -12,7 +12,7 @@ import pytest
 from camcast.population import hpmcast_addressed, percolation_scamp
 from camcast.population.outcome import Outcome
 from camcast.settings.scamp_graph import ScampOverlay
-from membership.scamp.scamp import ScampOptions
+from membership.scamp.options import ScampOptions
 from tests.laws.test_live_models import addressed, fleet_means, near
 
 RUNS = 4000  # an error of the means that is small beside the fleets'

@@ -31,7 +31,7 @@ from camcast.student import quantile
 from camcast.testing.world import World
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.streams import stream
-from membership.scamp.scamp import ScampOptions
+from membership.scamp.options import ScampOptions
 from tests.laws.test_protocol_laws import InStep
 from tests.protocol_fleet import A, X, fleet
 from tests.unit.population.hpmcast_twin import level_gossip

@@ -18,7 +18,8 @@ from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.size_estimate import SAMPLE
-from membership.scamp.scamp import SLACK, ScampOptions
+from membership.scamp.options import ScampOptions
+from membership.scamp.scamp import SLACK
 from tests.laws.communities import TOPIC, grow, scamp, strongly_connected, view_graph
 
 DEFAULTS = ScampOptions()

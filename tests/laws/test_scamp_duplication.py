@@ -10,7 +10,7 @@ import pytest
 from camcast.settings.climate import Climate
 from camcast.simulation.network import VirtualNetwork
 from camcast.testing.world import World
-from membership.scamp.scamp import ScampOptions
+from membership.scamp.options import ScampOptions
 from tests.laws.communities import grow, strongly_connected, view_graph
 
 C = ScampOptions().c

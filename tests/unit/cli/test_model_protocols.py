@@ -13,7 +13,7 @@ from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.protocols.percolation import Percolation
 from camcast.settings.addressed import AddressedSetting
 from camcast.settings.scamp_graph import ScampOverlay
-from membership.scamp.scamp import ScampOptions
+from membership.scamp.options import ScampOptions
 from tests.camcast_command import answer, camcast, refusal
 
 

@@ -20,7 +20,8 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
-from membership.scamp.scamp import Scamp, ScampOptions, expected_view
+from membership.scamp.options import ScampOptions, expected_view
+from membership.scamp.scamp import Scamp
 from tests.event_frames import batch_of, frame_of
 
 LAW = partial(expected_view, ScampOptions())

@@ -24,7 +24,8 @@ from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import DigestSink, ListSink, Sink
-from membership.scamp.scamp import BACKEND, ScampOptions
+from membership.scamp.options import ScampOptions
+from membership.scamp.scamp import BACKEND
 from tests.transcript import DECODERS
 
 TOPIC = Topic.parse(".news")

@@ -15,7 +15,9 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, control_end, decode_control
 from membership.scamp.messages import Arc, Copy, Drop, Kept, Probe, Renew, Replace, Subscribe
-from membership.scamp.scamp import SPONSORED_MAX, Scamp, ScampOptions
+from membership.scamp.options import ScampOptions
+from membership.scamp.scamp import Scamp
+from membership.scamp.sponsorship import SPONSORED_MAX
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
 
 TOPIC = Topic.parse(".a")

@@ -1,0 +1,115 @@
+"""Sponsors: one of the holders of each process always sends to it.
+
+Infect and die misses a process when none of its holders happens to choose it, once in e^(fan-out)
+times. So each process names one of its holders its sponsor, which from then on always includes it
+in its fan-out; the rest of the fan-out stays random, and the number of copies the same. A process
+is then missed only if its sponsor is missed too (the idea of the deterministic links in
+S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware 2007). A sponsor has room for
+`SPONSORED_MAX`; one that nobody else holds takes the place of the one whose arc weighs least among
+its holders', which asks another holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Final
+
+from attrs import define
+
+from camcast.doors.liveness import Liveness
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.peers import PeerTable
+from membership.scamp.messages import Arc
+
+SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
+
+
+@define
+class Holder:
+    """What the target of an arc knows of its holder."""
+
+    contact: Contact
+    heard: float
+    """When the holder last said that it holds this process."""
+    weight: float = 1.0
+    told: float = 0.0
+    """The share of its weight that it was told last."""
+    room: bool = True
+    """Whether it can sponsor one process more."""
+
+
+class Sponsorship:
+    """Whom one process sponsors, which is who is pinned in its view, and who sponsors it.
+
+    It reads the view, the weights of its arcs and the holders, and tells by heartbeats.
+    """
+
+    def __init__(
+        self,
+        view: PeerTable,
+        weights: Mapping[PeerId, float],
+        holders: dict[PeerId, Holder],
+        liveness: Liveness,
+        rng: Random,
+    ) -> None:
+        self._view = view
+        self._weights = weights
+        self._holders = holders
+        self._liveness = liveness
+        self._rng = rng
+        self.sponsor: PeerId | None = None
+        """The holder that was asked to be the sponsor of this process."""
+
+    def asked(self, peer: PeerId, arc: Arc) -> None:
+        """Sponsor a process that asks for it, if there is room, and no other; and say so."""
+        before = self._view.is_pinned(peer)
+        if arc.alone:
+            self._make_room(peer)
+        room = before or self._view.pinned < SPONSORED_MAX
+        self._view.pin(peer, pinned=arc.sponsor and room)
+        if not before == arc.sponsor == self._view.is_pinned(peer):
+            self._liveness.tell(peer)
+
+    def hear(self, peer: PeerId, arc: Arc) -> None:
+        """Take what a holder says of its room, and whether it sponsors this process."""
+        self._holders[peer].room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
+        if peer == self.sponsor and not arc.sponsoring:
+            self.sponsor = None  # it had no room after all
+            self._liveness.tell(peer)
+        self.choose([peer])
+
+    def holder_gone(self) -> None:
+        """Tell the sponsor if it is the only holder left (`Arc.alone`)."""
+        if len(self._holders) == 1 and self.sponsor in self._holders:
+            self._liveness.tell(self.sponsor)
+
+    def choose(self, peers: Iterable[PeerId]) -> None:
+        """For want of a sponsor ask one of these holders, if any has room.
+
+        The question goes along with an answer to its next heartbeat, or to the one that came with
+        the message being received: as long as nobody sponsors this process, events may miss it.
+        The only holder is asked even if it has no room. Not asked is one that this process sponsors
+        in turn, if there are others: the two would miss an event together.
+        """
+        if self.sponsor in self._holders:
+            return
+        held = len(self._holders)
+        asked = [
+            peer
+            for peer in peers
+            if (self._holders[peer].room or held == 1)
+            and not (self._view.is_pinned(peer) and held > 2)
+        ]
+        if asked:
+            self.sponsor = asked[0] if len(asked) == 1 else self._rng.choice(asked)
+            self._liveness.reply(self.sponsor)
+
+    def _make_room(self, peer: PeerId) -> None:
+        """Sponsor a process that nobody else holds instead of the one that needs it least."""
+        view = self._view
+        sponsored = [contact.peer for contact in view if view.is_pinned(contact.peer)]
+        if peer not in sponsored and len(sponsored) >= SPONSORED_MAX:
+            released = min(sponsored, key=self._weights.__getitem__)
+            view.pin(released, pinned=False)
+            self._liveness.tell(released)
