@@ -1,9 +1,10 @@
 """Cyclon: views of a fixed size that two processes at a time shuffle, and nothing else.
 
 Source: S. Voulgaris, D. Gavidia, M. van Steen, "CYCLON: Inexpensive membership management for
-unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The
-text was not at hand when this was written: what the paper says is told from memory, and no section
-is cited.
+unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The text was not
+at hand when this was written, so no section is cited: the protocol is as three independent
+implementations have it (jvf/peersim-cyclon, nicola/js-gossip-cyclon, drasyl/drasyl), and the numbers
+are those with which the first repeats the paper's figures of in-degrees.
 
 Theory of operation
 -------------------
@@ -59,16 +60,15 @@ from typing import ClassVar, Final, NamedTuple
 
 from attrs import field, frozen, validators
 
-from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
-from camcast.vocabulary.size_estimate import SizeEstimate
-from membership.first_contacts import FirstContacts
+from membership.first_contacts import AskingMembership
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
-VIEW_MAX: Final = 200  # chosen: twice the largest view of the paper; bounds what a user may set
+VIEW_MAX: Final = 200  # chosen: ten times the default; bounds what a user may set
 WALKS_A_PERIOD: Final = 2**14  # chosen: as SCAMP; 800 joins in a period at a view of 20
 WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
 PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
@@ -129,10 +129,11 @@ class CyclonOptions:
     """The parameters of Cyclon. Raises `ValueError` for a value outside its range."""
 
     view: int = field(default=20, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Entries in a view. [paper: 20, 50 and 100] the least of these"""
+    """Entries in a view. [jvf/peersim-cyclon: 20 in config/cyclon-indegree20.conf, 50 in
+    cyclon-indegree50.conf] the lesser"""
 
     shuffle: int = field(default=8, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Entries that each side of a shuffle sends. [paper]"""
+    """Entries that each side of a shuffle sends. [jvf/peersim-cyclon: 8 in both configurations]"""
 
     shuffle_seconds: float = field(default=1.0, validator=validators.gt(0))
     """The period. chosen: the dead are out of all views after some 20; as SCAMP's heartbeats,
@@ -150,8 +151,8 @@ class CyclonOptions:
     [PROTOCOLS 11]"""
 
     walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Length of a newcomer's walks. [paper: about the average path length; that of
-    HyParView runs Cyclon with 5 at 10,000 processes]"""
+    """Length of a newcomer's walks. chosen: at least the average path length, which is
+    ln N / ln view = 4.6 in a random graph of a million processes, so that walks end anywhere"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
     """How often some who did not answer are tried again. chosen: as SCAMP"""
@@ -171,7 +172,7 @@ class _Exchange(NamedTuple):
     request: Shuffle
 
 
-class Cyclon(Membership):
+class Cyclon(AskingMembership):
     """The view of one process in one community; see the module's theory of operation."""
 
     decoder = Decoder(Join | Walk | Given | Shuffle | Answer | Bye)
@@ -179,13 +180,15 @@ class Cyclon(Membership):
     def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
         self.refused = 0
         """Joins that were not taken: too many walks in one period."""
-        self._me = context.me
-        self._topic = context.topic
-        self._rng = context.rng
-        self._outlet = context.outlet
-        self._options = options
-        self._liveness = context.liveness
         period = options.shuffle_seconds
+        super().__init__(
+            context,
+            Join(),
+            period_seconds=period,
+            answer_seconds=options.answer_seconds,
+            seek_seconds=options.seek_seconds,
+        )
+        self._options = options
         self._liveness.report_to(self, period, options.suspect_after * period)
         self._watched: dict[PeerId, int] = {}  # since which period; the longest comes first
         self._view = PeerTable(context.watch)
@@ -193,53 +196,17 @@ class Cyclon(Membership):
         """The period in which each entry of the view was of age 0."""
         self._period = 0
         self._exchanges: dict[int, _Exchange] = {}
-        self._contacts = FirstContacts(
-            context.outlet, context.topic, Join(), options.answer_seconds, options.seek_seconds
-        )
         self._cold = ColdList()
-        self._estimate = SizeEstimate(context.me.peer, options.shuffle_seconds)
-        self._joined = self._leaving = False
         self._walks_left = WALKS_A_PERIOD
         self._next_probe = 0.0
 
     # -- what others read ------------------------------------------------------------------
 
-    @property
-    def joined(self) -> bool:
-        """See `Membership`."""
-        return self._joined
-
     def peers(self) -> PeerTable:
         """Return the view; see `Membership`. Who holds this process is not known."""
         return self._view
 
-    def size(self) -> float:
-        """See `Membership`; the estimate, but never less than the processes known here."""
-        return max(self._estimate.size, len(self._view) + 1.0)
-
     # -- inputs ----------------------------------------------------------------------------
-
-    def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
-        self._estimate.refresh(now)
-        known = list(contacts)
-        if known:
-            self._contacts.ask(known)
-        else:
-            self._become_member()
-
-    def contacts_found(
-        self, contacts: Iterable[Contact], now: float, size: float | None = None
-    ) -> None:
-        """See `Membership`: join with them, or shuffle with one that is not known."""
-        found = [c for c in contacts if c.peer not in self._view and c.peer != self._me.peer]
-        if not self._joined:
-            if found or not self._contacts.asking:  # empty while a contact is still being asked
-                self.join(found, now)
-        elif found and not len(self._view):
-            self._contacts.ask(found)
-        elif found:
-            self._shuffle_with(found[0], now)
 
     def leave(self, now: float) -> None:
         """See `Membership`."""
@@ -261,7 +228,7 @@ class Cyclon(Membership):
             case Walk(steps=steps):
                 self._walk(source, max(0, min(steps, STEPS_MAX)), now)
             case Given(entry=entry):
-                self._become_member()
+                self._become_member(now)
                 self._merge((entry,), [], now)
             case Join():
                 self._on_join(source, now)
@@ -287,14 +254,14 @@ class Cyclon(Membership):
 
     # -- joining ---------------------------------------------------------------------------
 
-    def _become_member(self) -> None:
+    def _become_member(self, now: float) -> None:
         self._contacts.stop()
         if not self._joined:
             self._joined = True
             self._wake_next_period()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        self._become_member()  # two that still join, and know no other, found the community
+        self._become_member(now)  # two that still join, and know no other, found the community
         self._estimate.note(newcomer.peer, now)
         if self._has_room:  # else a newcomer among few would know some of them only
             self._hold(newcomer, now)
@@ -329,9 +296,7 @@ class Cyclon(Membership):
     # -- shuffling -------------------------------------------------------------------------
 
     def _wake_next_period(self) -> None:
-        # A tenth up or down, so that processes that started together drift apart.
-        jitter = 0.9 + 0.2 * self._rng.random()
-        self._outlet.wake(self._options.shuffle_seconds * jitter, "period")
+        self._outlet.wake(self._options.shuffle_seconds * self._jitter(), "period")
 
     def _begin_period(self, now: float) -> None:
         for exchange in self._exchanges.values():
@@ -355,6 +320,9 @@ class Cyclon(Membership):
         self._watch_some(now)
         self._wake_next_period()
 
+    def _meet(self, strangers: list[Contact], now: float) -> None:
+        self._shuffle_with(strangers[0], now)
+
     def _shuffle_with(self, partner: Contact, now: float) -> None:
         number = self._rng.getrandbits(32)
         others = self._view.sample(self._options.shuffle - 1, self._rng, partner.peer)
@@ -365,7 +333,7 @@ class Cyclon(Membership):
         self._outlet.wake(self._options.answer_seconds, "again", number)
 
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
-        self._become_member()  # somebody holds this process
+        self._become_member(now)  # somebody holds this process
         others = self._view.sample(self._options.shuffle, self._rng, source.peer)
         entries = tuple(map(self._entry, others))
         self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
@@ -399,7 +367,7 @@ class Cyclon(Membership):
                 if not slots:
                     return
                 self._forget(slots.pop(0))
-            self._become_member()  # also if it still waits for a gateway that has died
+            self._become_member(now)  # also if it still waits for a gateway that has died
             self._view.add(contact)
             self._born[contact.peer] = self._period - age
 
@@ -443,10 +411,6 @@ class Cyclon(Membership):
             if not len(self._cold):
                 self._next_probe = now + self._options.probe_seconds
             self._cold.put(partner, self._topic, now)
-
-    def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
-        self._estimate.note(source.peer, now)
-        self._estimate.merge(sample, now)
 
 
 BACKEND = Backend(

@@ -1,4 +1,4 @@
-"""Whom a membership asks to be taken in: one contact after the other, then the discovery.
+"""Memberships that join by asking: one contact after the other, then the discovery.
 
 A membership also asks the discovery by itself from time to time, even if it lacks nobody: a
 community may have been founded twice, or have split into parts of which each believes that it is
@@ -7,12 +7,15 @@ whole.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Final
 
+from camcast.doors.membership import Membership, MembershipContext
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.size_estimate import SizeEstimate
 from camcast.vocabulary.topics import Topic
 
 TIMER: Final = "first contact"
@@ -77,3 +80,79 @@ class FirstContacts:
             self._outlet.wake(self._answer_seconds, TIMER, self._attempt)
         else:
             self._outlet.seek(self._topic, CONTACTS_WANTED)
+
+
+class AskingMembership(Membership):
+    """What memberships have in common whose processes join by asking members to take them in.
+
+    They estimate the size of the community from samples (`camcast.vocabulary.size_estimate`).
+    """
+
+    def __init__(
+        self,
+        context: MembershipContext,
+        request: Message,
+        *,
+        period_seconds: float,
+        answer_seconds: float,
+        seek_seconds: float,
+    ) -> None:
+        """Join with `request`; see `FirstContacts`. `period_seconds`: of the membership's ticks."""
+        self._me = context.me
+        self._topic = context.topic
+        self._rng = context.rng
+        self._outlet = context.outlet
+        self._liveness = context.liveness
+        self._contacts = FirstContacts(
+            context.outlet, context.topic, request, answer_seconds, seek_seconds
+        )
+        self._estimate = SizeEstimate(context.me.peer, period_seconds)
+        self._joined = self._leaving = False
+
+    @abstractmethod
+    def _become_member(self, now: float) -> None:
+        """Be a member from now on: somebody has answered, or there is nobody to ask."""
+
+    @abstractmethod
+    def _meet(self, strangers: list[Contact], now: float) -> None:
+        """Get to know members whom the discovery names, and whom the table does not hold."""
+
+    @property
+    def joined(self) -> bool:
+        """See `Membership`."""
+        return self._joined
+
+    def size(self) -> float:
+        """See `Membership`; the estimate, but never less than the processes in the table."""
+        return max(self._estimate.size, len(self.peers()) + 1.0)
+
+    def join(self, contacts: Iterable[Contact], now: float) -> None:
+        """See `Membership`."""
+        self._estimate.refresh(now)
+        known = list(contacts)
+        if known:
+            self._contacts.ask(known)
+        else:
+            self._become_member(now)
+
+    def contacts_found(
+        self, contacts: Iterable[Contact], now: float, size: float | None = None
+    ) -> None:
+        """See `Membership`: join with them, or get to know those who are not in the table."""
+        table = self.peers()
+        found = [c for c in contacts if c.peer not in table and c.peer != self._me.peer]
+        if not self._joined:
+            if found or not self._contacts.asking:  # empty while a contact is still being asked
+                self.join(found, now)
+        elif found and not len(table):
+            self._contacts.ask(found)
+        elif found:
+            self._meet(found, now)
+
+    def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
+        self._estimate.note(source.peer, now)
+        self._estimate.merge(sample, now)
+
+    def _jitter(self) -> float:
+        # A tenth up or down, so that processes that started together drift apart.
+        return 0.9 + 0.2 * self._rng.random()

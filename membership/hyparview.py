@@ -2,8 +2,9 @@
 
 Source: J. Leitão, J. Pereira, L. Rodrigues, "HyParView: a membership protocol for reliable
 gossip-based broadcast", DSN 2007. The text was not at hand when this was written: sections are
-cited from memory, and the numbers of its section 5.1 were compared with n0-computer/iroh-gossip's
-`hyparview.rs`, which has them from page 9.
+cited from memory, and the numbers of its section 5.1 are those of n0-computer/iroh-gossip's
+`hyparview.rs`, which has each "from the paper (p9)". The first version of lasp-lang/partisan
+(views, walks) and hashicorp/hyparview (all but kp, which is 6 there) have the same.
 
 Theory of operation
 -------------------
@@ -51,97 +52,36 @@ what is sent in answer is bounded by the view.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import ClassVar, Final
+from collections.abc import Hashable
+from typing import Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Message
 from camcast.vocabulary.peers import PeerTable
-from camcast.vocabulary.size_estimate import SizeEstimate
-from membership.first_contacts import FirstContacts
+from membership.first_contacts import AskingMembership
+from membership.hyparview_messages import (
+    DECODER,
+    Accepted,
+    Disconnect,
+    ForwardJoin,
+    Holding,
+    Join,
+    Meet,
+    Neighbor,
+    Refused,
+    Shuffle,
+    ShuffleReply,
+)
+from membership.passive_view import PassiveView
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
 PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
-
-JOIN: Final = "join"
-"""What a newcomer wants: neighbours."""
-
-
-class Join(Message, tag=1, frozen=True):
-    """From a newcomer: be my neighbour, and find me others."""
-
-    mandate: ClassVar[str] = JOIN
-
-
-class ForwardJoin(Message, tag=2, frozen=True):
-    """On the newcomer's behalf, so many steps before the end of a walk."""
-
-    passed_on: ClassVar[bool] = True
-    mandate: ClassVar[str] = JOIN
-    steps: int
-    via: bytes
-    """Who passes it on, to whom it does not go back."""
-
-
-class Neighbor(Message, tag=3, frozen=True):
-    """Be my neighbour; with `high` priority in any case, else if you have room."""
-
-    high: bool
-    sample: bytes
-    """Of the size estimate."""
-
-
-class Accepted(Message, tag=4, frozen=True):
-    """To `Join` or `Neighbor`: you are my neighbour; of another community, find me others."""
-
-    mandate: ClassVar[str] = JOIN
-    sample: bytes
-
-
-class Refused(Message, tag=5, frozen=True):
-    """To `Neighbor` of low priority: I have no room."""
-
-
-class Disconnect(Message, tag=6, frozen=True):
-    """You are not my neighbour, or no more; with `left`, because I have left the community."""
-
-    left: bool
-
-
-class Shuffle(Message, tag=7, frozen=True):
-    """On behalf of who began it, so many steps before the end of a walk: some that it knows."""
-
-    passed_on: ClassVar[bool] = True
-    mandate: ClassVar[str] = "shuffle"  # not what it knows, of which each passes on what it knows
-    steps: int
-    via: bytes
-    """As in `ForwardJoin`."""
-    contacts: tuple[Contact, ...]
-
-
-class ShuffleReply(Message, tag=8, frozen=True):
-    """From where the walk ended: some of my passive view."""
-
-    contacts: tuple[Contact, ...]
-
-
-class Holding(Message, tag=9, frozen=True):
-    """Along with a heartbeat: you are my neighbour."""
-
-    sample: bytes
-
-
-class Meet(Message, tag=10, frozen=True):
-    """Be my neighbour, and find me others, if this sample is of one that you have never met."""
-
-    mandate: ClassVar[str] = JOIN
-    sample: bytes
 
 
 @frozen(kw_only=True)
@@ -149,23 +89,24 @@ class HyParViewOptions:
     """The parameters of HyParView. Raises `ValueError` for a value outside its range."""
 
     active: int = field(default=5, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Neighbours: a fan-out of log10(10,000) and one. [5.1]"""
+    """Neighbours: a fan-out of log10(10,000) and one. [5.1, as in iroh-gossip, partisan and
+    hashicorp/hyparview]"""
 
     passive: int = field(default=30, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Processes in the passive view. [5.1]"""
+    """Processes in the passive view. [5.1, as in the same three]"""
 
     active_walk: int = field(default=6, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Steps of ForwardJoin and of Shuffle (ARWL). [5.1]"""
+    """Steps of ForwardJoin and of Shuffle (ARWL). [5.1, as in the same three]"""
 
     passive_walk: int = field(default=3, validator=[validators.ge(0), validators.le(STEPS_MAX)])
     """Steps before the end of ForwardJoin at which the newcomer gets into a passive view (PRWL).
-    [5.1]"""
+    [5.1, as in the same three]"""
 
     shuffle_active: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """Neighbours in a shuffle (ka). [5.1]"""
+    """Neighbours in a shuffle (ka). [5.1, as in iroh-gossip and hashicorp/hyparview]"""
 
     shuffle_passive: int = field(default=4, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """Others in a shuffle (kp). [5.1]"""
+    """Others in a shuffle (kp). [5.1, as in iroh-gossip]"""
 
     shuffle_seconds: float = field(default=5.0, validator=validators.gt(0))
     """The period of shuffles. chosen: 1.4 records a second; with 3 of its neighbours and 4 others
@@ -187,59 +128,40 @@ class HyParViewOptions:
     """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
 
 
-class HyParView(Membership):
+class HyParView(AskingMembership):
     """The views of one process in one community; see the module's theory of operation."""
 
-    decoder = Decoder(
-        Join
-        | ForwardJoin
-        | Neighbor
-        | Accepted
-        | Refused
-        | Disconnect
-        | Shuffle
-        | ShuffleReply
-        | Holding
-        | Meet
-    )
+    decoder = DECODER
 
     def __init__(self, context: MembershipContext, options: HyParViewOptions) -> None:
-        self._me = context.me
-        self._topic = context.topic
-        self._rng = context.rng
-        self._outlet = context.outlet
-        self._options = options
-        self._liveness = context.liveness
         period = options.heartbeat_seconds
+        super().__init__(
+            context,
+            Join(),
+            period_seconds=period,
+            answer_seconds=options.answer_seconds,
+            seek_seconds=options.seek_seconds,
+        )
+        self._options = options
         self._liveness.report_to(self, period, options.suspect_after * period)
         self._active = PeerTable(context.watch)
-        self._passive = PeerTable()
-        self._sent: list[PeerId] = []
-        """What went out with the last shuffle, which an answer may take the place of."""
+        self._shuffled_max = options.shuffle_active + options.shuffle_passive + 1
+        """Processes in a shuffle, with the one that began it."""
+        self._passive = PassiveView(
+            context.me.peer, self._active, options.passive, self._shuffled_max, context.rng
+        )
         self._asked: dict[str, float] = {}
         """Who was asked to be a neighbour and has not answered, by address, and since when."""
         self._candidate: Contact | None = None
         """Who of the passive view was asked last, and has time to answer."""
         self._attempt = 0
-        self._refusals: dict[PeerId, None] = {}
-        """Who of the passive view has refused since the last shuffle."""
-        self._contacts = FirstContacts(
-            context.outlet, context.topic, Join(), options.answer_seconds, options.seek_seconds
-        )
         self._cold = ColdList()
-        self._estimate = SizeEstimate(context.me.peer, period)
-        self._joined = self._leaving = False
         self._last_tick = 0.0
         self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
         self._next_shuffle = 0.0
         self._next_probe = 0.0
 
     # -- what others read ------------------------------------------------------------------
-
-    @property
-    def joined(self) -> bool:
-        """See `Membership`."""
-        return self._joined
 
     def peers(self) -> PeerTable:
         """Return the active view; see `Membership`."""
@@ -249,36 +171,7 @@ class HyParView(Membership):
         """Return the active view: it is symmetric; see `Membership`."""
         return list(self._active)
 
-    def size(self) -> float:
-        """See `Membership`; the estimate, but never less than the neighbours known here."""
-        return max(self._estimate.size, len(self._active) + 1.0)
-
     # -- inputs: joining and leaving ---------------------------------------------------------
-
-    def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
-        self._estimate.refresh(now)
-        known = list(contacts)
-        if known:
-            self._contacts.ask(known)
-        else:
-            self._become_member(now)
-
-    def contacts_found(
-        self, contacts: Iterable[Contact], now: float, size: float | None = None
-    ) -> None:
-        """See `Membership`: join with them, or ask one whether it has met this community."""
-        found = [c for c in contacts if c.peer not in self._active and c.peer != self._me.peer]
-        if not self._joined:
-            if found or not self._contacts.asking:  # empty while a contact is still being asked
-                self.join(found, now)
-        elif found and not len(self._active):
-            self._contacts.ask(found)
-        elif found:
-            if self._has_room or self._lonely:
-                self._put_into_passive(found)
-                self._fill_up(now)
-            self._outlet.send(found[:1], Meet(self._estimate.encode(now)))
 
     def leave(self, now: float) -> None:
         """See `Membership`."""
@@ -297,7 +190,7 @@ class HyParView(Membership):
             case Shuffle():
                 self._on_shuffle(source, message, now)
             case ShuffleReply(contacts=contacts):
-                self._put_into_passive(contacts)
+                self._passive.put(contacts)
             case Neighbor(high=high, sample=sample):
                 self._on_neighbor(source, sample, now, high=high)
             case Meet(sample=sample):
@@ -305,7 +198,7 @@ class HyParView(Membership):
             case Accepted(sample=sample):
                 self._on_accepted(source, sample, now)
             case Refused():
-                self._refusals[source.peer] = None
+                self._passive.refuse(source.peer)
                 self._on_no(source, now)
             case Disconnect(left=left):
                 self._on_disconnect(source, now, left=left)
@@ -372,7 +265,7 @@ class HyParView(Membership):
         steps = max(0, min(walk.steps, STEPS_MAX))
         onward = self._onward(newcomer.peer, walk.via) if steps else None
         if steps == self._options.passive_walk:
-            self._put_into_passive((newcomer,))
+            self._passive.put((newcomer,))
         if onward is not None:
             passed_on = ForwardJoin(steps - 1, self._me.peer)
             self._outlet.send([onward], passed_on, reply_to=newcomer)
@@ -383,6 +276,13 @@ class HyParView(Membership):
         """Draw a neighbour to whom a walk goes on; None if it ends here for want of one."""
         others = [contact for contact in self._active if contact.peer not in (origin, via)]
         return self._rng.choice(others) if others else None
+
+    def _meet(self, strangers: list[Contact], now: float) -> None:
+        """Ask one whether it has met this community, and fill the views up with all."""
+        if self._has_room or self._lonely:
+            self._passive.put(strangers)
+            self._fill_up(now)
+        self._outlet.send(strangers[:1], Meet(self._estimate.encode(now)))
 
     # -- the active view -----------------------------------------------------------------------
 
@@ -403,7 +303,7 @@ class HyParView(Membership):
             evicted = self._active.choose(self._rng)
             assert evicted is not None
             self._forget(evicted.peer)
-            self._put_into_passive((evicted,))
+            self._passive.put((evicted,))
             self._outlet.send([evicted], Disconnect(left=False))
         self._become_member(now)  # also if it still waits for a gateway that has died
         self._passive.discard(contact.peer)
@@ -424,9 +324,8 @@ class HyParView(Membership):
         """Ask one of the passive view to be a neighbour, if one is missing."""
         if self._candidate is not None or not (self._has_room or self._lonely):
             return
-        others = [c for c in self._passive if c.peer not in self._refusals]
-        if others:
-            self._candidate = self._rng.choice(others)
+        self._candidate = self._passive.candidate()
+        if self._candidate is not None:
             self._attempt += 1
             self._ask(self._candidate, now, high=self._lonely)
             self._outlet.wake(self._options.answer_seconds, "answer", self._attempt)
@@ -474,8 +373,8 @@ class HyParView(Membership):
         if left:
             self._passive.discard(source.peer)
         else:
-            self._put_into_passive((source,))
-            self._refusals[source.peer] = None
+            self._passive.put((source,))
+            self._passive.refuse(source.peer)
         self._on_no(source, now)
         self._fill_up(now)
 
@@ -487,24 +386,7 @@ class HyParView(Membership):
         else:
             self._outlet.send([source], Disconnect(left=False))
 
-    def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
-        self._estimate.note(source.peer, now)
-        self._estimate.merge(sample, now)
-
     # -- the passive view ----------------------------------------------------------------------
-
-    def _put_into_passive(self, contacts: Iterable[Contact]) -> None:
-        """Put processes into the passive view, in place of those sent with the last shuffle."""
-        known = (self._me.peer, UNKNOWN_PEER)
-        most = self._options.shuffle_active + self._options.shuffle_passive + 1
-        for contact in list(contacts)[:most]:
-            if contact.peer in known or contact.peer in self._active:
-                continue
-            if contact.peer not in self._passive and len(self._passive) >= self._options.passive:
-                sent = [peer for peer in self._sent if peer in self._passive]
-                replaced = sent[0] if sent else self._passive.sample(1, self._rng)[0].peer
-                self._passive.discard(replaced)
-            self._passive.add(contact)
 
     def _shuffle(self) -> None:
         partner = self._active.choose(self._rng)
@@ -512,8 +394,7 @@ class HyParView(Membership):
             return
         options = self._options
         neighbours = self._active.sample(options.shuffle_active, self._rng, partner.peer)
-        others = self._passive.sample(options.shuffle_passive, self._rng)
-        self._sent = [contact.peer for contact in others]
+        others = self._passive.draw(options.shuffle_passive)
         shuffle = Shuffle(options.active_walk, self._me.peer, (*neighbours, *others))
         self._outlet.send([partner], shuffle)
 
@@ -524,18 +405,12 @@ class HyParView(Membership):
             passed_on = Shuffle(steps, self._me.peer, shuffle.contacts)
             self._outlet.send([onward], passed_on, reply_to=origin)
         elif origin.peer != self._me.peer:
-            most = self._options.shuffle_active + self._options.shuffle_passive + 1
-            count = min(len(shuffle.contacts) + 1, most)
-            own = self._passive.sample(count, self._rng, origin.peer)
+            count = min(len(shuffle.contacts) + 1, self._shuffled_max)
+            own = self._passive.draw(count, origin.peer)
             self._outlet.send([origin], ShuffleReply(tuple(own)))
-            self._sent = [contact.peer for contact in own]
-            self._put_into_passive((origin, *shuffle.contacts))
+            self._passive.put((origin, *shuffle.contacts))
 
     # -- the period ------------------------------------------------------------------------------
-
-    def _jitter(self) -> float:
-        # A tenth up or down, so that processes that started together drift apart.
-        return 0.9 + 0.2 * self._rng.random()
 
     def _wake_next_tick(self) -> None:
         self._outlet.wake(self._options.heartbeat_seconds * self._jitter(), "tick")
@@ -552,7 +427,7 @@ class HyParView(Membership):
         self._asked = {who: when for who, when in self._asked.items() if when > lately}
         if now >= self._next_shuffle:
             self._next_shuffle = now + self._options.shuffle_seconds * self._jitter()
-            self._refusals.clear()
+            self._passive.forget_refusals()
             self._shuffle()
         self._fill_up(now)
         self._probe(now)

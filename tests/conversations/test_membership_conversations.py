@@ -14,7 +14,7 @@ from camcast.engine.link_messages import ReqContact
 from camcast.engine.liveness_messages import Probe, Verdict
 from camcast.testing.world import name_of
 from camcast.vocabulary.topics import Topic
-from membership.hyparview import Meet, Shuffle, ShuffleReply
+from membership.hyparview_messages import Meet, Shuffle, ShuffleReply
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.conversations.test_conversations import GATEWAY, HEARTBEATS, Story, community
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
-from camcast.doors.membership import MembershipContext
 from camcast.doors.options import OptionError
-from camcast.engine.liveness import LivenessService
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.size_estimate import SizeEstimate
-from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import Kind, control_end, decode_control
-from membership.hyparview import (
-    BACKEND,
+from membership.hyparview import BACKEND, HyParView
+from membership.hyparview_messages import (
     Accepted,
     Disconnect,
     ForwardJoin,
     Holding,
-    HyParView,
     Join,
     Meet,
     Neighbor,
@@ -29,58 +21,32 @@ from membership.hyparview import (
     Shuffle,
     ShuffleReply,
 )
-
-TOPIC = Topic.parse(".a")
-ME = 1
+from tests.unit.membership.asked_process import ME, AskedProcess, number_of, process
 
 
-def process(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
-
-
-class Bench:
+class Bench(AskedProcess[HyParView]):
     """One process with at most three neighbours and a passive view of four."""
 
     def __init__(self, active: tuple[int, ...] = (), passive: tuple[int, ...] = ()) -> None:
-        self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, process(ME), Kind.MEMBERSHIP, TOPIC.group)
-        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
-        part = self.liveness.part(Kind.MEMBERSHIP, TOPIC.group)
-        context = MembershipContext(process(ME), TOPIC, Random(1), outlet, part)
-        self.membership = HyParView(context, BACKEND.parse_options({"active": 3, "passive": 4}))
-        self.membership.join((), 0.0)
+        super().__init__(HyParView, BACKEND.parse_options({"active": 3, "passive": 4}))
         for number in active:
             self.receive(number, Neighbor(True, b""))
         self.receive(2, ShuffleReply(tuple(map(process, passive))))
         self.said()
 
     @property
-    def active(self) -> list[int]:
-        return sorted(int.from_bytes(contact.peer) for contact in self.membership.peers())
-
-    @property
     def passive(self) -> list[int]:
-        return sorted(int.from_bytes(contact.peer) for contact in self.membership._passive)
-
-    @property
-    def watched(self) -> list[int]:
-        return sorted(int.from_bytes(peer) for peer in self.liveness.entries)
-
-    def receive(self, source: int, message: Message, now: float = 0.0) -> None:
-        self.membership.receive(process(source), message, now)
+        return sorted(number_of(contact.peer) for contact in self.membership._passive)
 
     def said(self) -> list[tuple[int, Message]]:
         """Return what was said to whom since the last time, without samples."""
-        told: list[tuple[int, Message]] = []
-        for contacts, record, _, _ in self.outbox.sends:
-            body = decode_control(record, 0, control_end(record, 0)).body
-            message = HyParView.decoder.decode(body)
+        told = []
+        for to, message in super().said():
             if isinstance(message, Neighbor):
                 message = Neighbor(message.high, b"")
             elif isinstance(message, Accepted):
                 message = Accepted(b"")
-            told += [(int.from_bytes(contact.peer), message) for contact in contacts]
-        self.outbox.sends.clear()
+            told.append((to, message))
         return told
 
 
@@ -98,7 +64,7 @@ def test_a_newcomer_takes_the_place_of_a_neighbour_and_walks_along_the_other_lin
     said = bench.said()
     ((evicted, _),) = [(to, m) for to, m in said if m == Disconnect(left=False)]
     others = sorted({2, 3, 4} - {evicted})
-    assert bench.active == [*others, 9]
+    assert bench.table == [*others, 9]
     assert bench.watched == [*others, 9]
     assert bench.passive == [evicted]
     assert sorted(to for to, m in said if m == ForwardJoin(6, process(ME).peer)) == others
@@ -116,7 +82,7 @@ def test_a_walk_fills_a_passive_view_on_its_way_and_an_active_one_at_its_end() -
     ]
     assert bench.passive == [9]
     bench.receive(9, Accepted(b""))
-    assert bench.active == [2, 9]
+    assert bench.table == [2, 9]
     assert bench.passive == []
 
 
@@ -125,8 +91,8 @@ def test_only_high_priority_gets_into_a_full_view() -> None:
     bench.receive(9, Neighbor(False, b""))
     assert bench.said() == [(9, Refused())]
     bench.receive(9, Neighbor(True, b""))
-    assert 9 in bench.active
-    assert len(bench.active) == 3
+    assert 9 in bench.table
+    assert len(bench.table) == 3
 
 
 def test_a_failed_neighbour_is_replaced_from_the_passive_view_until_one_accepts() -> None:
@@ -141,7 +107,7 @@ def test_a_failed_neighbour_is_replaced_from_the_passive_view_until_one_accepts(
     ((last, _),) = bench.said()
     assert {silent, refuser, last} == {5, 6, 7}
     bench.receive(last, Accepted(b""), 1.6)
-    assert bench.active == [2, 4, last]
+    assert bench.table == [2, 4, last]
     assert bench.passive == [refuser]
     assert bench.said() == []
 
@@ -158,8 +124,8 @@ def test_a_process_whose_neighbours_are_all_silent_asks_others_with_high_priorit
     bench.membership.wake(("tick",), 3.5)
     assert (5, Neighbor(True, b"")) in bench.said()
     bench.receive(5, Accepted(b""), 3.6)
-    assert 5 in bench.active
-    assert len(bench.active) == 3
+    assert 5 in bench.table
+    assert len(bench.table) == 3
 
 
 def test_who_accepts_unasked_or_believes_to_be_a_neighbour_is_told_that_there_is_no_room() -> None:
@@ -169,14 +135,14 @@ def test_who_accepts_unasked_or_believes_to_be_a_neighbour_is_told_that_there_is
         assert bench.said() == [(9, Disconnect(left=False))]
     roomy = Bench(active=(2,))
     roomy.receive(9, Holding(b""))
-    assert roomy.active == [2, 9]
+    assert roomy.table == [2, 9]
 
 
 def test_who_disconnects_stays_known_and_who_leaves_does_not() -> None:
     bench = Bench(active=(2, 3, 4))
     bench.receive(2, Disconnect(left=False))
     bench.receive(3, Disconnect(left=True))
-    assert (bench.active, bench.passive, bench.watched) == ([4], [2], [4])
+    assert (bench.table, bench.passive, bench.watched) == ([4], [2], [4])
 
 
 def test_a_shuffle_ends_where_its_steps_do_and_as_many_come_back() -> None:
@@ -188,7 +154,7 @@ def test_a_shuffle_ends_where_its_steps_do_and_as_many_come_back() -> None:
     assert origin == 9
     assert isinstance(reply, ShuffleReply)
     assert len(reply.contacts) == 3
-    (kept,) = {5, 6, 7, 8} - {int.from_bytes(contact.peer) for contact in reply.contacts}
+    (kept,) = {5, 6, 7, 8} - {number_of(contact.peer) for contact in reply.contacts}
     assert bench.passive == [kept, 9, 10, 11]  # in place of what was sent
 
 
@@ -209,12 +175,12 @@ def test_two_communities_that_never_met_become_one() -> None:
     assert bench.said() == []
     bench.receive(9, Meet(sample_of(9, 10, 11, 12)))
     said = bench.said()
-    assert 9 in bench.active
+    assert 9 in bench.table
     assert (9, Accepted(b"")) in said
     assert [m for _, m in said].count(ForwardJoin(6, process(ME).peer)) == 2
     full = Bench(active=(2, 3, 4))
     full.receive(9, Accepted(sample_of(9, 10, 11, 12)))
-    assert 9 in full.active
+    assert 9 in full.table
 
 
 def test_who_has_left_says_so_but_not_to_a_goodbye() -> None:

@@ -1,0 +1,65 @@
+"""The passive view of HyParView: processes from which the active view is repaired (4.3, 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.peers import PeerTable
+
+
+class PassiveView:
+    """At most `size` processes to whom nothing is sent meanwhile; none is a neighbour, too."""
+
+    def __init__(
+        self, me: PeerId, active: PeerTable, size: int, taken_max: int, rng: Random
+    ) -> None:
+        """Take in neither `me` nor any of `active`, and no more than `taken_max` at a time."""
+        self._active, self._size, self._taken_max, self._rng = active, size, taken_max, rng
+        self._nobody = (me, UNKNOWN_PEER)
+        self._table = PeerTable()
+        self._sent: list[PeerId] = []
+        """Which of these went out with the last shuffle; an answer may take their places."""
+        self._refusals: dict[PeerId, None] = {}
+        """Which have refused to be neighbours since the last shuffle."""
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[Contact]:
+        return iter(self._table)
+
+    def put(self, contacts: Iterable[Contact]) -> None:
+        """Put processes in, in place of those sent with the last shuffle, then of random ones."""
+        for contact in list(contacts)[: self._taken_max]:
+            if contact.peer in self._nobody or contact.peer in self._active:
+                continue
+            if contact.peer not in self._table and len(self._table) >= self._size:
+                sent = [peer for peer in self._sent if peer in self._table]
+                replaced = sent[0] if sent else self._table.sample(1, self._rng)[0].peer
+                self._table.discard(replaced)
+            self._table.add(contact)
+
+    def discard(self, peer: PeerId) -> None:
+        """Forget a process: it is a neighbour now, has left, or does not answer."""
+        self._table.discard(peer)
+
+    def draw(self, count: int, excluded: PeerId | None = None) -> list[Contact]:
+        """Draw so many at random, fewer if there are not so many, to send them to a process."""
+        drawn = self._table.sample(count, self._rng, excluded)
+        self._sent = [contact.peer for contact in drawn]
+        return drawn
+
+    def candidate(self) -> Contact | None:
+        """Draw one to be asked to be a neighbour; None if all have refused."""
+        willing = [contact for contact in self._table if contact.peer not in self._refusals]
+        return self._rng.choice(willing) if willing else None
+
+    def refuse(self, peer: PeerId) -> None:
+        """Ask a process no more until refusals are forgotten: it has no room."""
+        self._refusals[peer] = None
+
+    def forget_refusals(self) -> None:
+        """Let everybody be asked again: time has passed, and neighbours come and go."""
+        self._refusals.clear()
