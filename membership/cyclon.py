@@ -2,9 +2,9 @@
 
 Source: S. Voulgaris, D. Gavidia, M. van Steen, "CYCLON: Inexpensive membership management for
 unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The text was not
-at hand when this was written, so no section is cited: the protocol is as three independent
-implementations have it (jvf/peersim-cyclon, nicola/js-gossip-cyclon, drasyl/drasyl), and the numbers
-are those with which the first repeats the paper's figures of in-degrees.
+at hand when this was written, so no section is cited. The steps of a shuffle are those that
+jvf/peersim-cyclon's `Cyclon.java` quotes; the numbers are those of its configurations. Joining is
+told from memory.
 
 Theory of operation
 -------------------

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from attrs import frozen
 from rich.table import Table as Grid
+from rich.text import Text
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_json, say, wide_console
+from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.measures import measure_of
 from camcast.reproduction.chosen_protocols import choose
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from camcast.reproduction.paper import Reproduction
     from camcast.reproduction.plan_folder import PlanFolder
 
-_WIDTH: Final = 125  # chosen: a row of Table 2; a pipe has no width itself
+_WIDTH: Final = 80  # chosen: a terminal's; a pipe has no width itself
+_ITEM: Final = 22  # chosen: characters; room for "cannot be judged", and most items in two lines
 ALL: Final = "all"
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
 
@@ -163,8 +166,13 @@ def reproduce(
         if json:
             print_json(folder.as_json(found) | {"output": str(path)}, "reproduce/1")
         else:
-            asked.show(found)
+            show(what, found)
             say(f"output: {path / 'index.html'}")
+
+
+def show(paper: str, found: Any) -> None:
+    """Print what was found of a paper, for a person; raises `KeyError` for an unknown paper."""
+    _PAPERS[paper].show(found)
 
 
 def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) -> None:
@@ -214,9 +222,12 @@ def _print_memberships(found: Memberships) -> None:
     from camcast.reproduction.memberships.results import COLUMNS
     from camcast.reproduction.memberships.upkeep import UPKEEP
 
-    for line in (choice(found.verdicts), *map(sentence, found.verdicts)):
-        typer.echo(line)
-    typer.echo()
+    console = wide_console(_WIDTH)
+    console.print(Text(choice(found.verdicts), "bold"))
+    grid = Grid(box=None, pad_edge=False, show_header=False)
+    for verdict in found.verdicts:
+        grid.add_row("-", Text(sentence(verdict)))
+    console.print(grid, "", highlight=False)
     _print_measures(
         "The memberships side by side",
         (*COLUMNS, "parasites"),
@@ -234,20 +245,15 @@ def _print_measures(
     title: str, names: Sequence[str], columns: Mapping[str, Callable[[str], Interval | int]]
 ) -> None:
     """Print a line for each measure; a column has a heading, and returns its value of a measure."""
-    grid = Grid(title=title, title_justify="left", box=None)
-    grid.add_column("")
-    for heading in columns:
-        grid.add_column(heading, justify="right", no_wrap=True)
-    for name in names:
-        values = (_text(name, value_of(name)) for value_of in columns.values())
-        grid.add_row(measure_of(name).column, *values)
-    _print_grid(grid)
+    lines = [
+        (measure_of(name).column, *(_text(name, value_of(name)) for value_of in columns.values()))
+        for name in names
+    ]
+    _print_titled(title, WideTable([""], list(columns), lines))
 
 
-def _print_grid(grid: Grid) -> None:
-    console = wide_console(_WIDTH)
-    console.print(grid, highlight=False)
-    console.print()
+def _print_titled(title: str, table: WideTable | Grid) -> None:
+    wide_console(_WIDTH).print(Text(title, "italic"), table, "", highlight=False)
 
 
 def _text(name: str, value: Interval | int) -> str:
@@ -261,31 +267,32 @@ def _print_evidence(found: Reproduction) -> None:
     """Print what the paper says and what was found; drawings, which have no data, are left out."""
     from camcast.report.evidence import NO_DATA, in_words
 
-    grid = Grid(title="What the paper says, and what was found", title_justify="left", box=None)
-    for heading in ("item", "the paper", "verdict", "found"):
-        grid.add_column(heading, overflow="fold")
+    grid = Grid(box=None, pad_edge=False, show_header=False)
+    grid.add_column(overflow="fold", max_width=_ITEM)
+    grid.add_column()
+    grid.add_column(overflow="fold")
     for row in found.evidence:
         if not row.found.startswith(NO_DATA):
-            grid.add_row(row.item, row.quote, row.verdict, row.found)
-    _print_grid(grid)
-    say(in_words(found.evidence))
+            grid.add_row(Text(row.item), "paper:", Text(row.quote))
+            grid.add_row(Text(row.verdict, "bold"), "found:", Text(row.found))
+    _print_titled("What the paper says, and what was found", grid)
+    wide_console(_WIDTH).print(in_words(found.evidence), highlight=False)
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
     for table in reproduction.tables:
-        grid = Grid(title=f"Table {table.number}. {table.title}", title_justify="left", box=None)
-        grid.add_column("")
-        grid.add_column("")
-        for topology in dict.fromkeys(entry.topology for entry in table.entries):
-            grid.add_column(topology, justify="right", no_wrap=True)
+        topologies = list(dict.fromkeys(entry.topology for entry in table.entries))
+        lines: list[Sequence[str]] = []
         before = ""
         for (approach, how), entries in table.by_way.items():
             if approach != before:
                 published = ("-" if e.published is None else f"{e.published:,g}" for e in entries)
-                grid.add_row(approach, "published", *published)
+                lines.append((approach, "published", *published))
                 before = approach
-            grid.add_row("", how, *map(_mean_and_half, entries))
-        _print_grid(grid)
+            lines.append(("", how, *map(_mean_and_half, entries)))
+        _print_titled(
+            f"Table {table.number}. {table.title}", WideTable(["", ""], topologies, lines)
+        )
 
 
 def _mean_and_half(entry: Entry) -> str:

@@ -31,6 +31,7 @@ from camcast.simulation.invariants import Invariants
 from camcast.simulation.liars import FORGED, tell
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.stub_signatures import StubAuthority, StubSignatures
+from camcast.simulation.unheard_warnings import warnings_unheard
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId, new_peer_id
@@ -112,7 +113,7 @@ def run_scenario(
 
     Raises `InvariantError`, and what loading the scenario's files raises.
     """
-    with collector_off():
+    with collector_off(), warnings_unheard():
         return _Run(scenario, sink).run(on_progress)
 
 

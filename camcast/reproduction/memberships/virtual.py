@@ -23,6 +23,7 @@ from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.unheard_warnings import warnings_unheard
 from camcast.sweeps import JSON, Cell
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
@@ -56,7 +57,7 @@ def virtual_cells(plan: Plan) -> list[Cell]:
 
 def run_virtual(given: Mapping[str, Any]) -> JSON:
     """Carry out one run."""
-    with collector_off():
+    with collector_off(), warnings_unheard():
         return _Run(given).carry_out()
 
 

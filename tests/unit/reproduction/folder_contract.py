@@ -40,6 +40,12 @@ def reproduce(*arguments: object, check: bool = True) -> subprocess.CompletedPro
     return done
 
 
+def fits_a_terminal(printed: str) -> bool:
+    """Say whether no line is wider than 80 columns, but for a path."""
+    lines = [line for line in printed.splitlines() if not line.startswith("output: ")]
+    return bool(lines) and max(map(len, lines)) <= 80
+
+
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))

@@ -29,6 +29,7 @@ from tests.unit.reproduction.folder_contract import (
     FIGURE_ENDS,
     TIMEOUT_SECONDS,
     FolderContract,
+    fits_a_terminal,
     reproduce,
     rows,
 )
@@ -44,7 +45,8 @@ FIGURES = [*(f"figure{number}" for number in range(13, 19)), "involved"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished reproduction of few runs, made by the command."""
     path = tmp_path_factory.mktemp("reproduction") / "out"
-    reproduce("camcast", "--output", path, "--runs", RUNS_HERE, "--seed", 3)
+    done = reproduce("camcast", "--output", path, "--runs", RUNS_HERE, "--seed", 3)
+    assert fits_a_terminal(done.stdout)
     return path
 
 

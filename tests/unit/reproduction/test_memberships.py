@@ -10,7 +10,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from camcast.cli.reproduce import show
 from camcast.doors.plugs import UnknownPlugError
+from camcast.measures import measure_of
 from camcast.pipeline.compare.words import choice, sentence
 from camcast.report.drawing import Drawing
 from camcast.reproduction.memberships import comparison as memberships
@@ -29,7 +31,7 @@ from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell, SweepError
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.unit.pipeline.compare.verdict_twin import TwinVerdict
-from tests.unit.reproduction.folder_contract import FolderContract, rows
+from tests.unit.reproduction.folder_contract import FolderContract, fits_a_terminal, rows
 
 PLAN = Plan(
     memberships=tuple(VARIANTS),
@@ -303,6 +305,21 @@ def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_pat
     seen = laid_out(text, tmp_path)
     assert seen.page <= PHONE_PIXELS
     assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value
+
+
+def test_on_a_terminal_every_measure_has_its_name_and_every_membership_its_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = made_up({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99})
+    show("memberships", found)
+    printed = capsys.readouterr().out
+    assert fits_a_terminal(printed)
+    lines = [line.split("  ") for line in printed.splitlines()]
+    for name in COLUMNS:
+        named = [cells for cells in lines if cells[0] == measure_of(name).column]
+        values = [cell for cells in named for cell in cells[1:] if cell]
+        assert len(values) == len(found.comparison), name
+        assert not any("…" in value for value in values), name
 
 
 def events(**mean: float) -> dict[tuple[str, str, float], Any]:

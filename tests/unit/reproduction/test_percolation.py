@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from camcast.cli.reproduce import show
 from camcast.population import graphs
+from camcast.report.evidence import NO_DATA
 from camcast.reproduction.paper import FiguresAndEvidence
 from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation import cells as percolation_cells
 from camcast.reproduction.percolation.plan import Plan
 from camcast.reproduction.plan_folder import PlanFolder
 from tests.printed_json import checked
-from tests.unit.reproduction.folder_contract import FolderContract, reproduce, rows
+from tests.unit.reproduction.folder_contract import FolderContract, fits_a_terminal, reproduce, rows
 
 Reproduction = FiguresAndEvidence[Plan]
 FIGURES = [f"figure{number}" for number in range(1, 19)]
@@ -44,6 +46,16 @@ def folder(made: tuple[Path, Reproduction]) -> Path:
 
 class TestFolder(FolderContract):
     PAPER, PLAN, FIGURES = PERCOLATION, PLAN, FIGURES
+
+
+def test_what_the_paper_says_fits_a_terminal(
+    made: tuple[Path, Reproduction], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show("percolation", made[1])
+    printed = capsys.readouterr().out
+    assert fits_a_terminal(printed)
+    with_data = [row for row in made[1].evidence if not row.found.startswith(NO_DATA)]
+    assert printed.count("found:") == len(with_data) > 20
 
 
 @pytest.mark.parametrize("number", [3, 4, 5, *range(7, 19)])
