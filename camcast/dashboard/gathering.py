@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from camcast.live.control_socket import ControlError, ask
+from camcast.live.control_socket import Connection, ControlError
 
-ASKED_AT_ONCE: Final = 8  # chosen: one that hangs holds up an eighth of the others
+ASKED_AT_ONCE: Final = 16  # chosen: one that hangs holds up a sixteenth of the others
 ANSWER_SECONDS: Final = 2.0  # chosen: as long as the page waits for a new moment
 COUNTERS: Final = (
     *("events", "duplicates", "parasites", "published", "unpublished", "missed", "told_missed"),
@@ -46,8 +46,9 @@ def gather(sockets: Sequence[Path]) -> Moment:
 
 def _node(socket: Path) -> dict[str, Any]:
     try:
-        status: dict[str, Any] = ask(socket, "status", ANSWER_SECONDS)
-        peers: list[dict[str, Any]] = ask(socket, "peers", ANSWER_SECONDS)
+        with Connection(socket, ANSWER_SECONDS) as connection:
+            status: dict[str, Any] = connection.ask("status")
+            peers: list[dict[str, Any]] = connection.ask("peers")
     except ControlError as error:
         return {"socket": str(socket), "error": str(error)}
     counters = status["counters"]

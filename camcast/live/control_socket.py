@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ CONNECTIONS_MAX: Final = 16  # chosen: a person, a script and a monitor, several
 SILENT_SECONDS: Final = 10.0  # chosen: a command asks at once; somebody types by hand
 ANSWER_BYTES_MAX: Final = 1 << 26  # chosen: 64 MiB; 10,000 peers take 3 MB
 PATH_BYTES_MAX: Final = 107  # [unix(7), sun_path] with the zero that ends it
+
+T = TypeVar("T")
 
 Answer = Callable[[Mapping[str, Any]], object]
 """Answers a question; raises `ValueError` with a sentence for one that is wrong."""
@@ -180,35 +182,69 @@ def _remove_stale(path: Path) -> None:
     )
 
 
+class Connection:
+    """A connection to a process that listens at a path, which may be asked several questions."""
+
+    def __init__(self, path: Path, timeout_seconds: float = 5.0) -> None:
+        """Connect; each answer may take as long. Raises `ControlError` if nobody listens there."""
+        self._path = path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout_seconds)
+        try:
+            self._exchange(lambda: self._socket.connect(str(path)))
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, question: str, **given: object) -> Any:
+        """Return what the process answers.
+
+        Raises `ControlError`: it gives no answer in time, or refuses.
+        """
+        line = msgspec.json.encode({"ask": question, **given}) + b"\n"
+        self._exchange(lambda: self._socket.sendall(line))
+        pieces: list[bytes] = []
+        while not (pieces and pieces[-1].endswith(b"\n")):
+            piece = self._exchange(lambda: self._socket.recv(1 << 16))
+            if not piece:
+                raise ControlError(f"the process at {self._path} closed the connection: it is busy")
+            pieces.append(piece)
+        try:
+            answer = msgspec.json.decode(b"".join(pieces), type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise ControlError(
+                f"{self._path} answers nothing that camcast would: {error}"
+            ) from error
+        if "answer" not in answer:
+            raise ControlError(f"{self._path}: {answer.get('error', 'it refuses to answer')}")
+        return answer["answer"]
+
+    def _exchange(self, step: Callable[[], T]) -> T:
+        """Take a step of the connection, and return what came of it. Raises `ControlError`."""
+        try:
+            return step()
+        except TimeoutError as error:
+            raise SilentError(
+                f"the process at {self._path} does not answer: it is stopped, or far too busy"
+            ) from error
+        except OSError as error:
+            gone = isinstance(error, ConnectionRefusedError | FileNotFoundError)
+            why = "no process listens there (any more)" if gone else error.strerror or str(error)
+            raise ControlError(
+                f"{self._path}: {why}; a process listens with --control {self._path}"
+            ) from error
+
+
 def ask(path: Path, question: str, timeout_seconds: float = 5.0, **given: object) -> Any:
-    """Ask the process that listens at a path, and return what it answers.
+    """Ask the process that listens at a path one question, and return what it answers.
 
     Raises `ControlError`: nobody listens there, it gives no answer in time, or it refuses.
     """
-    line = msgspec.json.encode({"ask": question, **given}) + b"\n"
-    pieces: list[bytes] = []
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-            asking.settimeout(timeout_seconds)
-            asking.connect(str(path))
-            asking.sendall(line)
-            while not (pieces and pieces[-1].endswith(b"\n")):
-                piece = asking.recv(1 << 16)
-                if not piece:
-                    raise ControlError(f"the process at {path} closed the connection: it is busy")
-                pieces.append(piece)
-    except TimeoutError as error:
-        raise SilentError(
-            f"the process at {path} does not answer: it is stopped, or far too busy"
-        ) from error
-    except OSError as error:
-        gone = isinstance(error, ConnectionRefusedError | FileNotFoundError)
-        why = "no process listens there (any more)" if gone else error.strerror or str(error)
-        raise ControlError(f"{path}: {why}; a process listens with --control {path}") from error
-    try:
-        answer = msgspec.json.decode(b"".join(pieces), type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise ControlError(f"{path} answers nothing that camcast would: {error}") from error
-    if "answer" not in answer:
-        raise ControlError(f"{path}: {answer.get('error', 'it refuses to answer')}")
-    return answer["answer"]
+    with Connection(path, timeout_seconds) as connection:
+        return connection.ask(question, **given)

@@ -6,16 +6,21 @@ import asyncio
 import json
 import re
 import shutil
+import socketserver
 import subprocess
+import threading
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from camcast import CommunityManager
+from camcast import CommunityManager, blocking
 from camcast.dashboard.gathering import COUNTERS, gather, sockets_of
 from camcast.dashboard.page import page
 from camcast.dashboard.server import DashboardServer
+from camcast.experiment.demo_flights import departures
+from camcast.live.control_socket import ask
 from tests.live.communities import connected
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
@@ -63,6 +68,39 @@ async def test_it_shows_who_holds_whom_and_who_gives_no_answer(tmp_path: Path) -
         assert len(re.findall('class="arc', shown)) == 2  # each holds the other
 
 
+class Counting(socketserver.StreamRequestHandler):
+    """A process that answers as a real one did, and counts who asks it what."""
+
+    asked: ClassVar[list[list[bytes]]] = []
+    answers: ClassVar[dict[str, object]] = {}
+
+    def handle(self) -> None:
+        questions: list[bytes] = []
+        self.asked.append(questions)
+        for line in self.rfile:
+            questions.append(line)
+            answer = self.answers[json.loads(line)["ask"]]
+            self.wfile.write(json.dumps({"answer": answer}).encode() + b"\n")
+
+
+def test_a_look_costs_a_process_one_connection_and_two_answers(tmp_path: Path) -> None:
+    """What a look costs is counted: how long it takes depends on the machine."""
+    real, counting = tmp_path / "real", tmp_path / "counting"
+    with blocking.CommunityManager(control=real) as manager:
+        manager.join(".soccer.italy")
+        Counting.answers = {name: ask(real, name) for name in ("status", "peers")}
+    with socketserver.ThreadingUnixStreamServer(str(counting), Counting) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for looks in (1, 2):
+            [seen] = gather([counting])["nodes"]
+            assert "error" not in seen
+            assert len(Counting.asked) == looks
+        server.shutdown()
+    assert [len(questions) for questions in Counting.asked] == [2, 2]
+    assert sum(len(line) for questions in Counting.asked for line in questions) < 100
+    assert len(json.dumps(Counting.answers)) < 5000  # and some 200 bytes a peer
+
+
 def shown_by_a_browser(path: Path, *more: str) -> str:
     """Return the document as it is after its scripts have run."""
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000")
@@ -81,19 +119,31 @@ addEventListener("load", () => setTimeout(() => {
   const pages = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument);
   document.getElementById("found").textContent = JSON.stringify(pages.map((shown) => {
     const style = shown.defaultView.getComputedStyle(shown.body);
+    const labels = [...shown.querySelectorAll("#overlay text")];
+    const boxes = labels.map((one) => one.getBoundingClientRect());
+    const meet = (a, b) => a.left < b.right && b.left < a.right
+      && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+    const met = boxes.map((one, n) => boxes.slice(n + 1).filter((other) => meet(one, other)));
     return [shown.documentElement.scrollWidth, shown.querySelectorAll("#tiles div").length,
-      style.backgroundColor, style.color];
+      style.backgroundColor, style.color,
+      boxes.length, Math.min(...boxes.map((one) => one.height)), met.flat().length,
+      /[0-9]e[+]/.test(shown.body.textContent)];
   }));
 }, 500));</script>"""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 @pytest.mark.parametrize(("scheme", "dark"), [("0", True), ("1", False)])
-def test_nothing_is_wider_than_a_telephone_or_a_desk_in_light_and_dark(
+def test_the_demo_can_be_read_on_a_telephone_and_a_desk_in_light_and_dark(
     scheme: str, dark: bool, tmp_path: Path
 ) -> None:
     """In frames of these widths, since a window of Chromium has 500 pixels at least."""
-    nodes = [node(f"{number:032x}", ".soccer.italy.serie-a") for number in range(40)]
+    nodes = [
+        node(f"{number:032x}", topic)
+        for number, topic in enumerate(
+            topic.name for topic, count in departures().communities.items() for _ in range(count)
+        )
+    ]
     nodes.append({"socket": "s", "error": "x" * 300})
     (tmp_path / "page.html").write_text(page([{"taken": at, "nodes": nodes} for at in (1, 3)]))
     (tmp_path / "frames.html").write_text(IN_FRAMES)
@@ -106,8 +156,11 @@ def test_nothing_is_wider_than_a_telephone_or_a_desk_in_light_and_dark(
         return sum(map(int, re.findall(r"\d+", colour)))
 
     for width, told in zip(WIDTHS, json.loads(found[1].replace("&quot;", '"')), strict=True):
-        scroll_width, tiles, background, ink = told
+        scroll_width, tiles, background, ink, labels, lowest, meeting, exponent = told
         assert scroll_width <= width
+        assert (labels, meeting) == (4 + 2 * 29, 0)  # each carrier's name, and its size below it
+        assert lowest >= 10  # pixels
+        assert not exponent
         assert tiles == 14
         assert (lightness(background) < lightness(ink)) is dark
 
@@ -120,7 +173,7 @@ def node(peer: str, topic: str) -> dict[str, object]:
     of: dict[str, object] = dict.fromkeys(
         ("size", "peers", "published", "delivered", "missed"), 12345
     )
-    of |= {"topic": topic, "state": "member", "supers": [".soccer.italy"], "latency_ms_p50": 1.5}
+    of |= {"topic": topic, "state": "member", "supers": [".departures"], "latency_ms_p50": 99.7}
     of |= {"latency_ms_p99": 1234.5, "haves_sent": 1, "wants_sent": 2, "holes": 3}
     known: dict[str, object] = {
         "peer": "ab" * 16,
