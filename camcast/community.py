@@ -184,10 +184,11 @@ class CommunityManager:
                 f"the discovery {discovery or backend.discovery!r} hears everybody on the network,"
                 f" and {keeps_out} keeps strangers out: leave one of the two out"
             )
-        if signed and getattr(self._settings.discovery, "speaks_datagrams", False):
+        if signed and getattr(self._settings.discovery, "speaks_to_anybody", False):
             raise OptionError(
-                f"the discovery {discovery or backend.discovery!r} speaks UDP, which is not signed"
-                " yet: take the membership scamp and gateways for a process with an identity"
+                f"the discovery {discovery or backend.discovery!r} sends datagrams that are for no"
+                " identity in particular, and a process with one sends none: take another, such as"
+                " gateways"
             )
         check_keys(self._settings.gateways, wanted=signed)
         if transport is not None and pipes is not None:

@@ -16,6 +16,10 @@ from camcast.vocabulary.topics import Topic
 class Admission(Protocol):
     """Knows processes by their introductions; all times are in seconds since 1970."""
 
+    @property
+    def key(self) -> bytes:
+        """The public key of this process."""
+
     def reached_at(self, address: str) -> None:
         """Take note of the address that this process announces."""
 

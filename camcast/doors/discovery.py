@@ -11,10 +11,30 @@ from typing import Any, ClassVar, Protocol
 from attrs import frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId, Topic
+
+
+class Identities(Protocol):
+    """The processes that are known by their keys, at present, and what each may do."""
+
+    @property
+    def key(self) -> bytes:
+        """The public key of this process."""
+
+    def admits(self, link: PeerId | None, /) -> bool:
+        """See `camcast.doors.admission.Admission.admits`."""
+
+    def knows(self, source: Contact, /) -> bool:
+        """See `Admission.knows`."""
+
+    def may_join(self, peer: PeerId, topic: Topic, /) -> bool:
+        """See `Admission.may_join`."""
+
+    def may_link(self, peer: PeerId, topic: Topic, /) -> bool:
+        """See `Admission.may_link`."""
 
 
 class KnownMembers(Protocol):
@@ -42,6 +62,8 @@ class DiscoveryContext:
     port_required: bool = False
     """Whether the port of `me` was chosen explicitly, so that other processes may be configured
     with it: a discovery that uses datagrams must then listen at the port of that number."""
+    identities: Identities | None = None
+    """What tells processes apart, in the profile ``signed``; None in the others."""
 
 
 @frozen
@@ -72,8 +94,9 @@ class Discovery(ABC):
     and datagrams of the process are closed to strangers by its profile; such a discovery is not,
     and is refused in all profiles but `open`."""
 
-    speaks_datagrams: ClassVar[bool] = False
-    """Whether it needs the process's UDP, which is closed in the profile `signed`."""
+    speaks_to_anybody: ClassVar[bool] = False
+    """Whether it sends datagrams without naming the key of whom they are for
+    (`DatagramPort.send`). Such a discovery is refused in the profile ``signed``."""
 
     def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
         """Begin to listen; called once, before any other input.
@@ -129,9 +152,13 @@ class Discovery(ABC):
         """
 
     def receive_datagram(  # noqa: B027  # likewise
-        self, port: int, source: Endpoint, data: bytes, now: float
+        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
     ) -> None:
-        """Take a datagram that has arrived at the endpoint at `port`, of whatever content."""
+        """Take a datagram that has arrived at the endpoint at `port`, of whatever content.
+
+        `sender` is the public key of who has sent it, where processes have keys. Its certificate
+        is valid, whatever it allows.
+        """
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:  # noqa: B027  # not called without a decoder
         """Take a message that another process's discovery sent in a group.

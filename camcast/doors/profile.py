@@ -3,8 +3,8 @@
 A transport asks its profile four things of a link: the key of this process, the key of the process
 that it dials, what this process shows of itself once the link is encrypted, and whether the owner
 of a key, who shows such a thing too, may talk to this process. Datagrams are sealed with a key that
-all share who may talk to each other. A profile makes keys and judges them, and does no I/O. The
-profile `open` has nothing to say, and stands for itself as None.
+all share who may talk to each other, or with those of the two processes. A profile makes keys and
+judges them, and does no I/O. The profile `open` has nothing to say, and stands for itself as None.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Profile(ABC):
     @property
     @abstractmethod
     def datagram_key(self) -> bytes | None:
-        """The 32 bytes that datagrams between processes are sealed with; None: none may be sent."""
+        """The 32 bytes that datagrams are sealed with; None where each process has its own key."""
 
     @property
     def shown(self) -> bytes:

@@ -22,10 +22,10 @@ class CountedDatagrams(DatagramPort):
         """See `DatagramPort`."""
         return self._port.open(host, port)
 
-    def send(self, port: int, target: Endpoint, data: bytes) -> None:
-        """See `DatagramPort`; the headers of UDP and IP are not counted."""
+    def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
+        """See `DatagramPort`; the headers of UDP and IP, and of what hides it, are not counted."""
         self._control_bytes[NO_GROUP] = self._control_bytes.get(NO_GROUP, 0) + len(data)
-        self._port.send(port, target, data)
+        self._port.send(port, target, data, to)
 
     def close(self, port: int) -> None:
         """See `DatagramPort`."""

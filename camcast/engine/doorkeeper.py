@@ -122,6 +122,15 @@ class Doorkeeper:
         """Say whether a sender is known, and has said that its address is this one."""
         return self._admission.knows(source, self._now)
 
+    @property
+    def key(self) -> bytes:
+        """See `Admission`."""
+        return self._admission.key
+
+    def may_link(self, peer: PeerId, topic: Topic) -> bool:
+        """See `Admission.may_link`."""
+        return self._admission.may_link(peer, topic, self._now)
+
     def may_join(self, peer: PeerId, topic: Topic) -> bool:
         """See `Admission.may_join`."""
         return self._admission.may_join(peer, topic, self._now)

@@ -180,6 +180,7 @@ class Node:
                 gateways=settings.gateways,
                 remember=settings.remember,
                 port_required=settings.port_required,
+                identities=self.doorkeeper,
             )
         )
 
@@ -359,12 +360,21 @@ class Node:
         """Let the discovery listen, before any other input. Raises `OSError`."""
         if (sent := self.outbox.control_bytes) is not None:
             datagrams = CountedDatagrams(datagrams, sent)
+        if self.doorkeeper is not None:
+            self.doorkeeper.begin(now)
         self.discovery.open(datagrams, now)
         self._settle(now)
 
-    def receive_datagram(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
-        """Take a datagram that has arrived at one of the discovery's endpoints."""
-        self.discovery.receive_datagram(port, source, data, now)
+    def receive_datagram(
+        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
+    ) -> None:
+        """Take a datagram that has arrived at one of the discovery's endpoints.
+
+        `sender` is the key of who has sent it, where processes have keys.
+        """
+        if self.doorkeeper is not None:
+            self.doorkeeper.begin(now)
+        self.discovery.receive_datagram(port, source, data, now, sender)
         if self.outbox.findings:
             self._settle(now)
 

@@ -213,8 +213,10 @@ class Runner:
         assert self._recent is not None
         self._recent.note_unsent(self._loop.time(), self.node.me.peer, address, pieces)
 
-    def _receive_datagram(self, port: int, source: Endpoint, data: bytes) -> None:
-        self.node.receive_datagram(port, source, data, self._loop.time())
+    def _receive_datagram(
+        self, port: int, source: Endpoint, data: bytes, sender: bytes = b""
+    ) -> None:
+        self.node.receive_datagram(port, source, data, self._loop.time(), sender)
         self._drain()
 
     def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
@@ -280,12 +282,16 @@ class Runner:
         self._control_copies = 0
 
 
-def _datagram_port(
-    receive: Callable[[int, Endpoint, bytes], None], profile: Profile | None
-) -> DatagramPort:
+def _datagram_port(receive: Callable[..., None], profile: Profile | None) -> DatagramPort:
     if profile is None:
         return UdpPort(receive)
-    from camcast.live.sealed_port import ClosedPort, SealedPort  # and PyNaCl with it
+    # Imported when needed, and PyNaCl with them.
+    if (key := profile.datagram_key) is not None:
+        from camcast.live.sealed_port import SealedPort
 
-    key = profile.datagram_key
-    return ClosedPort() if key is None else SealedPort(receive, key)
+        return SealedPort(receive, key)
+    from camcast.live.signed_links import SignedLinks
+    from camcast.live.signed_port import SignedPort
+
+    assert isinstance(profile, SignedLinks)
+    return SignedPort(receive, profile)

@@ -7,7 +7,6 @@ overlays know nothing of it (`camcast.security.datagram_seal` says what that is 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
 import time
@@ -15,24 +14,11 @@ from collections.abc import Callable
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.udp import UdpPort
-from camcast.security.datagram_seal import NONCE_BYTES, DatagramError, DatagramSeal
+from camcast.security.datagram_seal import DatagramSeal
+from camcast.security.taken_once import NONCE_BYTES, DatagramError
 from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
-
-
-class ClosedPort(DatagramPort):
-    """The port of a process whose profile has no key for datagrams: none is sent or heard."""
-
-    def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`; raises OSError."""
-        raise OSError(errno.EOPNOTSUPP, "datagrams cannot be encrypted in the profile signed yet")
-
-    def send(self, port: int, target: Endpoint, data: bytes) -> None:
-        """See `DatagramPort`; drops it."""
-
-    def close(self, port: int) -> None:
-        """See `DatagramPort`; there is nothing to close."""
 
 
 class SealedPort(DatagramPort):
@@ -53,8 +39,8 @@ class SealedPort(DatagramPort):
         """See `DatagramPort`."""
         return self._port.open(host, port)
 
-    def send(self, port: int, target: Endpoint, data: bytes) -> None:
-        """See `DatagramPort`."""
+    def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
+        """See `DatagramPort`; all members can read it."""
         self._port.send(port, target, self._seal.seal(data, os.urandom(NONCE_BYTES), time.time()))
 
     def close(self, port: int) -> None:

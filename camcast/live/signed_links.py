@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from camcast.doors.profile import SIGNED, Profile
+from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
 from camcast.security.known_peers import KnownPeers, owner_of_link, write_introduction
@@ -50,6 +51,8 @@ class SignedLinks(Profile):
         self._owners: dict[bytes, PeerId] = {}
         """By the key of a link: who has proved it, that of the latest link at the end."""
         self._log = MinuteLog()
+        self.boxes = DatagramBoxes(signatures, known)
+        """Seals and opens the datagrams of this process."""
 
     @classmethod
     def of(
@@ -90,6 +93,15 @@ class SignedLinks(Profile):
     def datagram_key(self) -> None:
         """See `Profile`; members have no key that all share."""
         return
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970."""
+        return self._clock()
+
+    def given_key(self, address: str) -> bytes | None:
+        """Return the public key of the process at an address, by the configuration or pinned."""
+        key = self._pinned.get(address)
+        return None if key is None else key.raw
 
     def key_of(self, contact: Contact) -> bytes | None:
         """See `Profile`."""

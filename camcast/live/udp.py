@@ -43,8 +43,8 @@ class UdpPort(DatagramPort):
         self._loop.add_reader(udp, self._read, address[1], udp)
         return address
 
-    def send(self, port: int, target: Endpoint, data: bytes) -> None:
-        """See `DatagramPort`."""
+    def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
+        """See `DatagramPort`; everybody can read it."""
         try:
             self._sockets[port].sendto(data, target)
         except OSError as error:

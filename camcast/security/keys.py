@@ -26,9 +26,9 @@ from nacl import bindings
 from nacl.exceptions import BadSignatureError, CryptoError
 
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, PeerId, peer_of_key
 
-KEY_BYTES: Final = 32  # [RFC 8032, 5.1] of an Ed25519 seed and of a public key
+KEY_BYTES: Final = PUBLIC_KEY_BYTES  # [RFC 8032, 5.1] of an Ed25519 seed, too
 SIGNATURE_BYTES: Final = 64  # [RFC 8032, 5.1]
 # chosen: 3 bytes fill the Base32 text without a rest; one mistyped key in 16 million is not seen.
 _CHECKSUM_BYTES: Final = 3
@@ -70,8 +70,8 @@ class PublicKey:
 
     @property
     def peer_id(self) -> PeerId:
-        """The identity of the process that has this key [TRUST, profiles]."""
-        return PeerId(blake2b(self.raw, digest_size=PEER_ID_BYTES).digest())
+        """The identity of the process that has this key."""
+        return peer_of_key(self.raw)
 
     @property
     def text(self) -> str:

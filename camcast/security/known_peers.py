@@ -88,6 +88,11 @@ class KnownPeers:
 
     # -- this process ----------------------------------------------------------------------
 
+    @property
+    def key(self) -> bytes:
+        """See `Admission`."""
+        return self._signatures.public.raw
+
     def reached_at(self, address: str) -> None:
         """See `Admission`."""
         self._address, self._own = address, None

@@ -122,7 +122,7 @@ class HostPort(DatagramPort):
         self._network.endpoints[self.ip, port] = self
         return host, port
 
-    def send(self, port: int, target: Endpoint, data: bytes) -> None:
+    def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; what the socket of a real host would refuse is a ValueError."""
         assert port in self.ports, f"{self.ip} does not listen at port {port}"
         self._network.send((self.ip, port), target, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Final, NewType
 
 import msgspec
@@ -14,10 +15,12 @@ PeerId = NewType("PeerId", bytes)
 """Sixteen bytes, uniformly distributed, that name a process.
 
 They are random, of each start of a process anew; where events are signed, they are the hash of
-the process's public key (`camcast.security.keys`). Nothing else depends on how they are made.
+the process's public key (`peer_of_key`). Nothing else depends on how they are made.
 """
 
 PEER_ID_BYTES: Final = 16  # chosen: 128 bits, so that random ids never collide; fits the header
+
+PUBLIC_KEY_BYTES: Final = 32  # [RFC 8032, 5.1] of Ed25519
 
 UNKNOWN_PEER: Final = PeerId(b"")
 """Stands for the identity of a gateway of which only the address is known."""
@@ -50,6 +53,11 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
 def known_contact(peer: PeerId, address: str) -> Contact:
     """Return the `Contact` of these two, kept from earlier calls; raises `ValueError`."""
     return Contact(peer, address)
+
+
+def peer_of_key(key: bytes) -> PeerId:
+    """Return the identity of the process that has this Ed25519 public key [TRUST, profiles]."""
+    return PeerId(blake2b(key, digest_size=PEER_ID_BYTES).digest())
 
 
 def new_peer_id(random_bytes: Callable[[int], bytes]) -> PeerId:

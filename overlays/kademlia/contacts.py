@@ -3,7 +3,8 @@
 At any time as many calls are under way as contacts are wanted; a slow call does not count among
 them, so that a dead member or a lost datagram delays nobody. Only an answer from the member itself,
 with a contact and with a topic whose hash is the group, gives a contact. It also proves that the
-member is alive.
+member is alive. Where nodes have keys, the contact is the key's own, at an address that its owner
+has signed, and its certificate allows it to join the topic.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic, TopicError
 from overlays.kademlia.protocol import Call, Protocol
 from overlays.kademlia.table import Neighbour
@@ -83,10 +84,16 @@ class ContactRound:
     ) -> Contact | None:
         node_id, contact, name = answer
         try:
-            right = Topic.parse(name).group == self._group
+            topic = Topic.parse(name)
         except TopicError:
-            right = False
-        if node_id == node.id and right and contact is not None and contact.peer != UNKNOWN_PEER:
+            topic = None
+        if (
+            node_id == node.id
+            and topic is not None
+            and topic.group == self._group
+            and contact is not None
+            and self._protocol.is_of(contact, node, topic)
+        ):
             return contact
         if contact is not None or name:
             self._protocol.counters.refused += 1

@@ -37,8 +37,9 @@ from attrs import define, frozen
 
 from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId
-from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Protocol
-from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
+from overlays.kademlia.naming import Named
+from overlays.kademlia.protocol import Call, Protocol
+from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Neighbour, usable
 
 PARALLEL: Final = 3  # [kademlia 2.2.3] alpha: calls under way that are not slow
 QUORUM: Final = 4
@@ -98,7 +99,7 @@ class Crawl:
         """The pool by distance."""
         self._failed: dict[bytes, None] = {}
         for node in starts:
-            self._add(node.id, node.address, None)
+            self._add((node.id, node.ip, node.port, node.key), None)
 
     def start(self, now: float) -> None:
         """Ask the first nodes; a crawl that has none is over at once."""
@@ -127,12 +128,14 @@ class Crawl:
         # A liar may name many nodes that do not count, which must not crowd out those that do.
         return [self._at[distance] for distance in self._distances[: 3 * NEIGHBOURS]]
 
-    def _add(self, node_id: bytes, address: Endpoint, voucher: Endpoint | None) -> None:
+    def _add(self, named: Named, voucher: Endpoint | None) -> None:
+        node_id, ip, port = named[:3]
+        address = ip, port
         if node_id in self._own or node_id in self._failed:
             return
         candidate = self._pool.get(node_id)
         if candidate is None:
-            node = Neighbour(node_id, *address)
+            node = Neighbour(*named)
             distance = node.long_id ^ self._target_number
             candidate = self._pool[node_id] = self._at[distance] = _Candidate(node, distance, [])
             insort(self._distances, distance)
@@ -140,7 +143,7 @@ class Crawl:
             if candidate.node.address == address:
                 candidate.vouchers.append(voucher)
             elif not candidate.vouchers and candidate.call is None:
-                candidate.node = Neighbour(node_id, *address)
+                candidate.node = Neighbour(*named)
                 candidate.vouchers.append(voucher)
 
     def _advance(self, now: float) -> None:
@@ -199,14 +202,14 @@ class Crawl:
             self._failed[candidate.node.id] = None
         if answer is not None:
             source = candidate.node.address
-            self._add(answer[0], source, None)
+            self._add((answer[0], *source, candidate.node.key), None)
             if (present := self._pool.get(answer[0])) is not None:
                 if not present.answered:
                     self.answers += 1
                 present.answered = True
-            for node_id, ip, port in answer[1]:
-                if usable((ip, port), source[0]):
-                    self._add(node_id, (ip, port), source)
+            for named in answer[1]:
+                if usable(named[1:3], source[0]):
+                    self._add(named, source)
                 else:
                     self._protocol.counters.refused += 1
             if self._on_answer is not None:

@@ -25,7 +25,7 @@ import errno
 import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from attrs import define
 
@@ -34,6 +34,7 @@ from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.endpoints import endpoint_of
+from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered
@@ -62,8 +63,6 @@ class _Seek:
 class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
 
-    speaks_datagrams: ClassVar[bool] = True
-
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._overlay = self._overlay_at(endpoint_of(context.me.address)[0])
@@ -75,6 +74,7 @@ class KademliaDiscovery(Discovery):
         """What was asked for before the overlay had looked for the DHT; None since then."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
+        identities = self._context.identities
         return KademliaOverlay(
             rng=self._context.rng,
             wake=self._context.outlet.wake,
@@ -83,6 +83,7 @@ class KademliaDiscovery(Discovery):
             port_required=self._context.port_required,
             remembered=Remembered(self._context.remember, usable),
             reunited=self._reunited,
+            naming=None if identities is None else KeyNames(identities),
         )
 
     # -- life ----------------------------------------------------------------------------------
@@ -124,9 +125,11 @@ class KademliaDiscovery(Discovery):
 
     # -- inputs --------------------------------------------------------------------------------
 
-    def receive_datagram(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
+    def receive_datagram(
+        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
+    ) -> None:
         """See `Discovery`."""
-        self._overlay.receive(port, source, data, now)
+        self._overlay.receive(port, source, data, now, sender)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`."""

@@ -3,11 +3,11 @@
 Theory of operation
 -------------------
 A process has one identifier, with an endpoint and a routing table of its own, for each community
-that it is in: ``group ‖ 12 random bytes``. A community is thus a subtree of the DHT, and its
-members are found by crawls to points in the subtree [PROTOCOLS 3]. No records are stored, so none
-go stale. A process in no community has one random identifier, as a bootstrap node has. It gives
-that identifier up when it joins its first community, unless its port was asked for: other
-processes may be configured with that port.
+that it is in: ``group ‖ 12 bytes``, random or of its key (`overlays.kademlia.naming`). A community
+is thus a subtree of the DHT, and its members are found by crawls to points in the subtree
+[PROTOCOLS 3]. No records are stored, so none go stale. A process in no community has one identifier
+of 20 such bytes, as a bootstrap node has. It gives that identifier up when it joins its first
+community, unless its port was asked for: other processes may be configured with that port.
 
 *Finding* a group takes one crawl to a random point of the subtree and, if that finds k members or
 more, further crawls at the same time (`points_for`). Members are drawn from what the crawls found
@@ -47,11 +47,12 @@ from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
+from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
-from overlays.kademlia.protocol import NODE_ID_BYTES, Call, Done, Protocol, Shared
-from overlays.kademlia.table import NEIGHBOURS, Limits, Neighbour, usable
+from overlays.kademlia.naming import DrawnNames, Naming
+from overlays.kademlia.protocol import Call, Done, Protocol, Shared
+from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, usable
 from overlays.remembered import Remembered
 
 log = logging.getLogger(__name__)
@@ -138,6 +139,7 @@ class KademliaOverlay:
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
     its place unless `port_required`. `remembered` are endpoints that answered, in earlier runs,
     too. `limits` bounds the neighbours of one subnet. `reunited` is called when an island was met.
+    `naming` says what the identifiers are; they are random without it.
     """
 
     def __init__(
@@ -151,9 +153,12 @@ class KademliaOverlay:
         remembered: Remembered | None = None,
         limits: Limits | None = None,
         reunited: Then | None = None,
+        naming: Naming | None = None,
     ) -> None:
+        self._naming = naming or DrawnNames(rng)
         self._shared = Shared(
             rng=rng,
+            naming=self._naming,
             limits=limits or Limits(),
             heard=self._on_heard,
             lost=self._on_lost,
@@ -167,8 +172,8 @@ class KademliaOverlay:
         self._port_required = port_required
         self.remembered = remembered or Remembered(None, usable)
         """The endpoints that have answered."""
-        self._lost: dict[Endpoint, None] = {}
-        """Neighbours that were evicted since they did not answer; the oldest first."""
+        self._lost: dict[Endpoint, bytes] = {}
+        """Neighbours that were evicted since they did not answer, and their keys; oldest first."""
         self._tell_reunited = reunited
         self._reunited_at = -PROBE_SECONDS
         self._datagrams: DatagramPort | None = None
@@ -207,11 +212,16 @@ class KademliaOverlay:
 
     # -- inputs --------------------------------------------------------------------------------
 
-    def receive(self, port: int, source: Endpoint, data: bytes, now: float) -> None:
-        """Take a datagram that has arrived at one of the ports of this process."""
+    def receive(
+        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
+    ) -> None:
+        """Take a datagram that has arrived at one of the ports of this process.
+
+        `sender` is the key of who has sent it, where nodes have keys.
+        """
         identity = self._by_port.get(port)
         if identity is not None:
-            identity.protocol.receive(source, data, now)
+            identity.protocol.receive(source, data, now, sender)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer; one that nothing waits for any more does nothing."""
@@ -244,7 +254,7 @@ class KademliaOverlay:
         """
         assert self._datagrams is None, "an overlay is opened once"
         self._datagrams = datagrams
-        identity = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
+        identity = self._bind(None, self._port)
         self._bootstrap = tuple(bootstrap)
         self.remembered.recall()
         self._enter(identity, then, now)
@@ -258,9 +268,7 @@ class KademliaOverlay:
         group = topic.group
         identity = self._identities.get(group)
         if identity is None:
-            suffix = self._rng.randbytes(NODE_ID_BYTES - GROUP_ID_BYTES)
-            identity = self._bind(group, group + suffix, 0)
-            identity.protocol.topic = topic.name
+            identity = self._bind(topic, 0)
             self._enter(identity, self._retire_spare, now)
         identity.protocol.contact = contact
 
@@ -283,7 +291,7 @@ class KademliaOverlay:
         if group not in self._identities:
             return
         if len(self._identities) == 1:  # One endpoint must go on listening.
-            spare = self._bind(None, self._rng.randbytes(NODE_ID_BYTES), self._port)
+            spare = self._bind(None, self._port)
             self._enter(spare, self._retire_spare, now)
         self._retire(group, now)
 
@@ -300,8 +308,9 @@ class KademliaOverlay:
             self._retire(group, now)
         self.remembered.write(now, final=True)
 
-    def _bind(self, group: GroupId | None, node_id: bytes, port: int) -> _Identity:
+    def _bind(self, topic: Topic | None, port: int) -> _Identity:
         assert self._datagrams is not None
+        node_id = self._naming.own(topic)
         try:
             address = self._datagrams.open(self._host, port)
         except OSError as error:
@@ -317,9 +326,10 @@ class KademliaOverlay:
             address = self._datagrams.open(self._host, 0)
         send = partial(self._datagrams.send, address[1])
         wake = partial(self._wake_protocol, address[1])
-        identity = _Identity(group, address, Protocol(node_id, self._shared, send, wake))
+        group, name = (None, "") if topic is None else (topic.group, topic.name)
+        identity = _Identity(group, address, Protocol(node_id, name, self._shared, send, wake))
         self._identities[group] = self._by_port[address[1]] = identity
-        self._shared.own[node_id] = Neighbour(node_id, *address)
+        self._shared.own[node_id] = Neighbour(node_id, *address, key=self._naming.key, topic=topic)
         return identity
 
     def _wake_protocol(self, port: int, delay_seconds: float, *name: Hashable) -> None:
@@ -562,6 +572,8 @@ class KademliaOverlay:
     def _probe(self, now: float) -> None:
         """Ask one endpoint that is out of sight for the nodes nearest to one identifier."""
         self._schedule_probe()
+        for identity in self._identities.values():
+            identity.protocol.expel()
         in_sight = {
             node.address: None
             for identity in self._identities.values()
@@ -574,10 +586,12 @@ class KademliaOverlay:
         asked = out_of_sight or bootstrap
         identity = self._rng.choice(list(self._identities.values()))
         if asked and identity.upkeep is not None:
+            chosen = self._rng.choice(asked)
             identity.protocol.request(
-                self._rng.choice(asked),
+                chosen,
                 "find_node",
                 identity.protocol.node_id,
+                key=self._lost.get(chosen, b""),
                 done=partial(self._on_probe, identity, bool(out_of_sight)),
                 now=now,
             )
@@ -595,7 +609,7 @@ class KademliaOverlay:
         )
         news = [
             node
-            for node in (Neighbour(node_id, ip, port) for node_id, ip, port in answer[1])
+            for node in (Neighbour(*named) for named in answer[1])
             if node.id not in self._shared.own
             and router.get(node.id) is None
             and node.long_id ^ me.long_id < bound
@@ -624,11 +638,11 @@ class KademliaOverlay:
         for crawl in crawls:
             crawl.start(now)
 
-    def _on_lost(self, address: Endpoint) -> None:
-        self._lost.pop(address, None)
+    def _on_lost(self, node: Neighbour) -> None:
+        self._lost.pop(node.address, None)
         if len(self._lost) >= LOST_MAX:
             del self._lost[next(iter(self._lost))]
-        self._lost[address] = None
+        self._lost[node.address] = node.key
 
     def _ask_again(self, protocol: Protocol, done: Done, now: float) -> list[Call]:
         """Ping the bootstrap nodes and some remembered endpoints."""

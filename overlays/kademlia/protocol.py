@@ -45,10 +45,12 @@ from attrs import define, field, frozen
 
 from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId
+from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId, Topic
+from overlays.kademlia.naming import Naming, NodeId, Said
 from overlays.kademlia.table import (
     FAILURES_MAX,
     NEIGHBOURS,
+    NODE_ID_BYTES,
     Counters,
     Limits,
     Neighbour,
@@ -57,10 +59,8 @@ from overlays.kademlia.table import (
 )
 from overlays.kademlia.timeouts import ATTEMPTS, Patience
 
-NODE_ID_BYTES: Final = 20  # [kademlia 2.2.3] SHA-1
 LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 200 kB
 LAG_SECONDS: Final = 0.1  # chosen: a timer this late shows that this process itself was slow
-DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole; our longest is 930
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
 PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of the overlay's upkeep
@@ -69,25 +69,21 @@ INTRODUCTIONS_MAX: Final = 64  # chosen: strangers pinged at a time; bounds the 
 RECHECK_SECONDS: Final = 5.0  # chosen: a dead neighbour is evicted after 16 s, not by a short pause
 HEARD_LATELY_SECONDS: Final = 60.0  # chosen: a neighbour that answered since needs no ping
 _HEADER_BYTES: Final = 21  # [rpcudp 5.0.1] kind and call id
-_NODE_BYTES_MAX: Final = 44  # in msgpack: array 1, id 22, IPv4 text up to 16, port 3; rounded up
 
-NodeId = Annotated[bytes, msgspec.Meta(min_length=NODE_ID_BYTES, max_length=NODE_ID_BYTES)]
 _Group = Annotated[bytes, msgspec.Meta(min_length=GROUP_ID_BYTES, max_length=GROUP_ID_BYTES)]
 _Padding = Annotated[bytes, msgspec.Meta(max_length=len(PADDING))]
 _Text = Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)]
-_Nodes = Annotated[list[tuple[NodeId, _Text, int]], msgspec.Meta(max_length=NEIGHBOURS)]
 
 _REQUEST: Final = msgspec.msgpack.Decoder(tuple[_Text, msgspec.Raw])
 _ARGUMENTS: Final[Mapping[str, msgspec.msgpack.Decoder[Any]]] = {
-    "ping": msgspec.msgpack.Decoder(tuple[NodeId]),
-    "find_node": msgspec.msgpack.Decoder(tuple[NodeId, NodeId, _Padding]),
-    "contact": msgspec.msgpack.Decoder(tuple[NodeId, _Group, _Padding]),
-    "bye": msgspec.msgpack.Decoder(tuple[NodeId]),
+    "ping": msgspec.msgpack.Decoder(tuple[Said]),
+    "find_node": msgspec.msgpack.Decoder(tuple[Said, NodeId, _Padding]),
+    "contact": msgspec.msgpack.Decoder(tuple[Said, _Group, _Padding]),
+    "bye": msgspec.msgpack.Decoder(tuple[Said]),
 }
 _ANSWERS: Final[Mapping[str, msgspec.msgpack.Decoder[Any]]] = {
-    "ping": msgspec.msgpack.Decoder(tuple[NodeId]),
-    "find_node": msgspec.msgpack.Decoder(tuple[NodeId, _Nodes]),
-    "contact": msgspec.msgpack.Decoder(tuple[NodeId, Contact | None, _Text]),
+    "ping": msgspec.msgpack.Decoder(tuple[Said]),
+    "contact": msgspec.msgpack.Decoder(tuple[Said, Contact | None, _Text]),
 }
 _PADDED: Final = ("find_node", "contact")
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -108,6 +104,8 @@ class Call:
     """An endpoint if the identifier there is not known yet."""
     method: str
     arguments: tuple[Any, ...]
+    key: bytes
+    """Of whom is asked, where nodes have keys; empty if it is not known yet."""
     done: Done
     """Called once, never within `Protocol.request`."""
     slow: Callable[[float], None] | None
@@ -134,6 +132,7 @@ class Shared:
     """What the identifiers of one process have in common."""
 
     rng: Random
+    naming: Naming
     limits: Limits
     heard: Callable[[Endpoint, float, bool, float], None]
     """Is told `(address, started, answered, now)` of each call that ends.
@@ -141,7 +140,7 @@ class Shared:
     A call that fails to reach a doubtful neighbour while others are good is left out: its failure
     says nothing about this process.
     """
-    lost: Callable[[Endpoint], None]
+    lost: Callable[[Neighbour], None]
     """Is told of each neighbour that was evicted because it did not answer."""
     connected: Callable[[], bool]
     """Returns whether the DHT answers: if it does, a silent neighbour is gone, not this process."""
@@ -154,23 +153,27 @@ class Shared:
 class Protocol:
     """The state of one identifier; see the module's theory of operation.
 
-    `send(target, data)` sends a datagram from the identifier's endpoint, `wake(delay, *name)`
-    asks for a later `wake(name, now)`.
+    `send(target, data, key)` sends a datagram from the identifier's endpoint, `wake(delay, *name)`
+    asks for a later `wake(name, now)`. `topic` is the name of its community's, empty in none.
     """
 
     def __init__(
         self,
         node_id: bytes,
+        topic: str,
         shared: Shared,
-        send: Callable[[Endpoint, bytes], None],
+        send: Callable[[Endpoint, bytes, bytes], None],
         wake: Callable[..., None],
     ) -> None:
         self.node_id = node_id
-        self.router = Table(self, Neighbour(node_id), shared.limits)
+        self.router = Table(self, Neighbour(node_id), shared.limits, moves=shared.naming.moves)
         self.counters = shared.counters
         self.contact: Contact | None = None
         """What a member of a community answers to ``contact``."""
-        self.topic = ""
+        self._topic = topic
+        self._naming = shared.naming
+        self._answers = {**_ANSWERS, "find_node": self._naming.nearest}
+        self._said = shared.naming.say(node_id, topic)
         self._shared = shared
         self._send_datagram = send
         self._set_timer = wake
@@ -188,16 +191,20 @@ class Protocol:
 
     # -- inputs --------------------------------------------------------------------------------
 
-    def receive(self, source: Endpoint, data: bytes, now: float) -> None:
-        """Take a datagram; one that is malformed is counted and dropped."""
-        if len(data) <= _HEADER_BYTES or len(data) > DATAGRAM_BYTES_MAX or data[0] > 1:
+    def receive(self, source: Endpoint, data: bytes, now: float, sender: bytes = b"") -> None:
+        """Take a datagram; one that is malformed is counted and dropped.
+
+        `sender` is the key of who has sent it, where nodes have keys.
+        """
+        bytes_max = self._naming.datagram_bytes_max
+        if len(data) <= _HEADER_BYTES or len(data) > bytes_max or data[0] > 1:
             self.counters.malformed += 1
             return
         call_id, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
         if data[0] == 0:
-            self._accept_request(call_id, body, source, now)
+            self._accept_request(call_id, body, source, sender, now)
         else:
-            self._accept_response(call_id, body, source, now)
+            self._accept_response(call_id, body, source, sender, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer; one whose call or neighbour is gone does nothing."""
@@ -218,11 +225,12 @@ class Protocol:
             call.cancel()
         for node in self.router.find_neighbors(self.router.node):
             number = self._shared.rng.randbytes(NODE_ID_BYTES)
-            self._send(b"\x00" + number + _encode(("bye", (self.node_id,))), node.address)
+            bye = b"\x00" + number + _encode(("bye", (self._said,)))
+            self._send(bye, node.address, node.key)
 
-    def _send(self, datagram: bytes, address: Endpoint) -> None:
+    def _send(self, datagram: bytes, address: Endpoint, key: bytes) -> None:
         if usable(address):
-            self._send_datagram(address, datagram)
+            self._send_datagram(address, datagram, key)
 
     # -- calls that we make --------------------------------------------------------------------
 
@@ -233,11 +241,13 @@ class Protocol:
         *arguments: Any,
         done: Done,
         slow: Callable[[float], None] | None = None,
+        key: bytes = b"",
         now: float,
     ) -> Call:
-        """Make a call; see `Call`."""
+        """Make a call; see `Call`. `key` is that of who is at an endpoint, if it is known."""
         number = self._shared.rng.randbytes(NODE_ID_BYTES - 1)
-        call = Call(self, target, method, arguments, done, slow, number, now)
+        key = key if isinstance(target, tuple) else target.key
+        call = Call(self, target, method, arguments, key, done, slow, number, now)
         self._outstanding[number] = call
         self.counters.calls += 1
         self._attempt(call, now)
@@ -265,7 +275,7 @@ class Protocol:
         self._introductions[node.address] = call
 
     def _attempt(self, call: Call, now: float) -> None:
-        arguments = (self.node_id, *call.arguments)
+        arguments = (self._said, *call.arguments)
         if call.method in _PADDED:
             target = call.target
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
@@ -273,7 +283,7 @@ class Protocol:
             arguments = (*arguments, b"" if known and not call.sent else PADDING)
         attempt = len(call.sent)
         head = b"\x00" + call.number + bytes((attempt,))
-        self._send(head + _encode((call.method, arguments)), call.address)
+        self._send(head + _encode((call.method, arguments)), call.address, call.key)
         call.sent.append(now)
         self._wait(call, self._shared.patience.seconds(attempt), now)
 
@@ -313,16 +323,23 @@ class Protocol:
             before = self.router.get(node.id)
             self.router.doubt(node, evict=others_answer)
             if before is not None and self.router.get(node.id) is None:
-                self._shared.lost(before.address)
+                self._shared.lost(before)
             if others_answer and not self.router.is_good(node.id) and node.id not in self._rechecks:
                 self._rechecks[node.id] = None
                 self._set_timer(RECHECK_SECONDS, "recheck", node.id)
         call.done(None, now)
 
-    def _accept_response(self, call_id: bytes, body: bytes, address: Endpoint, now: float) -> None:
+    def _accept_response(
+        self, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
+    ) -> None:
         number, attempt = call_id[:-1], call_id[-1]
         call = self._outstanding.get(number) or self._late.get(number)
-        if call is None or call.address != address or attempt >= len(call.sent):
+        if (
+            call is None
+            or call.address != address
+            or call.key not in (b"", sender)
+            or attempt >= len(call.sent)
+        ):
             self.counters.stray += 1
             return
         self._shared.patience.learn(now - call.sent[attempt])
@@ -330,23 +347,28 @@ class Protocol:
             self.counters.stray += 1
             return
         try:
-            answer = _ANSWERS[call.method].decode(body)
+            said, *rest = self._answers[call.method].decode(body)
         except _MALFORMED:
             self.counters.malformed += 1
+            self._fail(call, now)
+            return
+        node = self._naming.node(said, sender, address)
+        if node is None:
+            self.counters.refused += 1
             self._fail(call, now)
             return
         self.forget(call)
         self.counters.answered += 1
         self._prove(address, now)
-        node_id = answer[0]
-        if not isinstance(call.target, tuple) and call.target.id != node_id:
+        if not isinstance(call.target, tuple) and call.target.id != node.id:
             # Another node lied about this one, or this one has a new identifier.
             self.router.doubt(call.target, failures=FAILURES_MAX)
-        node = Neighbour(node_id, *address)
-        if node_id in self._shared.own or not self.router.admit(node, now):
+        if node.id in self._shared.own or not self.router.admit(node, now):
             self.counters.refused += 1
         self._shared.heard(address, call.started, True, now)
-        call.done(answer, now)
+        if call.method == "find_node":
+            rest = [[self._naming.read(written) for written in rest[0]]]
+        call.done((node.id, *rest), now)
 
     def _prove(self, address: Endpoint, now: float) -> None:
         self._proven.pop(address, None)
@@ -356,46 +378,48 @@ class Protocol:
 
     # -- calls that other nodes make -----------------------------------------------------------
 
-    def _accept_request(self, call_id: bytes, body: bytes, address: Endpoint, now: float) -> None:
+    def _accept_request(
+        self, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
+    ) -> None:
         try:
             method, raw = _REQUEST.decode(body)
             decoder = _ARGUMENTS.get(method)
             if decoder is None:
                 self.counters.refused += 1  # `store` and `find_value` are among them
                 return
-            node_id, *arguments = decoder.decode(raw)
+            said, *arguments = decoder.decode(raw)
         except _MALFORMED:
             self.counters.malformed += 1
             return
-        if node_id in self._shared.own or not usable(address):
+        caller = self._naming.node(said, sender, address)
+        if caller is None or caller.id in self._shared.own or not usable(address):
             self.counters.refused += 1
             return
-        caller = Neighbour(node_id, *address)
-        room = DATAGRAM_BYTES_MAX
+        room = self._naming.datagram_bytes_max
         if self._proven.get(address, -1.0) < now:
             room = min(room, AMPLIFICATION_MAX * (_HEADER_BYTES + len(body)))
         answer: tuple[Any, ...]
         match method:
             case "ping":
-                answer = (self.node_id,)
+                answer = (self._said,)
             case "find_node":
-                answer = (self.node_id, self._nearest(arguments[0], caller, room))
+                answer = (self._said, self._nearest(arguments[0], caller, room))
             case "contact":
-                answer = (self.node_id, *self._contact(arguments[0]))
+                answer = (self._said, *self._contact(arguments[0], sender))
             case _:
                 self._take_bye(caller, now)
                 return
         datagram = b"\x01" + call_id + _encode(answer)
         if len(datagram) <= room:
-            self._send(datagram, address)
+            self._send(datagram, address, sender)
         else:
             self.counters.refused += 1
         self._welcome(caller, now)
 
-    def _nearest(self, key: bytes, caller: Neighbour, room: int) -> list[tuple[bytes, str, int]]:
+    def _nearest(self, key: bytes, caller: Neighbour, room: int) -> list[object]:
         """Return the nearest known to `key`, as many as an answer of `room` bytes holds."""
-        overhead = _HEADER_BYTES + 1 + (2 + NODE_ID_BYTES) + 3
-        fitting = max(0, min(NEIGHBOURS, (room - overhead) // _NODE_BYTES_MAX))
+        overhead = _HEADER_BYTES + 1 + len(_encode(self._said)) + 3
+        fitting = max(0, min(NEIGHBOURS, (room - overhead) // self._naming.named_bytes_max))
         target = Neighbour(key)
         nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
         # No other process may know the other identifiers of this process.
@@ -403,13 +427,24 @@ class Protocol:
         others = [n for n in own if n.id != self.node_id and usable(n.address)]
         if others and fitting:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
-        return [(node.id, node.ip, node.port) for node in nearest]
+        return [self._naming.write(node) for node in nearest]
 
-    def _contact(self, group: GroupId) -> tuple[Contact | None, str]:
+    def _contact(self, group: GroupId, sender: bytes) -> tuple[Contact | None, str]:
         """Return this member's contact and topic, nothing if it is not in that group."""
         if self.node_id[:GROUP_ID_BYTES] != group or self.contact is None:
             return None, ""
-        return self.contact, self.topic
+        if not self._naming.may_ask(sender, self._topic):
+            self.counters.refused += 1
+            return None, ""
+        return self.contact, self._topic
+
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+        """See `Naming.is_of`."""
+        return self._naming.is_of(contact, node, topic)
+
+    def expel(self) -> None:
+        """Drop the neighbours that are no longer what they said when they came."""
+        self.router.expel(self._naming.still)
 
     def _take_bye(self, caller: Neighbour, now: float) -> None:
         """Doubt a neighbour that says goodbye, and ping it: the farewell may be forged."""
@@ -424,7 +459,10 @@ class Protocol:
         if known is None:
             self._ping(caller, now)
         elif known.address != caller.address:
-            self.check(known, now)
+            if self._naming.moves:
+                self._ping(caller, now)
+            else:
+                self.check(known, now)
 
 
 def _ignore(_answer: Any, _now: float) -> None:

@@ -11,7 +11,7 @@ identifier at a bucket's upper end.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Any, Final, Protocol
@@ -21,7 +21,9 @@ from kademlia.node import Node  # type: ignore[import-untyped] # has no annotati
 from kademlia.routing import RoutingTable  # type: ignore[import-untyped] # likewise
 
 from camcast.doors.datagrams import Endpoint
+from camcast.vocabulary.topics import Topic
 
+NODE_ID_BYTES: Final = 20  # [kademlia 2.2.3] SHA-1
 NEIGHBOURS: Final = 20  # [kademlia 2.2.3] k: places in a bucket, and nodes in an answer
 FAILURES_MAX: Final = 3  # chosen: failed calls in a row, so 9 lost exchanges, evict a neighbour
 
@@ -62,14 +64,26 @@ class Limits:
 
 
 class Neighbour(Node):  # type: ignore[misc] # Node is untyped
-    """A node of the DHT: its identifier and its endpoint."""
+    """A node of the DHT: its identifier, its endpoint, and where nodes have keys, its own.
 
-    def __init__(self, node_id: bytes, ip: str = "", port: int = 0) -> None:
+    `topic` is that of its community, where it has proved to be in it by its key.
+    """
+
+    def __init__(
+        self,
+        node_id: bytes,
+        ip: str = "",
+        port: int = 0,
+        key: bytes = b"",
+        topic: Topic | None = None,
+    ) -> None:
         # As upstream, but without a detour by text: simulations make millions of nodes.
         self.id = node_id
         self.long_id = int.from_bytes(node_id)
         self.ip = ip
         self.port = port
+        self.key = key
+        self.topic = topic
         self.address: Endpoint = (ip, port)
 
 
@@ -107,12 +121,18 @@ class Owner(Protocol):
 
 
 class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
-    """The routing table of one identifier; every neighbour in it has proved its address."""
+    """The routing table of one identifier; every neighbour in it has proved its address.
+
+    `moves`: whoever proves an identifier at a new address has moved there.
+    """
 
     buckets: list[Any]
 
-    def __init__(self, protocol: Owner, node: Neighbour, limits: Limits) -> None:
+    def __init__(
+        self, protocol: Owner, node: Neighbour, limits: Limits, *, moves: bool = False
+    ) -> None:
         super().__init__(protocol, NEIGHBOURS, node)
+        self._moves = moves
         self._limits = limits
         self._failures: dict[bytes, int] = {}
         self._heard: dict[bytes, float] = {}
@@ -186,7 +206,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
     def _has_room_for(self, node: Neighbour) -> bool:
         known = self.get(node.id)
         if known is not None and known.address != node.address:
-            if self.is_good(node.id):
+            if self.is_good(node.id) and not self._moves:
                 return False  # A second process with this identifier, or a thief.
             self.remove_contact(known)
         previous = self._homes.get(node.address)
@@ -244,6 +264,13 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
             self.remove_contact(known)
         else:
             self._failures[node.id] = min(total, FAILURES_MAX - 1)
+
+    def expel(self, stays: Callable[[Neighbour], bool]) -> None:
+        """Remove the neighbours that may not stay, and those who would replace them."""
+        for bucket in self.buckets:
+            for node in [*bucket.replacement_nodes.values(), *bucket.nodes.values()]:
+                if not stays(node):
+                    self.remove_contact(node)
 
     def heard_since(self, node: Neighbour, when: float) -> bool:
         """Return whether a neighbour has answered since then."""

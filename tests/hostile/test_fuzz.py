@@ -18,8 +18,9 @@ import pytest
 
 from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node
-from camcast.security.datagram_seal import NONCE_BYTES, DatagramError, DatagramSeal
+from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.keys import SecretKey
+from camcast.security.taken_once import NONCE_BYTES, DatagramError
 from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic

@@ -7,13 +7,8 @@ import random
 import pytest
 from nacl.secret import SecretBox
 
-from camcast.security.datagram_seal import (
-    NONCES_MAX,
-    OVERHEAD,
-    SLACK_SECONDS,
-    DatagramError,
-    DatagramSeal,
-)
+from camcast.security.datagram_seal import OVERHEAD, DatagramSeal
+from camcast.security.taken_once import NONCES_MAX, SLACK_SECONDS, DatagramError
 from tests.mutations import mutated
 
 KEY, NOW = b"k" * 32, 1_700_000_000.0

@@ -1,0 +1,231 @@
+"""Datagrams between two identities, in the profile `signed`: boxes under the keys of both.
+
+Theory of operation
+-------------------
+A datagram is ``key 32 | nonce 24 | box``: the Ed25519 key of its sender, and NaCl's secretbox of
+``time 8 | flags 1 | introduction's length 2 | padding's length 2 | introduction | padding | data``,
+under a key of this direction: the BLAKE2b of the sender's key and the receiver's, keyed by the
+X25519 secret that the two have in common (the keys of their links). So only these two can have made
+it, and it cannot be sent back to its sender, nor to a third. A box takes 2 µs where a signature
+takes 20 to make and 50 to verify, and hides what it says; the secret takes 70 µs, once a peer. Its
+price is that one must know the key of whom one writes to, which the overlay's answers name.
+
+*Introductions.* Whom a datagram is from counts only if a trusted root certifies it, so its sender's
+introduction (`camcast.security.known_peers`) goes along until the receiver has said that it has it:
+with the flag `LACKING` a process says that it knows no valid introduction of whom it writes to. It
+then shows its own, too, and has to pad the datagram to `LACKING_BYTES`: the answer, with an
+introduction, has no more than three times as many. Who is not answered introduces itself again. An
+answer that does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of
+its own; an introduction that does not fit by itself crosses in fragments.
+
+*Strangers* draw no answer, and leave nothing behind: not their nonces, secrets, or introductions.
+What is shorter than any introduction, of somebody who is not known, is dropped before any
+arithmetic. A datagram is taken once (`camcast.security.taken_once`).
+
+The keys are those of the identities, for good: who learns the secret key of a process later reads
+what was sent to and by it and recorded, and could have written to it in anybody's name.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from struct import Struct
+from typing import Final
+
+from attrs import define
+from nacl import bindings
+from nacl.exceptions import CryptoError
+
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import KEY_BYTES, InvalidKeyError, PublicKey
+from camcast.security.known_peers import KnownPeers, read_introduction, write_introduction
+from camcast.security.records import read_record
+from camcast.security.refusals import RefusedError
+from camcast.security.taken_once import (
+    NONCE_BYTES,
+    STAMP_BYTES,
+    DatagramError,
+    TakenOnce,
+    stamp,
+)
+from camcast.vocabulary.identity import peer_of_key
+from camcast.vocabulary.introductions import Introduction
+
+INTRODUCED: Final = 1  # flags; the others are refused
+LACKING: Final = 2
+_HEAD: Final = Struct(">BHH")
+OVERHEAD: Final = (
+    KEY_BYTES + NONCE_BYTES + bindings.crypto_secretbox_MACBYTES + STAMP_BYTES + _HEAD.size
+)
+"""85: by so many bytes a boxed datagram without an introduction is longer than its data."""
+
+DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole
+# chosen: a third [RFC 9000, 8.1] of what it draws: the longest introduction and the longest answer
+LACKING_BYTES: Final = 1200
+# chosen: a record and a chain of four certificates, the longest; of several chains those that fit
+INTRODUCTION_BYTES_MAX: Final = 2400
+# chosen: a record has 160 bytes and more, a certificate 180 (docs/security-formats.md)
+STRANGERS_BYTES_MIN: Final = OVERHEAD + 340
+CORRESPONDENTS_MAX: Final = 4096  # chosen: as many as peers are known; 1 MB
+
+_PERSON: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation
+
+
+@define
+class _Correspondent:
+    """What is kept of a process that was written to, or that is certified."""
+
+    sending: bytes
+    """The key of what this process writes to it."""
+    receiving: bytes
+    """The key of what it writes to this one."""
+    has_ours: bool = False
+    """Whether it has said that it knows this process, and nothing was sent to it since."""
+    shown: bytes = b""
+    """The record that this process has shown to it last."""
+    just_shown: bool = False
+    """Whether that was in the latest datagram, and nothing has come since."""
+
+
+class DatagramBoxes:
+    """Seals and opens the datagrams of one process; `now` is the time in seconds since 1970."""
+
+    def __init__(self, signatures: EventSignatures, known: KnownPeers) -> None:
+        self._key = signatures.public.raw
+        self._secret = signatures.link_secret
+        self._known = known
+        self._taken = TakenOnce()
+        self._correspondents: dict[bytes, _Correspondent] = {}
+        """By key, whom was written to or heard last at the end."""
+        self._own = b""
+        self._own_record = b""
+
+    def seal(self, data: bytes, to: bytes, nonces: tuple[bytes, bytes], now: float) -> list[bytes]:
+        """Return what is sent to the owner of a key: one datagram, or two; none to no key at all.
+
+        `nonces` are `NONCE_BYTES` each that are never used twice.
+        """
+        try:
+            one = self._correspondents.get(to) or self._meet(to)
+        except InvalidKeyError:
+            return []
+        self._keep(to, one)
+        own = self._introduction(now)
+        lacking = not self._known.admits(peer_of_key(to), now)
+        lacks = not one.has_ours or one.shown != self._own_record
+        one.just_shown = lacking or (lacks and not one.just_shown)
+        one.has_ours = False
+        if not one.just_shown:
+            return [self._box(one, 0, b"", data, nonces[0], now)]
+        one.shown = self._own_record
+        if lacking:
+            return [self._box(one, INTRODUCED | LACKING, own, data, nonces[0], now)]
+        if OVERHEAD + len(own) + len(data) <= DATAGRAM_BYTES_MAX:
+            return [self._box(one, INTRODUCED, own, data, nonces[0], now)]
+        return [
+            self._box(one, INTRODUCED, own, b"", nonces[0], now),
+            self._box(one, 0, b"", data, nonces[1], now),
+        ]
+
+    def open(self, datagram: bytes, now: float) -> tuple[bytes, bytes]:
+        """Return the key of who sent a datagram, and what it says to this process.
+
+        That is nothing where it only introduces its sender. Raises `DatagramError` for what no
+        certified process has sealed for this one, lately and once.
+        """
+        sender = datagram[:KEY_BYTES]
+        one = self._correspondents.get(sender)
+        certified = self._known.admits(peer_of_key(sender), now)
+        if len(datagram) < (OVERHEAD if certified else STRANGERS_BYTES_MIN):
+            raise DatagramError("it is sealed by nobody who is known, and shows no certificate")
+        if sender == self._key:
+            raise DatagramError("it says that this process has sent it")
+        try:
+            one = one or self._meet(sender)
+            if certified:
+                self._keep(sender, one)
+            nonce = datagram[KEY_BYTES : KEY_BYTES + NONCE_BYTES]
+            box = datagram[KEY_BYTES + NONCE_BYTES :]
+            said = bindings.crypto_secretbox_open_easy(box, nonce, one.receiving)
+        except (CryptoError, InvalidKeyError):
+            raise DatagramError("its sender has not the key that it names") from None
+        flags, shown, padding = _HEAD.unpack_from(said, STAMP_BYTES)
+        begin = STAMP_BYTES + _HEAD.size
+        if flags > INTRODUCED | LACKING or begin + shown + padding > len(said):
+            raise DatagramError("it does not follow the format")
+        if flags & LACKING and len(datagram) < LACKING_BYTES:
+            raise DatagramError("it asks for more than three times its bytes")
+        if flags & INTRODUCED:
+            self._learn(sender, said[begin : begin + shown], now)
+        if not self._known.admits(peer_of_key(sender), now):
+            raise DatagramError("its sender shows no certificate that is valid here")
+        self._taken.check(nonce, said, now)
+        self._keep(sender, one)
+        one.has_ours, one.just_shown = not flags & LACKING, False
+        return sender, said[begin + shown + padding :]
+
+    def _learn(self, sender: bytes, shown: bytes, now: float) -> None:
+        try:
+            introduction = read_introduction(shown)
+            if read_record(introduction.record).key != sender:
+                raise DatagramError("its sender shows the record of another")
+            self._known.learn(introduction, now)
+        except RefusedError as error:
+            if not self._known.admits(peer_of_key(sender), now):
+                raise DatagramError(str(error)) from error
+
+    def _meet(self, key: bytes) -> _Correspondent:
+        """Return the keys of both directions; raises `InvalidKeyError`."""
+        try:
+            common = bindings.crypto_box_beforenm(PublicKey(key).curve_public, self._secret)
+        except CryptoError as error:
+            raise InvalidKeyError("these 32 bytes are no key to write to") from error
+        return _Correspondent(
+            sending=_direction(common, self._key, key), receiving=_direction(common, key, self._key)
+        )
+
+    def _keep(self, key: bytes, one: _Correspondent) -> None:
+        self._correspondents.pop(key, None)
+        if len(self._correspondents) >= CORRESPONDENTS_MAX:
+            del self._correspondents[next(iter(self._correspondents))]
+        self._correspondents[key] = one
+
+    def _introduction(self, now: float) -> bytes:
+        """Return how this process introduces itself, written."""
+        own = self._known.own(now)
+        if own.record != self._own_record:
+            chains = own.chains
+            self._own = write_introduction(own)
+            while len(self._own) > INTRODUCTION_BYTES_MAX and len(chains) > 1:
+                chains = chains[:-1]
+                self._own = write_introduction(Introduction(own.record, chains))
+            self._own_record = own.record
+        return self._own
+
+    def _box(
+        self,
+        one: _Correspondent,
+        flags: int,
+        introduction: bytes,
+        data: bytes,
+        nonce: bytes,
+        now: float,
+    ) -> bytes:
+        padding = 0
+        if flags & LACKING:
+            padding = max(0, LACKING_BYTES - OVERHEAD - len(introduction) - len(data))
+        said = b"".join(
+            (
+                stamp(now),
+                _HEAD.pack(flags, len(introduction), padding),
+                introduction,
+                bytes(padding),
+                data,
+            )
+        )
+        return self._key + nonce + bindings.crypto_secretbox_easy(said, nonce, one.sending)
+
+
+def _direction(common: bytes, sender: bytes, receiver: bytes) -> bytes:
+    """Return the key of what one writes to the other."""
+    return blake2b(sender + receiver, key=common, digest_size=KEY_BYTES, person=_PERSON).digest()

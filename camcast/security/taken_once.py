@@ -1,0 +1,50 @@
+"""Datagrams that are taken once: within some minutes of their time, and never again in these.
+
+There is no handshake, so whoever records a datagram can send it again. What is older or newer than
+`SLACK_SECONDS` is refused, and so is a nonce that was taken before; `NONCES_MAX` of them are
+remembered, those of other processes that prove who they are and nobody else's.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from camcast.vocabulary.errors import CamcastError
+
+NONCE_BYTES: Final = 24  # [NaCl] long enough to be drawn at random
+SLACK_SECONDS: Final = 300.0  # [TRUST, profiles] by how much two clocks may differ
+# chosen: 27 datagrams a second for as long as they could be repeated; 3 MB. An overlay of one
+# community sends one or two a second.
+NONCES_MAX: Final = 2**14
+_TIME: Final = Struct(">Q")
+STAMP_BYTES: Final = _TIME.size
+
+
+class DatagramError(CamcastError, ValueError):
+    """A datagram is not taken; the message says why."""
+
+
+def stamp(now: float) -> bytes:
+    """Return the time `now`, in seconds since 1970, as a datagram says it: 8 bytes, in ms."""
+    return _TIME.pack(int(now * 1000))
+
+
+class TakenOnce:
+    """What one process has taken of late; `now` is the time in seconds since 1970."""
+
+    def __init__(self) -> None:
+        self._taken: dict[bytes, float] = {}
+        """By nonce, the oldest first: until when the datagram would be taken again."""
+
+    def check(self, nonce: bytes, stamped: bytes, now: float) -> None:
+        """Take the datagram of this nonce that begins with this stamp, or raise `DatagramError`."""
+        off = _TIME.unpack_from(stamped)[0] / 1000 - now
+        if abs(off) > SLACK_SECONDS:
+            raise DatagramError(f"its clock differs from ours by {off:+.0f} s; set the clocks")
+        if nonce in self._taken:
+            raise DatagramError("it was sent before")
+        taken = self._taken
+        while taken and (len(taken) >= NONCES_MAX or taken[next(iter(taken))] < now):
+            del taken[next(iter(taken))]
+        taken[nonce] = now + 2 * SLACK_SECONDS

@@ -1,0 +1,216 @@
+"""How nodes of the DHT are named: by random numbers, or, where processes have keys, by these.
+
+A member of a community has the identifier ``group 8 | name 12``, and a node of no community 20
+bytes. `DrawnNames` draws name and bytes at random, and believes what a node says that it is called.
+
+With `KeyNames` (the profile `signed`) nobody chooses an identifier: it is ``group 8 | BLAKE2b-12 of
+the public key``, or BLAKE2b-20 of the key in no community [TRUST, profiles]. A node says which
+topic it is a member of, and is one if its certificate allows it to join that; who says it has
+proved the key (`camcast.doors.datagrams`). So a point of the DHT can be occupied only by who has a
+certified key that falls there. Nodes are named to others with their keys, without which nobody
+could write to them: ``group 8 (zeros of no community) | key 32 | IPv4 4 | port 2``. What is named
+so is only asked; it is believed when it has answered.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from hashlib import blake2b
+from ipaddress import IPv4Address
+from random import Random
+from struct import Struct
+from typing import Annotated, Any, ClassVar, Final
+
+import msgspec
+
+from camcast.doors.datagrams import Endpoint
+from camcast.doors.discovery import Identities
+from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, UNKNOWN_PEER, Contact, peer_of_key
+from camcast.vocabulary.topics import (
+    GROUP_ID_BYTES,
+    NAME_BYTES_MAX,
+    GroupId,
+    Topic,
+    TopicError,
+)
+from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Neighbour
+
+NodeId = Annotated[bytes, msgspec.Meta(min_length=NODE_ID_BYTES, max_length=NODE_ID_BYTES)]
+Said = Annotated[bytes, msgspec.Meta(max_length=NAME_BYTES_MAX)]
+"""What a node says that it is: its identifier, or the name of its topic, empty in no community."""
+Named = tuple[bytes, str, int] | tuple[bytes, str, int, bytes]
+"""A node that others name: identifier, IP address, port, and its key if there are keys."""
+
+_NODE: Final = Struct(f">{GROUP_ID_BYTES}s{PUBLIC_KEY_BYTES}s4sH")
+NODE_BYTES: Final = _NODE.size
+_NAME_BYTES: Final = NODE_ID_BYTES - GROUP_ID_BYTES
+_NO_COMMUNITY: Final = bytes(GROUP_ID_BYTES)
+
+
+class Naming(ABC):
+    """What the identifiers of one process's nodes are, and those of others are worth."""
+
+    key: bytes = b""
+    """The public key of this process; empty without keys."""
+    moves: ClassVar[bool] = False
+    """Whether a node that proves another address has moved there, since nobody else can be it."""
+    datagram_bytes_max: ClassVar[int]
+    """The longest datagram."""
+    named_bytes_max: ClassVar[int]
+    """The most that a node takes in an answer."""
+    nearest: ClassVar[msgspec.msgpack.Decoder[Any]]
+    """Decodes the answer to ``find_node``: what the node says that it is, and those it names."""
+
+    @abstractmethod
+    def own(self, topic: Topic | None) -> bytes:
+        """Return an identifier of this process."""
+
+    @abstractmethod
+    def say(self, node_id: bytes, topic: str) -> bytes:
+        """Return what a node of this process says that it is."""
+
+    @abstractmethod
+    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+        """Return the node that says so, and has this key and address; None if it is not."""
+
+    @abstractmethod
+    def write(self, node: Neighbour) -> object:
+        """Return how a node is named to others."""
+
+    @abstractmethod
+    def read(self, written: Any) -> Named:
+        """Return the node that another one names."""
+
+    def still(self, node: Neighbour) -> bool:
+        """Return whether a node that `node` has returned is still what it said."""
+        return True
+
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+        """Return whether a node may say that it is this process, and a member of this topic."""
+        return contact.peer != UNKNOWN_PEER
+
+    def may_ask(self, sender: bytes, topic: str) -> bool:
+        """Return whether the owner of a key is told who is in a topic's community."""
+        return True
+
+
+class DrawnNames(Naming):
+    """Identifiers at random."""
+
+    # [RFC 9000, 14] crosses every link whole; our longest is 930
+    datagram_bytes_max: ClassVar[int] = 1200
+    # in msgpack: array 1, id 22, IPv4 text up to 16, port 3; rounded up
+    named_bytes_max: ClassVar[int] = 44
+    nearest: ClassVar[msgspec.msgpack.Decoder[Any]] = msgspec.msgpack.Decoder(
+        tuple[
+            Said,
+            Annotated[
+                list[tuple[NodeId, Annotated[str, msgspec.Meta(max_length=15)], int]],
+                msgspec.Meta(max_length=NEIGHBOURS),
+            ],
+        ]
+    )
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+
+    def own(self, topic: Topic | None) -> bytes:
+        """See `Naming`."""
+        if topic is None:
+            return self._rng.randbytes(NODE_ID_BYTES)
+        return topic.group + self._rng.randbytes(_NAME_BYTES)
+
+    def say(self, node_id: bytes, topic: str) -> bytes:
+        """See `Naming`; its identifier."""
+        return node_id
+
+    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+        """See `Naming`."""
+        return Neighbour(said, *address) if len(said) == NODE_ID_BYTES else None
+
+    def write(self, node: Neighbour) -> object:
+        """See `Naming`."""
+        return node.id, node.ip, node.port
+
+    def read(self, written: Any) -> Named:
+        """See `Naming`."""
+        node_id, ip, port = written
+        return node_id, ip, port
+
+
+class KeyNames(Naming):
+    """Identifiers by keys; `identities` says what the owner of each may do."""
+
+    moves: ClassVar[bool] = True
+    # chosen: with the 85 bytes around it (`camcast.security.datagram_boxes`) it has 1,200, too
+    datagram_bytes_max: ClassVar[int] = 1115
+    named_bytes_max: ClassVar[int] = NODE_BYTES + 2  # in msgpack
+    nearest: ClassVar[msgspec.msgpack.Decoder[Any]] = msgspec.msgpack.Decoder(
+        tuple[
+            Said,
+            Annotated[
+                list[Annotated[bytes, msgspec.Meta(min_length=NODE_BYTES, max_length=NODE_BYTES)]],
+                msgspec.Meta(max_length=NEIGHBOURS),
+            ],
+        ]
+    )
+
+    def __init__(self, identities: Identities) -> None:
+        self.key = identities.key
+        self._identities = identities
+
+    def own(self, topic: Topic | None) -> bytes:
+        """See `Naming`."""
+        return identifier(None if topic is None else topic.group, self.key)
+
+    def say(self, node_id: bytes, topic: str) -> bytes:
+        """See `Naming`; the name of its topic, empty in no community."""
+        return topic.encode()
+
+    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+        """See `Naming`."""
+        try:
+            topic = Topic.parse(said.decode("ascii")) if said else None
+        except (TopicError, UnicodeDecodeError):
+            return None
+        group = None if topic is None else topic.group
+        node = Neighbour(identifier(group, sender), *address, key=sender, topic=topic)
+        return node if self.still(node) else None
+
+    def write(self, node: Neighbour) -> object:
+        """See `Naming`."""
+        of_none = node.id == identifier(None, node.key)
+        group = _NO_COMMUNITY if of_none else node.id[:GROUP_ID_BYTES]
+        return _NODE.pack(group, node.key, IPv4Address(node.ip).packed, node.port)
+
+    def read(self, written: Any) -> Named:
+        """See `Naming`."""
+        group, key, ip, port = _NODE.unpack(written)
+        node_id = identifier(None if group == _NO_COMMUNITY else GroupId(group), key)
+        return node_id, str(IPv4Address(ip)), port, key
+
+    def still(self, node: Neighbour) -> bool:
+        """See `Naming`."""
+        peer = peer_of_key(node.key)
+        if node.topic is None:
+            return self._identities.admits(peer)
+        return self._identities.may_join(peer, node.topic)
+
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+        """See `Naming`; its address is one that it has signed."""
+        return (
+            contact.peer == peer_of_key(node.key)
+            and self._identities.knows(contact)
+            and self._identities.may_join(contact.peer, topic)
+        )
+
+    def may_ask(self, sender: bytes, topic: str) -> bool:
+        """See `Naming`."""
+        return self._identities.may_link(peer_of_key(sender), Topic.parse(topic))
+
+
+def identifier(group: GroupId | None, key: bytes) -> bytes:
+    """Return the identifier that the owner of a key has in a community, or in none."""
+    if group is None:
+        return blake2b(key, digest_size=NODE_ID_BYTES).digest()
+    return group + blake2b(key, digest_size=_NAME_BYTES).digest()
