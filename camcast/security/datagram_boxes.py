@@ -64,8 +64,8 @@ DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole
 LACKING_BYTES: Final = 1200
 # chosen: a record and a chain of four certificates, the longest; of several chains those that fit
 INTRODUCTION_BYTES_MAX: Final = 2400
-# chosen: a record has 160 bytes and more, a certificate 180 (docs/security-formats.md)
-STRANGERS_BYTES_MIN: Final = OVERHEAD + 340
+# chosen: a record has 130 bytes and more, a certificate 150 (docs/security-formats.md)
+STRANGERS_BYTES_MIN: Final = OVERHEAD + 256
 CORRESPONDENTS_MAX: Final = 4096  # chosen: as many as peers are known; 1 MB
 
 _PERSON: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from nacl import bindings
 
 from camcast.engine.mandates import said_by
 from camcast.live.shared_key import SharedKey
 from camcast.security.certificates import CERTIFICATE, Certificate
 from camcast.security.chains import verify_chain
+from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.datagram_seal import DatagramSeal
+from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
+from camcast.security.known_peers import KnownPeers
 from camcast.security.mandates import sign_mandate, verify_mandate
 from camcast.security.passphrase import group_key
 from camcast.security.records import PeerRecord, sign_record, verify_record
@@ -27,6 +31,7 @@ from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Copy
+from overlays.kademlia.naming import identifier
 from tests import ed25519
 from tests.authority import ADA, ALL, CLUB, DAY, MEMBER, NOW, ROOT, anybody, grant
 
@@ -127,3 +132,30 @@ def test_the_keys_of_a_group_and_its_datagrams_are_as_the_page_says() -> None:
     datagram = DatagramSeal(group.datagram_key).seal(b"ping", bytes(range(24)), 1_700_000_000.25)
     for said in (group.link_public, group.datagram_key, datagram[24:]):
         assert f"`{said.hex()}`" in PAGE
+
+
+def test_a_datagram_between_identities_is_as_the_page_says() -> None:
+    boxes = {}
+    for secret, chain in ((ADA, [ABOVE, BELOW]), (CLUB, [ABOVE])):
+        signatures = EventSignatures(secret, [ROOT.public])
+        signatures.renew([chain], NOW)
+        known = KnownPeers(signatures, 1)
+        known.reached_at("tcp://127.0.0.1:7000")
+        boxes[secret] = DatagramBoxes(signatures, known)
+    said: list[bytes] = []
+    for number, (one, other, data) in enumerate(
+        ((ADA, CLUB, b"hello"), (CLUB, ADA, b"hello"), (ADA, CLUB, b"ping"))
+    ):
+        nonces = bytes(range(number + 6, number + 30)), bytes(range(40, 64))
+        said = boxes[one].seal(data, other.public.raw, nonces, NOW + 0.25)
+        assert [boxes[other].open(each, NOW + 0.25)[1] for each in said] == [data]
+    assert said[0][:56] == ADA.public.raw + bytes(range(8, 32))
+    for told in (said[0][56:], _direction(ADA, CLUB), identifier(ITALY.group, ADA.public.raw)):
+        assert f"`{told.hex()}`" in PAGE
+
+
+def _direction(sender: SecretKey, receiver: SecretKey) -> bytes:
+    """The key of a direction, by the page's text."""
+    common = bindings.crypto_box_beforenm(receiver.public.curve_public, sender.curve_secret)
+    both = sender.public.raw + receiver.public.raw
+    return blake2b(both, key=common, digest_size=32, person=b"camcast-datagram").digest()

@@ -164,7 +164,6 @@ def test_the_commands_of_an_authority(files: Path) -> None:
         ({"gateways": ["tcp://192.0.2.1:7000"]}, GatewayError, "is named with its key"),
         ({"gateways": ["tcp://192.0.2.1:7000#abc"]}, GatewayError, "a public key has 56"),
         ({"transport": "zmq"}, OptionError, "use zmtp"),
-        ({"membership": "dht"}, OptionError, "speaks UDP, which is not signed yet"),
         ({"discovery": "lan"}, OptionError, "an identity keeps strangers out"),
         ({"passphrase": "correct horse battery staple"}, OptionError, "leave one of the two out"),
     ],

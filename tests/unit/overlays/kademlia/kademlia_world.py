@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from camcast.doors.datagrams import Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.settings.climate import Climate, Latency, LogNormal
 from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
 from camcast.simulation.event_queue import EventQueue
@@ -45,6 +45,8 @@ class World:
         self.datagrams = DatagramNetwork(self.queue, self.weather)
         self.overlays: dict[int, KademliaOverlay] = {}
         self.hosts: dict[int, HostPort] = {}
+        self.ports: dict[int, DatagramPort] = {}
+        """What the overlays speak through: the hosts, or what seals before."""
 
     @property
     def now(self) -> float:
@@ -62,8 +64,8 @@ class World:
     def make(self, number: int, **options: Any) -> KademliaOverlay:
         """Return an overlay that is not open, with the timers and the datagrams of its host."""
 
-        def receive(port: int, source: Endpoint, data: bytes) -> None:
-            overlay.receive(port, source, data, self.now)
+        def receive(port: int, source: Endpoint, data: bytes, sender: bytes = b"") -> None:
+            overlay.receive(port, source, data, self.now, sender)
 
         def wake(name: tuple[Any, ...]) -> None:
             if self.overlays.get(number) is overlay:
@@ -76,8 +78,16 @@ class World:
             **options,
         )
         self.overlays[number] = overlay
-        self.hosts[number] = HostPort(self.datagrams, number, receive)
+        self.ports[number] = self.port_of(number, receive)
         return overlay
+
+    def port_of(self, number: int, receive: Callable[..., None]) -> DatagramPort:
+        """Return what an overlay is to speak through, and note its host."""
+        host = self.hosts[number] = HostPort(self.datagrams, number, receive)
+        return host
+
+    def contact(self, number: int) -> Contact:
+        return contact_of(number)
 
     def launch(
         self,
@@ -93,10 +103,10 @@ class World:
         def opened(now: float) -> None:
             over.append(now)
             for topic in topics:
-                overlay.join(topic, contact_of(number), now)
+                overlay.join(topic, self.contact(number), now)
                 overlay.when_joined(topic.group, over.append, now)
 
-        overlay.open(self.hosts[number], bootstrap, opened, self.now)
+        overlay.open(self.ports[number], bootstrap, opened, self.now)
         return over
 
     def start(self, number: int, topics: Sequence[Topic] = (), **options: Any) -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from camcast.doors.datagrams import Endpoint
 from camcast.simulation.datagrams import HostPort, ip_of
 from camcast.vocabulary.topics import Topic
+from overlays.kademlia.naming import DrawnNames
 from overlays.kademlia.overlay import KademliaOverlay
-from overlays.kademlia.protocol import DATAGRAM_BYTES_MAX, PADDING, Protocol
+from overlays.kademlia.protocol import PADDING, Protocol
 from overlays.kademlia.table import Limits, usable
 from tests.unit.overlays.kademlia.kademlia_world import (
     BOOTSTRAP,
@@ -335,7 +336,7 @@ def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
     assert all(len(data) <= 3 * sizes[data[1:21]] for data in answers)
     # And the pings of those who wonder who that is.
     assert sum(map(len, victim.heard)) - sum(map(len, answers)) < 0.2 * sum(sizes.values())
-    assert max(map(len, victim.heard)) <= DATAGRAM_BYTES_MAX
+    assert max(map(len, victim.heard)) <= DrawnNames.datagram_bytes_max
 
 
 def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:

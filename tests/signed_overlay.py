@@ -1,0 +1,96 @@
+"""A DHT of identities on virtual time: real keys, records, certificates and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.live.signed_links import SignedLinks
+from camcast.live.signed_port import SignedPort
+from camcast.security.certificates import Rights
+from camcast.security.event_signatures import EventSignatures
+from camcast.security.keys import PublicKey, SecretKey
+from camcast.security.known_peers import KnownPeers
+from camcast.simulation.datagrams import HostPort, ip_of
+from camcast.simulation.network import address_of
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import Topic
+from overlays.kademlia.naming import KeyNames
+from overlays.kademlia.overlay import KademliaOverlay
+from tests.signed_world import certificate, key, with_own
+from tests.unit.overlays.kademlia.kademlia_world import PORT, World
+
+BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
+
+
+class Identities:
+    """What a node's doorkeeper tells its discovery, without the node."""
+
+    def __init__(self, known: KnownPeers, now: Callable[[], float]) -> None:
+        self._known = known
+        self._now = now
+        self.key = known.key
+
+    def admits(self, link: PeerId | None, /) -> bool:
+        return link is not None and self._known.admits(link, self._now())
+
+    def knows(self, source: Contact, /) -> bool:
+        return self._known.knows(source, self._now())
+
+    def may_join(self, peer: PeerId, topic: Topic, /) -> bool:
+        return self._known.may_join(peer, topic, self._now())
+
+    def may_link(self, peer: PeerId, topic: Topic, /) -> bool:
+        return self._known.may_link(peer, topic, self._now())
+
+
+class SignedOverlays(World):
+    """Host 0, the first node of all, may serve; the others are members of .soccer, unless `own`."""
+
+    def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
+        super().__init__(seed, loss)
+        self.signing: dict[int, EventSignatures] = {}
+        self.links: dict[int, SignedLinks] = {}
+        self.own: dict[int, tuple[SecretKey, bytes]] = {}
+        """Whose key and certificate a host has, where it is not a member of .soccer's."""
+
+    def clock(self) -> float:
+        return 1_000.0 + self.now
+
+    def identity(self, number: int) -> SignedLinks:
+        """Make the identity of a host's next process."""
+        secret, own = self.own.get(number, (key(1_000 + number), b""))
+        if not own:
+            topic, rights = (".", Rights.SERVE) if number == 0 else (".soccer", Rights.JOIN)
+            own = certificate(secret, topic, rights, serial=1 + number)
+        self.signing[number] = with_own(secret, own)
+        links = SignedLinks.of(
+            self.signing[number], {BOOTSTRAP_ADDRESS: self.public(0).text}, self.clock
+        )
+        links.known.reached_at(address_of(number))
+        self.links[number] = links
+        return links
+
+    def public(self, number: int) -> PublicKey:
+        secret, _ = self.own.get(number, (key(1_000 + number), b""))
+        return secret.public
+
+    def contact(self, number: int) -> Contact:
+        return Contact(self.public(number).peer_id, address_of(number))
+
+    def make(self, number: int, **options: Any) -> KademliaOverlay:
+        names = KeyNames(Identities(self.identity(number).known, self.clock))
+        return super().make(number, naming=names, **options)
+
+    def port_of(self, number: int, receive: Callable[..., None]) -> DatagramPort:
+        def beneath(take: Callable[[int, Endpoint, bytes], None]) -> DatagramPort:
+            host = self.hosts[number] = HostPort(self.datagrams, number, take)
+            return host
+
+        return SignedPort(receive, self.links[number], beneath, self.weather_bytes)
+
+    def weather_bytes(self, count: int) -> bytes:
+        """Return bytes for nonces, of the run's seed."""
+        self._drawn = getattr(self, "_drawn", 0) + 1
+        return self._drawn.to_bytes(count)
