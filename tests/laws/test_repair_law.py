@@ -42,6 +42,7 @@ WENT_WRONG: Final = {
     119: "super-processes farther up filled the table: nobody nearer was asked for",
     163: "four events were in none of fourteen answers, asked for every four seconds",
     217: "a newcomer's questions to the gateway were lost, and it asked ever more rarely",
+    380: "a question on its way for 0.3 s asked for less than was published since the joining",
     419: "newcomers alone were told upward, who want nothing from before their time",
     722: "those who found the gateway again at once founded a community each",
 }

@@ -1,18 +1,20 @@
 """Answering: the batches that another process has asked for are sent again, as they were published.
 
 A `Want` is answered with batches only if it has a nonce that was sent to the same contact of late,
-and else with the `Have` that brings one. Bytes a peer and second are bounded.
+and else with the `Have` that brings one, which tells of no more streams and ranges than were asked
+for: it may go to somebody else, in whose name they were asked for. Bytes a peer and second are
+bounded.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Final
 
 from camcast.engine.repair.agreement import FULL_SECONDS
 from camcast.engine.repair.haves import Haves
-from camcast.engine.repair.messages import Nonces, Want
+from camcast.engine.repair.messages import Held, Nonces, Want
 from camcast.engine.repair.shared import Shared
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import StreamId
@@ -45,16 +47,18 @@ class Answering:
             return  # events go to no community that this one is not linked to
         wanted = want.streams[:STREAMS_A_MESSAGE_MAX]
         after = now - want.seconds
-        unanswered = [StreamId(stream) for stream, _ in wanted]
         if self._nonces.check(want.nonce, source, now):
             unanswered = [
                 StreamId(stream)
                 for stream, bounds in wanted
                 if not self._answer(source, StreamId(stream), bounds, after, above, now)
             ]
-        held = self._haves.held(unanswered, after, now, upward=above is not None)
-        # As long as the question at most, when nobody has proved to be there.
-        self._haves.send(source, islice(held, len(wanted)), now, above=above)
+            held = self._haves.held(unanswered, after, now, upward=above is not None)
+        else:
+            asked = {StreamId(stream): bounds for stream, bounds in wanted}
+            known = self._haves.held(asked, after, now, upward=above is not None)
+            held = (_as_far_as(asked[StreamId(one[0])], one) for one in known)
+        self._haves.send(source, held, now, above=above)
 
     def _answer(
         self,
@@ -96,3 +100,19 @@ class Answering:
                 if topic.name == name:
                     return topic
         return None
+
+
+def _as_far_as(asked: Sequence[int], held: Held) -> Held:
+    """Return what is held with a single range, the lowest, in each that is asked for."""
+    stream, offered, begun, (low, *bounds) = held
+    told: dict[int, int] = {}
+    for start, stop in zip(asked[::2], asked[1::2], strict=False):
+        place = bisect_right(bounds, start) // 2 * 2  # of the range that holds `start`, or the next
+        if place < len(bounds) and bounds[place] < stop:
+            told[bounds[place]] = bounds[place + 1]
+    return (
+        stream,
+        offered,
+        begun,
+        (low, *(number for one in sorted(told.items()) for number in one)),
+    )

@@ -20,7 +20,7 @@ from camcast.engine.repair.history import History
 from camcast.engine.repair.lack import Holder, Lack, flat, missing_of
 from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
 from camcast.engine.repair.messages import Want, Wanted
-from camcast.engine.repair.shared import Shared
+from camcast.engine.repair.shared import OLDER_SECONDS, Shared
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
@@ -157,7 +157,7 @@ class Asking:
         now: float,
     ) -> None:
         self.wants_sent += 1
-        seconds = max(self._shared.seconds_a_member(now) + REORDER_SECONDS, now - since)
+        seconds = max(self._shared.seconds_a_member(now) + OLDER_SECONDS, now - since)
         if not below:
             seconds += self._history.asked(now)
         into, group = (

@@ -19,12 +19,10 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.history import History
 from camcast.engine.repair.lack import Lack, missing_of
 from camcast.engine.repair.news import News
-from camcast.engine.repair.shared import Shared
+from camcast.engine.repair.shared import JOINING_SECONDS, Shared
 from camcast.vocabulary.events import Missed, StreamId
 
 GIVE_UP_SECONDS: Final = 10.0  # [issue 14] by then what a partition held back is there
-# chosen: the age of an event leaves out its ways, of 0.3 s each at most as a rule, of three hops
-JOINING_SECONDS: Final = 1.0
 
 
 class GivingUp:

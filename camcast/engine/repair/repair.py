@@ -40,14 +40,14 @@ from camcast.engine.repair.agreement import FULL_SECONDS, HASH_BYTES, Tally
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking
 from camcast.engine.repair.changes import Changes
-from camcast.engine.repair.giving_up import JOINING_SECONDS, GivingUp
+from camcast.engine.repair.giving_up import GivingUp
 from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.history import History
 from camcast.engine.repair.lack import Holder, check_held
 from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
 from camcast.engine.repair.messages import Have, Heard, Nonces, Want
 from camcast.engine.repair.news import News
-from camcast.engine.repair.shared import Shared
+from camcast.engine.repair.shared import JOINING_SECONDS, OLDER_SECONDS, Shared
 from camcast.engine.repair.upward import Upward
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
@@ -254,7 +254,7 @@ class Repair(Repairs):
         neighbour = shared.neighbour(source.peer)
         if not have.below:
             # As generously as the neighbour itself counts: it may have joined between two hops.
-            neighbour.member_since = now - have.member - REORDER_SECONDS
+            neighbour.member_since = now - have.member - OLDER_SECONDS
         since = now - have.history if have.below and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):

@@ -18,6 +18,11 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
 
 NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
+# chosen: the age of an event leaves out its ways, of 0.3 s each at most as a rule, of three hops
+JOINING_SECONDS: Final = 1.0
+# chosen: who asks may have joined between two hops, and is older when its question arrives: by so
+# much longer than its membership it is taken for a member
+OLDER_SECONDS: Final = 0.5
 
 
 @define(eq=False)

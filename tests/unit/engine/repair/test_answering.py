@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from camcast.engine.repair.messages import Have
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.messages import encode
 from camcast.vocabulary.topics import ROOT
+from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
     STRANGER,
     A,
@@ -28,6 +32,32 @@ def test_a_want_without_a_nonce_draws_one_and_no_body(world: RepairWorld) -> Non
     (answer,) = world.ask(one, want(answer.nonce, event.stream, 1, 2))
     assert isinstance(answer, Have)
     assert not [target for _, target, *_ in world.bodies if target == STRANGER.address]
+
+
+def test_a_want_with_an_old_nonce_draws_no_more_than_was_asked(world: RepairWorld) -> None:
+    """A question of 30 bytes about a stream with 63 holes drew 650 bytes, for whoever it names."""
+    one, _ = members(world, A, A)
+    stream = stream_id(PeerId(b"p" * 16), 1)
+    for number in range(2, 128, 2):
+        body = make_batch(stream, number, [b"even"], A).body
+        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
+        world.virtual.inject(one.me.address, FRAME_HEADER + head + body)
+    world.run(1.0)
+    for bounds in ((1, 2), (1, 5), (9, 11, 20, 30), (126, 200), (127, 300)):
+        asked = want(b"", stream, *bounds)
+        (answer,) = world.ask(one, asked)
+        assert isinstance(answer, Have)
+        (held,) = answer.streams
+        wanted = [n for n in range(2, 128, 2) if any(a <= n < b for a, b in ranges(bounds))]
+        told = [n for a, b in ranges(held[3][1:]) for n in range(a, b)]
+        assert bool(told) == bool(wanted)
+        assert set(told) <= set(wanted)
+        assert len(held[3]) <= 1 + len(bounds)
+        assert len(encode(answer)) <= len(encode(asked)) + 50  # a nonce, ages, and where it is from
+
+
+def ranges(bounds: tuple[int, ...]) -> list[tuple[int, int]]:
+    return list(zip(bounds[::2], bounds[1::2], strict=True))
 
 
 def test_nothing_is_told_of_what_a_process_does_not_know(world: RepairWorld) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.repair.messages import Want
-from camcast.settings.climate import Climate
+from camcast.settings.climate import Climate, Constant
 from camcast.simulation.weather import Weather
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
@@ -45,6 +45,24 @@ def test_a_hole_is_asked_for_though_what_was_told_before_is_still_waited_for(
     assert world.payloads(other) == [b"1"]  # it was told of 2, and waits for it
     world.publish(one, A, b"3", seconds=2.0)
     assert sorted(world.payloads(other)) == [b"1", b"2", b"3"]
+
+
+def test_a_newcomer_gets_what_was_said_as_it_joined_however_long_its_question_takes(
+    world: RepairWorld,
+) -> None:
+    """The time for which it asked ended with the question's arrival, 0.3 s later (scamp 380)."""
+    (one,) = members(world, A)
+    world.virtual.weather = Weather(Climate(latency=Constant(0.3)), Random(1))
+    newcomer = world.join(A)
+    joins = newcomer.participation(A)
+    assert joins is not None
+    while not joins.joined:
+        world.run(0.01)
+    world.cut(lambda *_: False)
+    world.publish(one, A, b"1", seconds=0.5)
+    world.heal()
+    world.publish(one, A, b"2", seconds=15.0)
+    assert sorted(world.payloads(newcomer)) == [b"1", b"2"]
 
 
 def test_what_is_late_by_a_second_and_not_lost_is_seldom_asked_for(world: RepairWorld) -> None:
