@@ -15,7 +15,7 @@ from typing import Final
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.agreement import FULL_SECONDS
-from camcast.engine.repair.giving_up import GivingUp
+from camcast.engine.repair.giving_up import GIVE_UP_SECONDS, GivingUp
 from camcast.engine.repair.history import History
 from camcast.engine.repair.lack import Holder, Lack, flat, missing_of
 from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
@@ -108,6 +108,8 @@ class Asking:
         """Ask for what is missing and due, each stream of one process; give up what nobody has."""
         self._asking = False
         neighbours = self._shared.context.membership.neighbours()
+        # Until it could be given up, though nobody keeps it as long: else it is never told.
+        asked_for = max(self._shared.retention, GIVE_UP_SECONDS)
         asked: dict[tuple[Contact, bytes, str], list[Wanted]] = {}
         since: dict[tuple[Contact, bytes, str], float] = {}
         for stream, lack in list(self.lacks.items()):
@@ -127,9 +129,7 @@ class Asking:
                 since[key] = min(holder.since, since.get(key, inf))
             elif holder is not None and known is not None and not known.holes():
                 continue  # with patience, which the next look need not have any more
-            elif now - lack.since > self._shared.retention or not (
-                missing := lack.missing_here(known)
-            ):
+            elif now - lack.since > asked_for or not (missing := lack.missing_here(known)):
                 del self.lacks[stream]
                 continue
             elif neighbours:

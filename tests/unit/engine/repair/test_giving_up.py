@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from camcast.engine.repair.messages import Have, Want
@@ -9,6 +10,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import Missed, stream_id
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
@@ -34,6 +36,26 @@ def test_a_forged_jump_silences_nobody(world: RepairWorld) -> None:
     for number in range(3):
         world.publish(one, A, b"%d" % number)
     assert world.payloads(other) == [b"first", b"forged", b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize("retention", [1.0, 8.0, RETENTION])
+@pytest.mark.parametrize("size", [2, 5])
+def test_what_is_out_of_retention_is_told_though_nothing_follows(
+    world: RepairWorld, retention: float, size: int
+) -> None:
+    """With a retention below ten seconds it was asked for no more before it could be given up."""
+    parameters = Parameters(retention_seconds=retention)
+    world.settings = attrs.evolve(world.settings, parameters=parameters)
+    one, *others = nodes = list(members(world, *[A] * size))
+    away = others[-1]
+    stream = world.publish(one, A, b"before").stream
+    world.sever(*((away, node) for node in nodes))
+    for number in range(3):
+        world.publish(one, A, b"%d" % number)
+    world.run(retention + 20.0)
+    world.heal()
+    world.run(60.0)
+    assert world.told == [(away, Missed(stream, A, 2, 4))]
 
 
 def test_a_newcomer_is_told_of_nothing_from_before_its_time(world: RepairWorld) -> None:
