@@ -61,7 +61,6 @@ from typing import ClassVar, Final, NamedTuple
 from attrs import field, frozen, validators
 
 from camcast.doors.membership import Backend, MembershipContext
-from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
@@ -71,7 +70,6 @@ AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the ol
 VIEW_MAX: Final = 200  # chosen: ten times the default; bounds what a user may set
 WALKS_A_PERIOD: Final = 2**14  # chosen: as SCAMP; 800 joins in a period at a view of 20
 WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
-PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 STEPS_MAX: Final = 64  # chosen: as SCAMP; a walk of a forged length is not longer
 
 
@@ -180,25 +178,15 @@ class Cyclon(AskingMembership):
     def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
         self.refused = 0
         """Joins that were not taken: too many walks in one period."""
-        period = options.shuffle_seconds
-        super().__init__(
-            context,
-            Join(),
-            period_seconds=period,
-            answer_seconds=options.answer_seconds,
-            seek_seconds=options.seek_seconds,
-        )
+        super().__init__(context, options, Join(), options.shuffle_seconds)
         self._options = options
-        self._liveness.report_to(self, period, options.suspect_after * period)
         self._watched: dict[PeerId, int] = {}  # since which period; the longest comes first
         self._view = PeerTable(context.watch)
         self._born: dict[PeerId, int] = {}
         """The period in which each entry of the view was of age 0."""
         self._period = 0
         self._exchanges: dict[int, _Exchange] = {}
-        self._cold = ColdList()
         self._walks_left = WALKS_A_PERIOD
-        self._next_probe = 0.0
 
     # -- what others read ------------------------------------------------------------------
 
@@ -308,20 +296,16 @@ class Cyclon(AskingMembership):
         oldest = min(self._view, key=lambda c: self._born[c.peer], default=None)
         if oldest is not None:
             self._shuffle_with(oldest, now)
-        if len(self._cold) and now >= self._next_probe:
-            self._next_probe = now + self._options.probe_seconds
-            probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
-            if oldest is None:
-                self._contacts.ask(probed)
-            else:
-                for contact in probed:
-                    self._shuffle_with(contact, now)
+        self._probe(now, alone=oldest is None)
         self._contacts.seek_in_time(now, lonely=oldest is None)
         self._watch_some(now)
         self._wake_next_period()
 
     def _meet(self, strangers: list[Contact], now: float) -> None:
         self._shuffle_with(strangers[0], now)
+
+    def _try_again(self, contact: Contact, now: float) -> None:
+        self._shuffle_with(contact, now)
 
     def _shuffle_with(self, partner: Contact, now: float) -> None:
         number = self._rng.getrandbits(32)
@@ -408,9 +392,7 @@ class Cyclon(AskingMembership):
         """Drop a partner that has not answered."""
         if self._view.get(partner.peer) == partner:
             self._forget(partner.peer)
-            if not len(self._cold):
-                self._next_probe = now + self._options.probe_seconds
-            self._cold.put(partner, self._topic, now)
+            self._put_on_cold_list(partner, now)
 
 
 BACKEND = Backend(

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from camcast.doors.membership import Membership, MembershipContext
+from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
@@ -22,6 +23,7 @@ TIMER: Final = "first contact"
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 LONELY_SECONDS: Final = 15.0  # chosen: as SCAMP; a lonely founder asks that often for others
 PAUSE_FIRST: Final = 1.0  # chosen: as SCAMP; whoever is new asks often, then less and less
+PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 
 
 class FirstContacts:
@@ -82,31 +84,53 @@ class FirstContacts:
             self._outlet.seek(self._topic, CONTACTS_WANTED)
 
 
+class AskingOptions(Protocol):
+    """The options that every `AskingMembership` has."""
+
+    @property
+    def suspect_after(self) -> int:
+        """Silent periods until one who is watched is suspect."""
+
+    @property
+    def answer_seconds(self) -> float:
+        """How long whoever is asked has to answer."""
+
+    @property
+    def probe_seconds(self) -> float:
+        """How often some of the cold list are asked again."""
+
+    @property
+    def seek_seconds(self) -> float:
+        """How often the discovery is asked in quiet times."""
+
+
 class AskingMembership(Membership):
     """What memberships have in common whose processes join by asking members to take them in.
 
-    They estimate the size of the community from samples (`camcast.vocabulary.size_estimate`).
+    They estimate the size of the community from samples (`camcast.vocabulary.size_estimate`), and
+    keep a cold list of those that fell silent (`camcast.vocabulary.cold_list`).
     """
 
     def __init__(
         self,
         context: MembershipContext,
+        options: AskingOptions,
         request: Message,
-        *,
         period_seconds: float,
-        answer_seconds: float,
-        seek_seconds: float,
     ) -> None:
-        """Join with `request`; see `FirstContacts`. `period_seconds`: of the membership's ticks."""
+        """Join with `request`; `period_seconds` is that of heartbeats and of the size estimate."""
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
         self._liveness = context.liveness
+        self._liveness.report_to(self, period_seconds, options.suspect_after * period_seconds)
         self._contacts = FirstContacts(
-            context.outlet, context.topic, request, answer_seconds, seek_seconds
+            context.outlet, context.topic, request, options.answer_seconds, options.seek_seconds
         )
         self._estimate = SizeEstimate(context.me.peer, period_seconds)
+        self._cold = ColdList()
+        self._probe_seconds, self._next_probe = options.probe_seconds, 0.0
         self._joined = self._leaving = False
 
     @abstractmethod
@@ -116,6 +140,10 @@ class AskingMembership(Membership):
     @abstractmethod
     def _meet(self, strangers: list[Contact], now: float) -> None:
         """Get to know members whom the discovery names, and whom the table does not hold."""
+
+    @abstractmethod
+    def _try_again(self, contact: Contact, now: float) -> None:
+        """Ask one of the cold list, of unknown identity, whether it is there again."""
 
     @property
     def joined(self) -> bool:
@@ -148,6 +176,23 @@ class AskingMembership(Membership):
             self._contacts.ask(found)
         elif found:
             self._meet(found, now)
+
+    def _put_on_cold_list(self, contact: Contact, now: float) -> None:
+        if not len(self._cold):
+            self._next_probe = now + self._probe_seconds
+        self._cold.put(contact, self._topic, now)
+
+    def _probe(self, now: float, *, alone: bool) -> None:
+        """Ask some of the cold list if it is time; who is `alone` asks to be let in again."""
+        if not len(self._cold) or now < self._next_probe:
+            return
+        self._next_probe = now + self._probe_seconds
+        probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
+        if alone:
+            self._contacts.ask(probed)
+        else:
+            for contact in probed:
+                self._try_again(contact, now)
 
     def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
         self._estimate.note(source.peer, now)

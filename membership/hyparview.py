@@ -58,7 +58,6 @@ from typing import Final
 from attrs import field, frozen, validators
 
 from camcast.doors.membership import Backend, MembershipContext
-from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.peers import PeerTable
@@ -79,7 +78,6 @@ from membership.hyparview_messages import (
 from membership.passive_view import PassiveView
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
-PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
 
@@ -134,16 +132,8 @@ class HyParView(AskingMembership):
     decoder = DECODER
 
     def __init__(self, context: MembershipContext, options: HyParViewOptions) -> None:
-        period = options.heartbeat_seconds
-        super().__init__(
-            context,
-            Join(),
-            period_seconds=period,
-            answer_seconds=options.answer_seconds,
-            seek_seconds=options.seek_seconds,
-        )
+        super().__init__(context, options, Join(), options.heartbeat_seconds)
         self._options = options
-        self._liveness.report_to(self, period, options.suspect_after * period)
         self._active = PeerTable(context.watch)
         self._shuffled_max = options.shuffle_active + options.shuffle_passive + 1
         """Processes in a shuffle, with the one that began it."""
@@ -155,11 +145,9 @@ class HyParView(AskingMembership):
         self._candidate: Contact | None = None
         """Who of the passive view was asked last, and has time to answer."""
         self._attempt = 0
-        self._cold = ColdList()
         self._last_tick = 0.0
         self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
         self._next_shuffle = 0.0
-        self._next_probe = 0.0
 
     # -- what others read ------------------------------------------------------------------
 
@@ -224,9 +212,7 @@ class HyParView(AskingMembership):
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: replace a neighbour that has failed, and keep its address."""
         self._forget(contact.peer)
-        if not len(self._cold):
-            self._next_probe = now + self._options.probe_seconds
-        self._cold.put(contact, self._topic, now)
+        self._put_on_cold_list(contact, now)
         self._fill_up(now)
 
     def all_silent(self, now: float) -> None:
@@ -430,21 +416,12 @@ class HyParView(AskingMembership):
             self._passive.forget_refusals()
             self._shuffle()
         self._fill_up(now)
-        self._probe(now)
+        self._probe(now, alone=not len(self._active) and not len(self._passive))
         self._contacts.seek_in_time(now, lonely=self._lonely)
         self._wake_next_tick()
 
-    def _probe(self, now: float) -> None:
-        """Ask cold neighbours to be so again; without any neighbour, to let this process in."""
-        if not len(self._cold) or now < self._next_probe:
-            return
-        self._next_probe = now + self._options.probe_seconds
-        probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
-        if not len(self._active) and not len(self._passive):
-            self._contacts.ask(probed)
-        else:
-            for contact in probed:
-                self._ask(contact, now, high=True)
+    def _try_again(self, contact: Contact, now: float) -> None:
+        self._ask(contact, now, high=True)
 
 
 BACKEND = Backend(
