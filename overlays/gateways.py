@@ -21,7 +21,8 @@ nobody is there.
 (`overlays.remembered`). They are asked beside the gateways until a seek has found out who is in its
 community, and again from a seek on that has not: so who starts, or is alone, while no gateway
 answers finds the others through them. Their members count; that they are silent or know nobody says
-nothing, since they keep no register.
+nothing, since they keep no register. A process that has not found out who is in a community also
+remembers who asks it for that community, which may be a member that knows this process alone.
 """
 
 from __future__ import annotations
@@ -169,6 +170,8 @@ class GatewayDiscovery(Discovery):
         self._remembered = Remembered(context.remember, _usable)
         self._certain = False
         """Whether the last seek found out who is in its community."""
+        self._unknown: dict[GroupId, None] = {}
+        """The groups of which the last seek did not find out who is in them."""
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         self._announcements = 0
         self._announced_at = -inf
@@ -336,6 +339,8 @@ class GatewayDiscovery(Discovery):
         if configured is not None and source.peer == self._context.me.peer:
             # This process asks itself: it is named as a gateway, by another of its addresses.
             self._registers[configured] = True
+        if group in self._unknown and not self._remembered.full:
+            self._remembered.note(endpoint_of(source.address))
         answer: Message = Unknown(ask.seek)
         if self._keeps_register(topic):
             answer = Nobody(ask.seek, topic.name)
@@ -373,6 +378,10 @@ class GatewayDiscovery(Discovery):
         empty = not seek.silent and not seek.ignorant
         self._certain = bool(contacts) or (empty and bool(seek.nobody))
         outlet, topic = self._context.outlet, seek.topic
+        if self._certain:
+            self._unknown.pop(topic.group, None)
+        else:
+            self._unknown[topic.group] = None
         if contacts:
             outlet.found(topic, contacts)
         else:

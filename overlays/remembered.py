@@ -74,6 +74,11 @@ class Remembered:
             del self._endpoints[next(iter(self._endpoints))]
 
     @property
+    def full(self) -> bool:
+        """Whether one more would make another one go."""
+        return len(self._endpoints) >= REMEMBERED_MAX
+
+    @property
     def latest(self) -> tuple[Endpoint, ...]:
         """The endpoints, who answered last first."""
         return tuple(reversed(self._endpoints))

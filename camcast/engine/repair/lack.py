@@ -94,6 +94,9 @@ class Lack:
             below = min(bounds[0], offered) if offered else bounds[0]
             # As times, for ages would be too small when they are looked at.
             begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
+            if peer in self.passed and (told := self.passed[peer].begun) > -inf:
+                # An age that lay in a queue makes it younger than it is.
+                begun_at = told if begun == UNKNOWN else min(begun_at, told)
             self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
 

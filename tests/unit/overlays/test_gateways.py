@@ -156,6 +156,25 @@ def test_who_names_no_gateway_asks_whom_it_remembers_before_it_founds(tmp_path: 
     assert join(world, alone, A).joined  # whoever is remembered is silent, and keeps no register
 
 
+def test_who_finds_no_gateway_joins_through_one_that_asks_it() -> None:
+    """A member that is alone asks whom it knows, one that was never let in: each asked the other
+    or the dead gateway without end (scamp 301)."""
+    world = World(4)
+    gateway = world.add()
+    gateways = {ROOT: (gateway.me.address,)}
+    founder, member, newcomer = (add(world, gateways) for _ in range(3))
+    join(world, founder, A)
+    world.cut(lambda _, target: target != newcomer.me.address)
+    joining = join(world, newcomer, A)  # it is announced, and hears nothing
+    join(world, member, A, 25.0)
+    world.kill(gateway)
+    world.kill(founder)
+    world.heal()
+    world.run(120.0)
+    assert joining.joined
+    assert [contact.peer for contact in joining.membership.peers()] == [member.me.peer]
+
+
 def test_gateways_that_answer_make_remembered_contacts_unnecessary(tmp_path: Path) -> None:
     path = tmp_path / "contacts"
     world = World(4)

@@ -97,6 +97,21 @@ def test_nobody_is_told_of_a_stream_that_may_be_from_just_before_it_joined(
     assert sum(missed.last - missed.first + 1 for _, missed in world.told) == told
 
 
+def test_nobody_is_told_of_what_seems_young_since_its_age_lay_in_a_queue(
+    world: RepairWorld,
+) -> None:
+    """What a process was told before a pause it hears after it: `Missed` was told of the first
+    event, of before its time, to one that was stopped for 25 s with a retention of 3 s."""
+    joined = world.now
+    (one,) = members(world, A)
+    stream = stream_id(PeerId(b"p" * 16), 1)
+    held = stream, 0, int(10 * (world.now - joined - 0.3)), (9,)
+    for _ in range(30):
+        world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, (held,)))
+        world.run(0.5)
+    assert not world.told
+
+
 def test_a_newcomer_is_not_told_of_holes_in_what_it_carries_upward(world: RepairWorld) -> None:
     """What was said before its time comes to it with a hole, which nobody can fill (hybrid 848)."""
     root, old, below, other = members(world, ROOT, A, AX, AX)
