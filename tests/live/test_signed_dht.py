@@ -1,0 +1,63 @@
+"""The DHT in the profile `signed`, live: who is certified for a topic is found, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from camcast import CommunityManager, GatewayTimeout, NotAllowedError, NotReady
+from camcast.live.signed_port import SignedPort
+from tests.live.communities import Inbox
+from tests.live.test_signed_links import files, known_as, known_to
+from tests.patience import eventually, live
+
+__all__ = ["files"]
+
+
+def refused(manager: CommunityManager) -> int:
+    """Return how many datagrams a process has refused."""
+    assert manager._runner is not None
+    port = manager._runner._datagrams
+    assert isinstance(port, SignedPort)
+    return port.refused
+
+
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
+def test_members_meet_through_the_dht_and_nobody_else_gets_in(membership: str, files: Path) -> None:
+    """The gateway's key is given, or pinned on the loopback; Mallory trusts its root and another.
+
+    The club is certified below .soccer, so that its events climb there; Eve for .chess.
+    """
+
+    def manager(name: str, *trusted: str, gateway: str = "") -> CommunityManager:
+        known = known_as(files, name, *trusted)
+        del known["options"]  # SCAMP's
+        return CommunityManager(membership, **known, gateways=[gateway] if gateway else [])
+
+    async def test() -> None:
+        async with (
+            manager("gate") as gate,
+            manager("ada", gateway=gate.gateway) as ada,
+            manager("club", gateway=gate.address) as club,
+            manager("eve", gateway=gate.gateway) as eve,
+            manager("mallory", "eve", gateway=gate.gateway) as mallory,
+        ):
+            inbox = Inbox()
+            community = await ada.join(".soccer")
+            community.subscribe(inbox)
+            with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
+                await eve.join(".soccer")
+            outcome = asyncio.create_task(mallory.join(".soccer", timeout=3))
+            italy = await club.join(".soccer.italy")
+            await eventually(lambda: any(contacts for _, contacts in italy.links))
+            await italy.publish(b"climbs")
+            await eventually(lambda: inbox.payloads == [b"climbs"])
+            with pytest.raises((GatewayTimeout, NotReady)):
+                await outcome
+            assert refused(gate) > 0
+            known = known_to(gate) + known_to(ada) + known_to(club)
+            assert not {one.contact for one in (eve, mallory)} & set(known)
+
+    live(test)()
