@@ -7,6 +7,7 @@ are the real ones, latencies those of PlanetLab; a join takes virtual time, CPU 
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable
 from statistics import median
 from time import process_time
@@ -41,7 +42,7 @@ def measure(name: str, world: World, members: int) -> None:
     took = process_time() - clock
     print(
         f"{name}: a look-up of 9 members {1000 * took / FINDS:.1f} ms of CPU of all processes,"
-        f" {(world.now - since) / FINDS:.2f} s, {(world.datagrams.sent - sent) / FINDS:.0f} datagrams"
+        f" {(world.now - since) / FINDS:.2f} s, {(world.datagrams.sent - sent) / FINDS:.0f} sent"
         f" of {(world.datagrams.sent_bytes - size) / (world.datagrams.sent - sent):.0f} bytes"
     )
     clock, sent, size = process_time(), world.datagrams.sent, world.datagrams.sent_bytes
@@ -60,6 +61,7 @@ def joined(world: World, number: int) -> Callable[[], float]:
 
 
 if __name__ == "__main__":
+    logging.disable()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=50)
     count = parser.parse_args().members

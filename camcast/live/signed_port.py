@@ -19,7 +19,7 @@ from typing import Final
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.signed_links import SignedLinks
 from camcast.live.udp import UdpPort
-from camcast.security.taken_once import NONCE_BYTES, DatagramError
+from camcast.security.taken_once import NONCE_BYTES, DatagramError, UnknownSenderError
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES
 from camcast.vocabulary.minute_log import MinuteLog
 
@@ -96,7 +96,7 @@ class SignedPort(DatagramPort):
             sender, data = self._boxes.open(datagram, now)
         except DatagramError as error:
             self.refused += 1
-            if self._log.due(source[0], now):
+            if not isinstance(error, UnknownSenderError) and self._log.due(source[0], now):
                 _log.warning("refused a datagram of %s: %s (said once a minute)", source[0], error)
             return
         if data:

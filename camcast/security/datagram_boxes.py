@@ -46,6 +46,7 @@ from camcast.security.taken_once import (
     STAMP_BYTES,
     DatagramError,
     TakenOnce,
+    UnknownSenderError,
     stamp,
 )
 from camcast.vocabulary.identity import peer_of_key
@@ -137,7 +138,7 @@ class DatagramBoxes:
         one = self._correspondents.get(sender)
         certified = self._known.admits(peer_of_key(sender), now)
         if len(datagram) < (OVERHEAD if certified else STRANGERS_BYTES_MIN):
-            raise DatagramError("it is sealed by nobody who is known, and shows no certificate")
+            raise UnknownSenderError("it is of nobody who is known, and shows no certificate")
         if sender == self._key:
             raise DatagramError("it says that this process has sent it")
         try:

@@ -25,6 +25,14 @@ class DatagramError(CamcastError, ValueError):
     """A datagram is not taken; the message says why."""
 
 
+class UnknownSenderError(DatagramError):
+    """It is of somebody who is not known here, and does not introduce himself in it.
+
+    He may do so in the next one: his introduction was lost or overtaken, or this process started
+    anew.
+    """
+
+
 def stamp(now: float) -> bytes:
     """Return the time `now`, in seconds since 1970, as a datagram says it: 8 bytes, in ms."""
     return _TIME.pack(int(now * 1000))
