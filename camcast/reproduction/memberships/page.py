@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from html import escape
 from typing import Final
 
 from camcast.measures import measure_of
 from camcast.pipeline.compare.words import choice, sentence
+from camcast.population.outcome import Interval
 from camcast.report.page import grid, interval_cell, notes_list
 from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships import virtual
@@ -97,15 +99,8 @@ def _sections(found: Memberships) -> dict[str, list[Figure]]:
 
 
 def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
-    names = (*COLUMNS, "parasites")
-    heads = ["", *(f"{row.world}: {row.name}" for row in rows)]
-    body = (
-        f"<tr><td class='how'>{escape(measure_of(name).column)}</td>"
-        + "".join(f"<td>{_cell(row, name)}</td>" for row in rows)
-        + "</tr>"
-        for name in names
-    )
-    return grid(heads, body) + notes_list(
+    columns = {f"{row.world}: {row.name}": partial(getattr, row) for row in rows}
+    return _grid((*COLUMNS, "parasites"), columns) + notes_list(
         (
             "Reception, reliability, efficiency and hops: of d and a, in the mean over all p_sel"
             " of the figures. Upward messages: from g and from d together.",
@@ -123,20 +118,24 @@ def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
     )
 
 
-def _cell(row: Row, name: str) -> str:
-    value = getattr(row, name)
+def _grid(names: Iterable[str], columns: Mapping[str, Callable[[str], Interval | int]]) -> str:
+    """Return a line for each measure; a column is its heading, and what returns its values."""
+    body = (
+        f"<tr><td class='how'>{escape(measure_of(name).column)}</td>"
+        + "".join(f"<td>{_cell(value_of(name))}</td>" for value_of in columns.values())
+        + "</tr>"
+        for name in names
+    )
+    return grid(["", *columns], body)
+
+
+def _cell(value: Interval | int) -> str:
     return str(value) if isinstance(value, int) else interval_cell(value)
 
 
 def _upkeep(rows: tuple[UpkeepRow, ...]) -> str:
-    headings = ["", *(row.name for row in rows)]
-    body = (
-        f"<tr><td class='how'>{escape(measure_of(name).column)}</td>"
-        + "".join(f"<td>{interval_cell(row.measures[name])}</td>" for row in rows)
-        + "</tr>"
-        for name in UPKEEP
-    )
-    return grid(headings, body) + notes_list(
+    columns = {row.name: row.measures.__getitem__ for row in rows}
+    return _grid(UPKEEP, columns) + notes_list(
         (
             "In the virtual network, with latencies between hosts of the Internet (median 68 ms one"
             " way), and the discovery that each has live: gateways, or the real Kademlia. All join"
