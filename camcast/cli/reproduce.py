@@ -68,7 +68,8 @@ def reproduce(
         typer.Option(
             "--runs",
             help="Experiments a point; default: 4,000 of camcast (the paper: 100),"
-            " 3 of memberships, live and virtual (the paper: 10 and 5 events),"
+            " 3 of memberships live, and one more of each in the virtual network (the paper: 10"
+            " and 5 events),"
             " 20 networks of percolation, as the paper,"
             " 100 of hpmcast.",
         ),
@@ -117,8 +118,8 @@ def reproduce(
     """Compute the tables and figures of a paper again, beside the published and the model's.
 
     `camcast` simulates section 6.1. `memberships` measures section 6.2, the memberships side by
-    side: live those of the paper, and in the virtual network all; 10 minutes on two cores, of
-    which each of --runs takes three. `damulticast` is section 6 of
+    side: live those of the paper, and in the virtual network all; 10 minutes on two cores, some
+    two and a half for each of --runs. `damulticast` is section 6 of
     the paper before, `percolation` section V of its paper, percolation gossip, and `hpmcast`
     section 5, multicast in a hierarchy. The output folder gets index.html, which needs no network,
     everything in it as CSV, JSON, SVG and PNG, and evidence.csv and .json: all that the paper says,

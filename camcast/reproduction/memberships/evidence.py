@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from math import inf
+from math import inf, isclose
 from typing import Final
 
 import numpy as np
@@ -276,5 +276,9 @@ def _listed(of: Mapping[str, Interval]) -> str:
 def _number(interval: Interval) -> str:
     if interval.mean is None:
         return "-"
-    half = half_of(interval)
-    return f"{interval.mean:.3f}" + ("" if half is None else f" ± {half:.3f}")
+    if interval.low is None or interval.high is None:
+        return f"{interval.mean:.3f}"
+    below, above = interval.mean - interval.low, interval.high - interval.mean
+    if isclose(below, above, abs_tol=0.001):
+        return f"{interval.mean:.3f} ± {above:.3f}"
+    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"  # a bound has cut it
