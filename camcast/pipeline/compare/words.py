@@ -109,7 +109,8 @@ def _told(verdict: Verdict) -> Iterator[str]:
     yield f"no winner; {_listed(level)} {bound}{over}."
     if beaten:
         yield f"{first.name} is {beaten}."
-    yield from (_needed(duel, measure) for duel in verdict.of_best if not duel.told and duel.apart)
+    if close := [duel for duel in verdict.of_best if not duel.told and duel.apart]:
+        yield _needed(close, measure)
 
 
 def _ahead(duel: Duel, measure: Measure) -> str:
@@ -121,14 +122,19 @@ def _ahead(duel: Duel, measure: Measure) -> str:
     return f"{least.removesuffix(unit)} to {most} {side} {duel.worse}"
 
 
-def _needed(duel: Duel, measure: Measure) -> str:
-    needed = duel.more_runs
-    more = f"{needed:,} more" if needed else f"more than {RUNS_MAX:,}"
-    runs = "run" if needed == 1 else "runs"
-    apart = _apart(duel.apart, measure)
+def _needed(duels: Sequence[Duel], measure: Measure) -> str:
+    """Say how many more runs would tell the best from each of those that are close to it."""
+    needed = []
+    for duel in duels:
+        runs = duel.more_runs
+        more = f"{runs:,} more" if runs else f"more than {RUNS_MAX:,}"
+        each = f" {'run' if runs == 1 else 'runs'} of each" if duel is duels[0] else ""
+        needed.append((duel.worse, f"{more}{each}", _apart(duel.apart, measure)))
+    (other, more, apart), *others = needed
+    rest = "".join(f"; from {other} {more} ({apart})" for other, more, apart in others)
     return (
-        f"To tell {duel.better} from {duel.worse} you need {more} {runs} of each,"
-        f" if they differ by {apart}, as it seems."
+        f"To tell {duels[0].better} from {other} you need {more},"
+        f" if they differ by {apart}, as it seems{rest}."
     )
 
 

@@ -95,6 +95,17 @@ def test_so_many_more_runs_tell_two_apart() -> None:
     assert told / 300 == pytest.approx(0.8, abs=0.09)  # 4 standard deviations
 
 
+def test_what_would_tell_the_best_from_several_is_one_sentence() -> None:
+    values = {"a": [9.0, 10.0, 11.0, 10.0], "b": [9.6, 10.6, 11.6, 10.6], "c": [9.9, 10.9, 12, 11]}
+    verdict = verdict_of("heal_seconds_p50", values)
+    b, c = verdict.of_best
+    assert (b.worse, c.worse) == ("b", "c")
+    assert sentence(verdict).endswith(
+        f" To tell a from b you need {b.more_runs} more runs of each, if they differ by 0.6 s, as"
+        f" it seems; from c {c.more_runs} more (0.95 s)."
+    )
+
+
 def test_a_winner_in_words() -> None:
     values = {"dht": [10.0, 10.2, 9.8], "scamp": [20.0, 20.2, 19.8]}
     verdict = verdict_of("heal_seconds_p50", values)
