@@ -32,6 +32,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
 
+EVENTS_MAX: Final = 1_000_000  # chosen: all are made before the first is published, 1 GB by then
 PROCESSES_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
 
 
@@ -75,6 +76,10 @@ class Scenario(BaseScenario):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
+        if (self.workload.events or 0) > EVENTS_MAX:
+            raise ScenarioError(
+                f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
+            )
         if self.kill and not 1 <= self.victims < self.processes:
             raise ScenarioError(
                 f"kill={self.kill} of {self.processes} processes kills {self.victims} of them;"

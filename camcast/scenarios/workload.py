@@ -11,6 +11,7 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 from camcast.workloads import (
     Publication,
     load_departures,
@@ -39,7 +40,9 @@ class Workload:
     """Publish only so many, the first ones; None: all, or `EVENTS` synthetic ones."""
     rate: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
     """Synthetic events per second; None: as fast as possible."""
-    payload_bytes: int = field(default=PAYLOAD_BYTES, validator=validators.ge(0))
+    payload_bytes: int = field(
+        default=PAYLOAD_BYTES, validator=[validators.ge(0), validators.le(PAYLOAD_BYTES_MAX)]
+    )
     """Size of a synthetic payload."""
     speed: float = field(default=1.0, validator=validators.gt(0))
     """How many seconds of the workload pass in one second of the experiment."""

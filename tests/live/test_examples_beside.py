@@ -1,6 +1,8 @@
-"""The examples beside other software: a Parquet file, a web server, a broker."""
+"""The examples beside other software: a Parquet file, a web server, a broker, Jupyter, hosts."""
 
 import json
+import os
+import runpy
 import shutil
 import socket
 import subprocess
@@ -133,3 +135,68 @@ def test_what_is_published_on_either_side_arrives_on_the_other_once(tmp_path: Pa
         client.loop_stop()
         client.disconnect()
     assert got == [("plant/roof", b"21.5"), ("plant", b"stop"), ("plant/roof", b"end")]
+
+
+IN_A_KERNEL = """
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], 4)
+nbclient.NotebookClient(notebook, timeout=float(sys.argv[2]), kernel_name="python3").execute()
+for cell in notebook.cells:
+    for shown in cell.get("outputs", ()):
+        print(shown.data["text/plain"])
+"""
+
+
+def test_a_notebook_is_a_member_while_its_cells_run(tmp_path: Path) -> None:
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("nbclient")
+    notebook = EXAMPLES / "work_in_jupyter.ipynb"
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_KERNEL, notebook, str(PATIENCE_SECONDS)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    address, hot, stats = done.stdout.splitlines()
+    assert address.startswith("'tcp://127.0.0.1:")
+    assert hot == "[('.plant.cellar', 31.0), ('.plant.roof', 34.0), ('.plant.roof', 35.5)]"
+    assert stats.endswith(" 5, 0)]")  # delivered and missed
+
+
+def hosts() -> list[str]:
+    """Return the network namespaces of the example."""
+    done = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if line.startswith("camcast-")]
+
+
+def test_two_hosts_hear_each_other_and_are_removed() -> None:
+    if os.geteuid() or shutil.which("ip") is None:
+        pytest.skip("makes network namespaces, which takes root")
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("there are no network namespaces here")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / "two_hosts.py"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [
+        "10.77.0.2 hears in .clock.hall: it is noon",
+        "10.77.0.2 listens",
+        "10.77.0.3 says so to 1 above",
+    ]
+    assert not hosts()
+
+
+@pytest.mark.parametrize("why", ["not root", "no ip"])
+def test_two_hosts_say_what_they_take(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: int(why == "not root"))
+    monkeypatch.setattr("shutil.which", lambda _: None if why == "no ip" else "/sbin/ip")
+    monkeypatch.setattr("sys.argv", ["two_hosts.py"])
+    with pytest.raises(SystemExit, match="take root and the command ip"):
+        runpy.run_path(str(EXAMPLES / "two_hosts.py"), run_name="__main__")

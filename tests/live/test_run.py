@@ -172,6 +172,8 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
         (["--workload", "usenet:/absent.csv"], "/absent.csv"),
         (["--workload", "weather"], "known: synthetic"),
         (["--topic", ".other"], "has no community"),
+        (["--payload-bytes", "999999999"], "'payload_bytes' must be <= 1048576"),
+        (["--events", "999999999"], "give 1,000,000 or fewer"),
         (["--scenario", "paper", "--sizes", "2"], "give one of"),
     ],
 )

@@ -6,11 +6,12 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from camcast import CommunityManager, Overflow, Received, blocking
+from camcast import CommunityManager, Missed, Overflow, Parameters, Received, blocking
 from camcast.doors.transport import PipeLimits
 from camcast.engine.signing import Signing
 from camcast.event_trace import Account, CommunityAccount, Explanation, Moment, Verdict, explain
@@ -185,6 +186,40 @@ async def test_a_copy_that_is_dropped_at_a_pipe_is_told_of_its_sender(tmp_path: 
         told = verdict(explained(receipt.id, [first, second]), second, ".a")
         assert (told.has, told.reason) == (False, "dropped_at_pipe")
         assert first.address in told.says
+    narrow.close()
+
+
+@live
+async def test_what_nobody_keeps_any_more_is_out_of_retention(tmp_path: Path) -> None:
+    """The pipe has no room for the event, nor for it when it is asked for, until it is too late."""
+    narrow = find_transport(DEFAULT)(
+        PipeLimits(record_bytes_max=RECORD_BYTES_MAX, queue_bytes_max=2000),
+        frame_header=FRAME_HEADER,
+    )
+    settings: dict[str, Any] = {"options": OPTIONS, "parameters": Parameters(retention_seconds=1)}
+    async with (
+        CommunityManager(pipes=narrow, control=tmp_path / "narrow", **settings) as first,
+        CommunityManager(gateways=[first.address], control=tmp_path / "far", **settings) as second,
+    ):
+        near, far = await join_all(".a", [first, second])
+        joined = monotonic()
+        events = far.subscribe()
+        await near.publish(b"before")
+        assert isinstance(before := await anext(events), Received)
+        # What may be from just before a process joined is not missed.
+        await eventually(lambda: monotonic() - joined > 1.5)
+        lost = await near.publish(bytes(5000))
+        await eventually(lambda: first.counters.outputs.records_dropped > 0)
+        after = await near.publish(b"after")
+        came = [await anext(events), await anext(events)]
+        assert [one.id for one in came if isinstance(one, Received)] == [after.id]
+        assert [one for one in came if isinstance(one, Missed)] == [
+            Missed(before.stream, before.topic, lost.id.sequence, lost.id.sequence)
+        ]
+        explanation = explained(lost.id, [first, second])
+        assert verdict(explanation, first, ".a").reason == "published"
+        lacks = verdict(explanation, second, ".a")
+        assert (lacks.has, lacks.reason) == (False, "out_of_retention")
     narrow.close()
 
 
