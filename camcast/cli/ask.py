@@ -180,10 +180,10 @@ def amount(count: float) -> str:
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines for a person, wrapped to the terminal."""
+    """Print lines for a person, wrapped to the terminal; into a pipe they stay whole."""
     console = wide_console(WIDTH)
     for line in lines:
-        console.print(line, highlight=False, markup=False)
+        console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def print_table(

@@ -5,6 +5,7 @@ import json
 import pytest
 from rich.table import Table
 
+from camcast.cli.ask import print_lines
 from camcast.cli.output import print_json, print_line, say, wide_console
 
 HOSTILE = "h2\x1b[31mred\x9b2J\x7f\u202e\u2028[/bold] :skull:\U000e0041"
@@ -33,3 +34,9 @@ def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -
     assert all(line.isprintable() for line in printed.splitlines())
     assert printed.count("h2\\x1b[31mred") == 3
     assert SHOWN in printed
+
+
+def test_into_a_pipe_a_line_stays_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(["word"] * 50)
+    print_lines(text, "next")
+    assert capfd.readouterr().out == f"{text}\nnext\n"
