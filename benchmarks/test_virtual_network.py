@@ -20,7 +20,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from camcast.scenarios.virtual import Links, VirtualScenario
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.gc_paused import collector_off
-from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
+from camcast.simulation.run_record import VirtualOutcome
+from camcast.simulation.scenario_run import run_scenario
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 HAPPENINGS = 500_000  # chosen: half a second

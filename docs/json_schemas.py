@@ -19,7 +19,7 @@ from camcast.live.stats import PeerStats, Stats
 from camcast.population.outcome import Interval
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.runs.summary import Summary
-from camcast.simulation.scenario_run import VirtualOutcome
+from camcast.simulation.run_record import VirtualOutcome
 
 FOLDER: Final = Path(__file__).parent / "schemas"
 VOCABULARY: Final = "https://json-schema.org/draft/2020-12/schema"  # msgspec's

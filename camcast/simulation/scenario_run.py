@@ -8,34 +8,32 @@ the same in every process, under every hash seed, with a trace or without one.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Container, Iterator
 from functools import partial
 from itertools import count, repeat
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import attrs
-from attrs import frozen
 
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
-from camcast.runs.summary import Summary, quantile, summarise
-from camcast.runs.trace_reading import Delivery, Member, Published, Reading
+from camcast.runs.trace_reading import Published
 from camcast.scenarios.virtual import Churn, Crashes, Liars, Partition, Pauses, VirtualScenario
 from camcast.simulation.census import Census
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.invariants import Invariants
-from camcast.simulation.liars import FORGED, tell
+from camcast.simulation.liars import tell
 from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.run_record import RunRecord, VirtualOutcome, key_of
 from camcast.simulation.stub_signatures import StubAuthority, StubSignatures
 from camcast.simulation.unheard_warnings import warnings_unheard
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.identity import PeerId, new_peer_id
-from camcast.vocabulary.outbox import Deliver, Tell
+from camcast.vocabulary.identity import new_peer_id
+from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import Sink
@@ -46,52 +44,6 @@ _SLICES: Final = 500  # chosen: how often progress is told of
 # chosen: how often arcs are looked at within the time in which an arc may be one-sided. With
 # duplicates and reordering an arc may come and go, and be one-sided at two moments by chance.
 _LOOKS: Final = 7
-
-
-@frozen
-class VirtualOutcome:
-    """What came of a run."""
-
-    summary: Summary
-    digest: str
-    """SHA-256 of everything that a replay must repeat."""
-    virtual_seconds: float
-    joined: int
-    """How many processes (lives) became members."""
-    records_sent: int
-    """Copies of records sent, control messages included."""
-    bytes: int
-    """Of all these copies."""
-    datagrams: int
-    """Datagrams sent by discoveries that speak UDP, such as Kademlia's."""
-    datagram_bytes: int
-    """Their contents, without the headers of UDP and IP."""
-    lost_copies: int
-    """Of these, lost on the way."""
-    undeliverable: int
-    """Copies that found nobody alive."""
-    unpublished: int
-    """Events that nobody was there to publish."""
-    event_copies: int
-    """Copies of events sent, upward messages included."""
-    table_entries: float
-    """Peers in the tables of a process that lives at the end, in all its groups and links."""
-    filtered: int
-    """Events given to members of their communities whose constraints they do not meet; none with
-    protocols that go by attributes (`Protocol.selective`), where they are parasites."""
-    forged: int
-    """Deliveries of events that liars forged; they are counted in nothing else."""
-    unverified: int
-    """Events that processes refused for want of a true signature."""
-    signature_seconds: float
-    """CPU that all processes together would spend on signatures; 0 in `open`."""
-    latency_ms_p50: float | None
-    latency_ms_p99: float | None
-    """Of all deliveries but the publishers' own."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the outcome as JSON takes it."""
-        return attrs.asdict(self)
 
 
 class _Others:
@@ -120,10 +72,13 @@ def run_scenario(
 class _Run:
     def __init__(self, scenario: VirtualScenario, sink: Sink | None) -> None:
         self._scenario = scenario
+        self._topics: dict[int, Topic] = {}
+        """The community of each host."""
         self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), sink)
+        self._record = RunRecord(scenario, self._network, self._topics)
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
-        self._network.on_missed = self._on_missed
+        self._network.on_missed = self._record.missed
         self._protocol = find_protocol(scenario.protocol, scenario.protocol_options)
         self._membership = membership_for(self._protocol, scenario.membership, scenario.options)
         backend, options = self._membership
@@ -134,17 +89,9 @@ class _Run:
         self._directory = Census(stream(scenario.seed, "churn", "census"))
         self._members = Census(self._work)
         """Who is a member and alive, of whom publishers are drawn."""
-        self._topics: dict[int, Topic] = {}
-        """The community of each host."""
         self._joining: dict[int, Topic] = {}
-        self._reading = Reading()
-        self._deliveries = hashlib.sha256()
         self._publishers: dict[tuple[str, Topic], Process] = {}
-        self._unpublished = 0
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
-        self._unwanted: dict[EventId, Collection[str]] = {}
-        self._filtered = self._forged = self._unverified = 0
-        self._event_copies = 0
         self._gateway: Process | None = None
         self._settings = self._make_settings()
         self._lying = stream(scenario.seed, "churn", "liars")
@@ -158,11 +105,8 @@ class _Run:
         """The host of each node of a churn trace that has come up."""
         self._lives: dict[int, Process] = {}
         """The last life of each host."""
-        self._names: dict[EventId, str] = {}
         self._hosts: dict[str, int] = {}
         """The number of the host of every life."""
-        self._keys: dict[PeerId, str] = {}
-        """The name of the last life of everybody who ever was."""
 
     def _make_settings(self) -> Settings:
         scenario = self._scenario
@@ -203,7 +147,8 @@ class _Run:
             if on_progress is not None:
                 on_progress(network.now, end)
         self._invariants.check_symmetry()
-        return self._outcome()
+        cpu = 0.0 if self._authority is None else self._authority.cpu_seconds
+        return self._record.outcome(signature_seconds=cpu)
 
     def _first_joins(self) -> Iterator[Callable[[], object]]:
         """Yield who joins at first, in order."""
@@ -279,8 +224,8 @@ class _Run:
         process = self._network.start(settings, number=number, peer=peer)
         self._topics[process.number] = topic
         self._lives[process.number] = process
-        self._keys[process.me.peer] = _key(process)
-        self._hosts[_key(process)] = process.number
+        self._record.born(process)
+        self._hosts[key_of(process)] = process.number
         self._joining[process.life] = topic
         self._network.do(process, partial(_join, topic, self._where_of(process)))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
@@ -299,10 +244,7 @@ class _Run:
     def _bury(self, process: Process) -> None:
         self._members.strike(self._topics[process.number], process.me)
         self._joining.pop(process.life, None)
-        self._count(process)
-        key = _key(process)
-        if (member := self._reading.members.get(key)) is not None:
-            self._reading.members[key] = attrs.evolve(member, crashed=self._network.now)
+        self._record.crashed(process)
         self._network.crash(process)
 
     def _draw_share(self, share: float, community: Topic | None) -> list[Process]:
@@ -386,7 +328,7 @@ class _Run:
         for topic in publication.topics:
             process = self._publisher(publication.publisher, topic)
             if process is None:
-                self._unpublished += 1
+                self._record.unpublished += 1
             elif process.held is None:
                 self._publish_as(process, topic, publication.payload)
             else:  # its application goes on with it
@@ -395,10 +337,9 @@ class _Run:
 
     def _publish_as(self, process: Process, topic: Topic, payload: bytes) -> None:
         unwanted = self._unwanted_by(topic, payload)
-        published = Published(_key(process), self._network.now, topic.name, unwanted)
+        published = Published(key_of(process), self._network.now, topic.name, unwanted)
         event = self._network.do(process, partial(_publish, topic, payload))
-        self._unwanted[event] = unwanted
-        self._reading.published[self._name(event)] = published
+        self._record.published(event, published)
 
     def _unwanted_by(self, topic: Topic, payload: bytes) -> Collection[str]:
         """Return the lives whose constraints an event does not meet."""
@@ -435,100 +376,11 @@ class _Run:
             if participation is not None and participation.joined:
                 del self._joining[process.life]
                 self._members.enter(topic, process.me)
-                key = _key(process)
-                self._reading.members[key] = Member(key, topic.name, self._network.now)
+                self._record.joined(process, topic)
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
-        key, now = self._keys[process.me.peer], self._network.now
-        for event in delivery.batch.events():
-            if self._scenario.liars and event.payload.startswith(FORGED):
-                self._forged += 1
-                continue
-            if key in self._unwanted.get(event.id, ()):
-                self._filtered += 1
-                continue
-            name = self._name(event.id)
-            self._reading.deliveries[name][key] = Delivery(now, event.hops)
-            self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
-
-    def _on_missed(self, process: Process, tell: Tell) -> None:
-        stream, _, _ = self._name(EventId(tell.missed.stream, tell.missed.first)).rpartition("-")
-        told = range(tell.missed.first, tell.missed.last + 1)
-        self._reading.missed[self._keys[process.me.peer], stream].append(told)
-
-    def _name(self, event: EventId) -> str:
-        """Return an event's name, made once: there are as many deliveries as processes."""
-        name = self._names.get(event)
-        if name is None:
-            name = self._names[event] = str(event)
-        return name
-
-    def _count(self, process: Process) -> None:
-        """Add up what a process counted, at its death or at the end."""
-        counters, reading = process.node.counters, self._reading
-        topic = self._topics[process.number].name
-        reading.useful[topic] += counters.events
-        reading.duplicates[topic] += counters.duplicates
-        reading.upward[topic] += counters.upward_sent
-        self._unverified += counters.unverified
-        self._event_copies += counters.event_copies_sent + counters.upward_sent
-        reading.parasites[_key(process)] += counters.parasites
-
-    def _outcome(self) -> VirtualOutcome:
-        network, reading = self._network, self._reading
-        state = hashlib.sha256(self._deliveries.digest())
-        entries = members = 0
-        for process in network:
-            process.node.recorder.record_control(network.now)
-            if process.number not in self._topics:
-                continue  # a gateway
-            self._count(process)
-            members += 1
-            for participation in process.node.participations:
-                entries += len(participation.membership.peers()) + participation.live_links()
-                for contact in participation.membership.peers():
-                    state.update(process.me.peer + contact.peer)
-                    if (
-                        known := self._keys.get(contact.peer)
-                    ) is not None:  # not a liar's invention
-                        reading.table_changes.append((network.now, _key(process), known, True))
-            state.update(repr(process.node.counters).encode())
-        latencies = self._latencies()
-        numbers = (network.checksum, network.messages, network.queue.happened, network.now)
-        state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
-        if network.datagrams.sent:
-            state.update(repr(network.datagrams.checksum).encode())
-        return VirtualOutcome(
-            summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
-            digest=state.hexdigest(),
-            virtual_seconds=network.now,
-            joined=len(reading.members),
-            records_sent=network.messages,
-            bytes=network.bytes,
-            datagrams=network.datagrams.sent,
-            datagram_bytes=network.datagrams.sent_bytes,
-            lost_copies=network.weather.lost,
-            undeliverable=network.undeliverable,
-            unpublished=self._unpublished,
-            event_copies=self._event_copies,
-            table_entries=entries / max(1, members),
-            filtered=self._filtered,
-            forged=self._forged,
-            unverified=self._unverified,
-            signature_seconds=0.0 if self._authority is None else self._authority.cpu_seconds,
-            latency_ms_p50=quantile(latencies, 0.5),
-            latency_ms_p99=quantile(latencies, 0.99),
-        )
-
-    def _latencies(self) -> list[float]:
-        """Return how long every delivery took that was not the publisher's own, in ms, sorted."""
-        return sorted(
-            1000 * (delivery.when - published.when)
-            for event, published in self._reading.published.items()
-            for key, delivery in self._reading.deliveries[event].items()
-            if key != published.node
-        )
+        self._record.delivered(process, delivery)
 
 
 def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
@@ -537,8 +389,3 @@ def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:
     return node.publish(topic, payload, now).id
-
-
-def _key(process: Process) -> str:
-    """Return the name of one life of a process, in the order of the lives."""
-    return f"{process.life:08}"

@@ -27,7 +27,8 @@ from attrs import define, field
 from camcast.runs.trace_reading import Member, Published, Reading
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process
-from camcast.simulation.scenario_run import _key, _Run
+from camcast.simulation.run_record import key_of
+from camcast.simulation.scenario_run import _Run
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 from tests.laws.faults import Case, make_case
@@ -131,7 +132,7 @@ class _Acquaintances:
             here, there = island.get(one_life), island.get(other_life)
             if here is not None and there is not None and here != there:
                 island = {life: here if n == there else n for life, n in island.items()}
-        return {_key(process): island[process.life] for process in run._network}
+        return {key_of(process): island[process.life] for process in run._network}
 
 
 def _addresses(process: Process) -> Iterator[str]:
@@ -152,7 +153,7 @@ def judge(case: Case) -> Verdict:
     acquaintances = _Acquaintances(run)
     with collector_off():
         outcome = run.run(None)
-    reading, islands = run._reading, acquaintances.islands(without=run._joining)
+    reading, islands = run._record.reading, acquaintances.islands(without=run._joining)
     with_all = acquaintances.islands()
     start = outcome.virtual_seconds - case.scenario.duration_seconds
     verdict = Verdict(case)
@@ -192,12 +193,12 @@ def judge(case: Case) -> Verdict:
     verdict.told_wrongly += _not_theirs(reading)
     for process in run._network:
         if process.life in run._joining:
-            topic, island = run._joining[process.life], with_all[_key(process)]
+            topic, island = run._joining[process.life], with_all[key_of(process)]
             could = acquaintances.gateway_lives or any(
                 member.topic == topic.name and with_all.get(member.node) == island
                 for member in reading.members.values()
             )
-            words = f"{_key(process)} in {topic}"
+            words = f"{key_of(process)} in {topic}"
             (verdict.never_joined if could else verdict.shut_out).append(words)
     return verdict
 

@@ -23,7 +23,8 @@ from camcast.protocols.hpmcast.view import condense
 from camcast.scenarios.virtual import VirtualScenario
 from camcast.scenarios.workload import Workload
 from camcast.settings.flat import FlatSetting
-from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
+from camcast.simulation.run_record import VirtualOutcome
+from camcast.simulation.scenario_run import run_scenario
 from camcast.vocabulary.topics import ROOT, Topic
 from membership.hpmcast import tables as hpmcast_tables
 from tests.laws.hpmcast_world import HpmcastWorld, views

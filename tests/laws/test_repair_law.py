@@ -15,7 +15,8 @@ from camcast.engine.repair.lack import Lack
 from camcast.engine.repair.upward import Upward
 from camcast.scenarios.virtual import VirtualScenario
 from camcast.scenarios.workload import Workload
-from camcast.simulation.scenario_run import VirtualOutcome, _Run
+from camcast.simulation.run_record import VirtualOutcome
+from camcast.simulation.scenario_run import _Run
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters

@@ -17,7 +17,7 @@ from camcast.reproduction.memberships.results import COLUMNS, Row
 from camcast.reproduction.memberships.upkeep import UPKEEP
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.runs.summary import CommunitySummary, Summary
-from camcast.simulation.scenario_run import VirtualOutcome
+from camcast.simulation.run_record import VirtualOutcome
 from tests.camcast_command import camcast
 from tests.printed_json import checked
 

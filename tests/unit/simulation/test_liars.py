@@ -13,7 +13,8 @@ import pytest
 
 from camcast.scenarios.virtual import LIES, Liars, Lie, VirtualScenario
 from camcast.scenarios.workload import Workload
-from camcast.simulation.scenario_run import VirtualOutcome, run_scenario
+from camcast.simulation.run_record import VirtualOutcome
+from camcast.simulation.scenario_run import run_scenario
 from camcast.vocabulary.topics import ROOT, Topic
 
 A = Topic.parse(".a")

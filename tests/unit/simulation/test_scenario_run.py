@@ -31,7 +31,8 @@ from camcast.scenarios.workload import Workload
 from camcast.simulation import scenario_run
 from camcast.simulation.invariants import InvariantError
 from camcast.simulation.network import VirtualNetwork
-from camcast.simulation.scenario_run import VirtualOutcome, _Run, run_scenario
+from camcast.simulation.run_record import VirtualOutcome
+from camcast.simulation.scenario_run import _Run, run_scenario
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceRecord
