@@ -5,10 +5,11 @@ PYTHON ?= python3
 MEMBERSHIP ?= scamp
 COMMIT ?= f88a4fb
 VENV := .venv
+unexport PYTHONDONTWRITEBYTECODE # else every process that a test starts compiles camcast anew
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench against peers chaos docs scale clean
+.PHONY: help demo test test-slow tests lint style types bench against peers chaos docs scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -16,15 +17,22 @@ help: ## List the targets
 demo: $(VENV)/core ## Replay a day of departures through 118 live nodes (MEMBERSHIP=scamp)
 	$(BIN)/camcast demo --membership $(MEMBERSHIP)
 
-test: lint ## Check style and types, and run the tests
+test: style ## Check style and types, and run the tests
+	@$(MAKE) --no-print-directory --jobs types tests
+
+tests: $(VENV)/dev
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 test-slow: $(VENV)/dev ## Run the statistical and soak suites as well (some minutes)
 	$(BIN)/python -m pytest -m slow
 
-lint: $(VENV)/dev ## Check style and types
+lint: style types ## Check style and types
+
+style: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(VENV)/dev
 	$(BIN)/mypy
 
 bench: $(VENV)/dev ## Measure engine, codec, tables, look-ups, live multicast and simulators (MEMBERSHIP=scamp,dht)

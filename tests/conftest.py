@@ -1,8 +1,37 @@
-"""Tests interrupt programs that they start, also where the tests themselves run under nohup."""
+"""How many processes run the tests and which of them together, and how the tests meet SIGINT."""
 
+import os
 import signal
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
 
 # A program that is started while SIGINT is ignored, as by nohup or with & in a script, ignores it
 # too. What has a handler, even one that does nothing, is back at the default in a new program.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
+
+_TOGETHER = ("tests/unit/pipeline", "tests/unit/population")
+"""Folders whose tests one worker runs: they share a JVM, or functions that numba compiles."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: a third of the time tests wait for live processes."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker run the tests of a file, or of a folder that is to stay together."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            file = PurePosixPath(nodeid.partition("::")[0])
+            return next((one for one in _TOGETHER if file.is_relative_to(one)), str(file))
+
+    return Together(config, log)

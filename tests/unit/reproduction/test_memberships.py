@@ -31,7 +31,12 @@ from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import JSON, Cell, SweepError
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.unit.pipeline.compare.verdict_twin import TwinVerdict
-from tests.unit.reproduction.folder_contract import FolderContract, fits_a_terminal, rows
+from tests.unit.reproduction.folder_contract import (
+    FolderContract,
+    draw_nothing,
+    fits_a_terminal,
+    rows,
+)
 
 PLAN = Plan(
     memberships=tuple(VARIANTS),
@@ -157,8 +162,12 @@ def test_a_finished_run_is_not_repeated(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SweepError])
 def test_an_interrupt_or_error_leaves_a_page_of_what_is_done(
-    made: tuple[Path, Memberships], tmp_path: Path, error: type[BaseException]
+    made: tuple[Path, Memberships],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
 ) -> None:
+    draw_nothing(monkeypatch)
     whole = (made[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
     folder = PlanFolder(tmp_path / "out", MEMBERSHIPS, PLAN)
     kept = [line for line in whole if b'"kind":"live"' in line and b'"dht"' not in line]

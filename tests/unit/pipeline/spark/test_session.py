@@ -43,7 +43,7 @@ WORK = """
             yield pyarrow.record_batch({"python": names, "id": batch["id"]})
 
     for attempt in range(int(sys.argv[1])):
-        with open_spark("test") as spark:
+        with open_spark("test", light=True) as spark:
             rows = spark.range(4).mapInArrow(tagged, "python string, id long")
             rows.write.mode("overwrite").parquet("written")
             java = spark._jvm.java.lang.System.getProperty("java.home")
