@@ -1,4 +1,4 @@
-"""One process of a membership that joins by asking, and what it says to whom."""
+"""One process of a membership alone: what it says to whom when it is told something."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class AskedProcess(Generic[KeptT]):
         topic = Topic.parse(".a")
         self._outbox = Outbox()
         outlet = ControlOutlet(self._outbox, process(ME), Kind.MEMBERSHIP, topic.group)
-        self._liveness = LivenessService(outlet, Random(1), lambda *_: True)
-        part = self._liveness.part(Kind.MEMBERSHIP, topic.group)
-        context = MembershipContext(process(ME), topic, Random(1), outlet, part)
-        self.membership = keeper(context, options)
+        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
+        self.part = self.liveness.part(Kind.MEMBERSHIP, topic.group)
+        self.context = MembershipContext(process(ME), topic, Random(1), outlet, self.part)
+        self.membership = keeper(self.context, options)
         self.membership.join((), 0.0)
 
     @property
@@ -45,17 +45,21 @@ class AskedProcess(Generic[KeptT]):
 
     @property
     def watched(self) -> list[int]:
-        return sorted(map(number_of, self._liveness.entries))
+        return sorted(map(number_of, self.liveness.entries))
 
     def receive(self, source: int, message: Message, now: float = 0.0) -> None:
         self.membership.receive(process(source), message, now)
 
     def said(self) -> list[tuple[int, Message]]:
         """Return what was said to whom since the last time."""
-        told: list[tuple[int, Message]] = []
+        return [(number_of(contact.peer), message) for contact, message in self.said_to()]
+
+    def said_to(self) -> list[tuple[Contact, Message]]:
+        """Return what was said since the last time, and where."""
+        told: list[tuple[Contact, Message]] = []
         for contacts, record, _, _ in self._outbox.sends:
             body = decode_control(record, 0, control_end(record, 0)).body
             message = self.membership.decoder.decode(body)
-            told += [(number_of(contact.peer), message) for contact in contacts]
+            told += [(contact, message) for contact in contacts]
         self._outbox.sends.clear()
         return told

@@ -3,58 +3,44 @@
 from __future__ import annotations
 
 from math import inf
-from random import Random
 
 import pytest
 
-from camcast.doors.membership import MembershipContext
-from camcast.engine.liveness import LivenessService
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import Kind, control_end, decode_control
 from membership.scamp.messages import Arc, Copy, Drop, Kept, Probe, Renew, Replace, Subscribe
 from membership.scamp.options import ScampOptions
 from membership.scamp.scamp import Scamp
 from membership.scamp.sponsorship import SPONSORED_MAX
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
+from tests.unit.membership.asked_process import AskedProcess, number_of, process
 
 TOPIC = Topic.parse(".a")
 
 
-def process(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
-
-
-class Bench:
-    """One process, and what it says to whom."""
+class Bench(AskedProcess[Scamp]):
+    """A process that some peers hold."""
 
     def __init__(self, holders: int = 0, c: int = 2) -> None:
-        self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, process(1), Kind.MEMBERSHIP, TOPIC.group)
-        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
-        self.part = part = self.liveness.part(Kind.MEMBERSHIP, TOPIC.group)
-        self.context = MembershipContext(process(1), TOPIC, Random(1), outlet, part)
-        self.scamp = Scamp(self.context, ScampOptions(c=c))
-        self.scamp.join((), 0.0)
+        super().__init__(Scamp, ScampOptions(c=c))
         for number in range(2, 2 + holders):
-            self.scamp.receive(process(number), Kept(), 0.0)
+            self.receive(number, Kept())
         self.said()
 
     def hold(self, *numbers: int) -> None:
         for number in numbers:
-            self.scamp.receive(process(50), Replace(process(number)), 0.0)
+            self.receive(50, Replace(process(number)))
         self.said()
 
     def sponsors(self) -> list[int]:
         """Return which of its first peers this process asks to be its sponsor, or has as that."""
-        arcs = ((n, self.scamp.heartbeat(process(n), 0.0)) for n in range(2, 5))
+        arcs = ((n, self.membership.heartbeat(process(n), 0.0)) for n in range(2, 5))
         return [number for number, arc in arcs if arc is not None and arc.sponsor]
 
     def tick(self, now: float) -> None:
         """Let a period of SCAMP end."""
-        self.scamp.wake(("tick",), now)
+        self.membership.wake(("tick",), now)
 
     def telling(self) -> list[int]:
         """Return which peers are to be told something along with the next heartbeats."""
@@ -66,15 +52,6 @@ class Bench:
         for entry in self.liveness.entries.values():
             self.liveness._pieces(entry, now)
 
-    def said(self) -> list[tuple[str, Message]]:
-        """Return what was said since the last time."""
-        told = []
-        for contacts, record, _, _ in self.outbox.sends:
-            body = decode_control(record, 0, control_end(record, 0)).body
-            told += [(contact.address, Scamp.decoder.decode(body)) for contact in contacts]
-        self.outbox.sends.clear()
-        return told
-
 
 # -- duplicates --------------------------------------------------------------------------------
 
@@ -83,9 +60,9 @@ class Bench:
 def test_a_duplicate_starts_no_second_walk(message: Message) -> None:
     bench = Bench()
     bench.hold(2, 3, 4, 5, 6, 7, 8, 9)
-    bench.scamp.receive(process(20), message, 1.0)
+    bench.receive(20, message, 1.0)
     assert bench.said()
-    bench.scamp.receive(process(20), message, 1.1)
+    bench.receive(20, message, 1.1)
     assert bench.said() == []
 
 
@@ -103,28 +80,28 @@ def test_another_walk_and_one_that_comes_by_again_are_no_duplicates(
     bench = Bench()
     bench.hold(2, 3, 4, 5, 6, 7, 8, 9)
     for message in (Copy(20, 7), Subscribe(4, 7), Renew(6, 7)):
-        bench.scamp.receive(process(20), message, 1.0)
+        bench.receive(20, message, 1.0)
     bench.said()
     for other in others:
-        bench.scamp.receive(process(20), other, 1.1)
+        bench.receive(20, other, 1.1)
         assert bench.said()
-    bench.scamp.receive(process(21), Copy(20, 7), 1.2)  # a subscriber's names are its own
+    bench.receive(21, Copy(20, 7), 1.2)  # a subscriber's names are its own
     assert bench.said()
 
 
 def test_a_walk_keeps_its_name_and_every_copy_has_its_own() -> None:
     bench, walked = Bench(c=3), 0
     bench.hold(2, 3)
-    bench.scamp.receive(process(20), Subscribe(4, 7), 1.0)
+    bench.receive(20, Subscribe(4, 7), 1.0)
     ((_, onward),) = bench.said()
     assert onward == Subscribe(3, 7)
     for walk in range(20):  # some are kept here
-        bench.scamp.receive(process(30 + walk), Copy(5, walk), 1.0)
+        bench.receive(30 + walk, Copy(5, walk), 1.0)
         onwards = [message for _, message in bench.said() if message != Kept()]
         assert onwards in ([], [Copy(4, walk)])
         walked += len(onwards)
     assert 0 < walked < 20
-    bench.scamp.receive(process(20), Renew(9, 8), 1.0)
+    bench.receive(20, Renew(9, 8), 1.0)
     names = [said.walk for _, said in bench.said() if isinstance(said, Copy)]
     assert len(names) == len(set(names)) >= 8
 
@@ -158,8 +135,8 @@ def test_a_holder_without_room_is_asked_only_by_whom_nobody_else_holds(
     holders: int, asked: bool
 ) -> None:
     bench = Bench(holders)
-    bench.scamp.receive(process(2), arc(weight=0.5, sponsored=SPONSORED_MAX), 1.0)
-    told = bench.scamp.heartbeat(process(2), 1.0)
+    bench.receive(2, arc(weight=0.5, sponsored=SPONSORED_MAX), 1.0)
+    told = bench.membership.heartbeat(process(2), 1.0)
     assert told is not None
     assert (told.sponsor, told.alone) == (asked, asked)
 
@@ -168,11 +145,11 @@ def test_whom_nobody_else_holds_takes_the_place_of_the_one_that_needs_its_sponso
     bench = Bench()
     bench.hold(2, 3, 4, 5, 6)
     for number, share in ((2, 0.2), (3, 0.1), (4, 0.3), (5, 0.9)):
-        bench.scamp.receive(process(number), arc(share=share, sponsor=True), 1.0)
-    view = bench.scamp.peers()
+        bench.receive(number, arc(share=share, sponsor=True), 1.0)
+    view = bench.membership.peers()
     assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 3, 4]
     for _ in range(2):
-        bench.scamp.receive(process(6), arc(share=1.0, sponsor=True, alone=True), 1.0)
+        bench.receive(6, arc(share=1.0, sponsor=True, alone=True), 1.0)
         assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 4, 6]
 
 
@@ -180,10 +157,10 @@ def test_a_holder_that_is_gone_is_replaced_as_sponsor_by_another_with_room() -> 
     """At the next tick: the others have nothing new to say, and are not waited for."""
     bench = Bench(holders=3)
     for number, sponsored in ((2, 0), (3, SPONSORED_MAX), (4, 0)):
-        bench.scamp.receive(process(number), arc(weight=0.5, sponsored=sponsored), 0.5)
+        bench.receive(number, arc(weight=0.5, sponsored=sponsored), 0.5)
     assert bench.sponsors() == [2]
-    bench.scamp.peer_silent(process(2), 1.0)
-    bench.scamp.wake(("tick",), 1.0)
+    bench.membership.peer_silent(process(2), 1.0)
+    bench.membership.wake(("tick",), 1.0)
     assert bench.sponsors() == [4]
 
 
@@ -194,16 +171,16 @@ def test_only_what_has_changed_is_told_along_with_heartbeats() -> None:
     bench = Bench(holders=2)
     bench.hold(2, 3)
     for number in (2, 3):
-        bench.scamp.receive(process(number), arc(weight=0.5, share=0.5), 0.5)
+        bench.receive(number, arc(weight=0.5, share=0.5), 0.5)
     bench.tick(1.0)
     bench.say(1.0)
     for second, share in ((2.0, 0.5), (3.0, 0.5), (4.0, 0.51)):
-        bench.scamp.receive(process(3), arc(weight=0.5, share=share), second)
+        bench.receive(3, arc(weight=0.5, share=share), second)
         bench.tick(second)
-        sampled = [n for n in (2, 3) if process(n).peer in bench.scamp._sampled]
+        sampled = [n for n in (2, 3) if process(n).peer in bench.membership._sampled]
         assert bench.telling() == sampled
         bench.say(second)
-    bench.scamp.receive(process(3), arc(weight=0.5, share=0.9), 5.0)
+    bench.receive(3, arc(weight=0.5, share=0.9), 5.0)
     bench.tick(5.0)
     assert bench.telling() == [2, 3]  # the weight of the other falls
 
@@ -211,22 +188,22 @@ def test_only_what_has_changed_is_told_along_with_heartbeats() -> None:
 def test_who_was_given_up_and_believes_to_be_held_is_held_again() -> None:
     bench = Bench(holders=1)
     bench.hold(2, 3)
-    bench.scamp.peer_silent(process(2), 1.0)
-    assert process(2).peer not in bench.scamp.peers()
-    bench.scamp.receive(process(2), arc(share=0.5), 2.0)
-    assert process(2).peer in bench.scamp.peers()
-    assert bench.said() == [(process(2).address, Kept())]
+    bench.membership.peer_silent(process(2), 1.0)
+    assert process(2).peer not in bench.membership.peers()
+    bench.receive(2, arc(share=0.5), 2.0)
+    assert process(2).peer in bench.membership.peers()
+    assert bench.said() == [(2, Kept())]
 
 
 # -- leaving -----------------------------------------------------------------------------------
 
 
-def told_on_leaving(bench: Bench) -> dict[str, list[Message]]:
-    bench.scamp.leave(1.0)
-    told: dict[str, list[Message]] = {}
-    for address, message in bench.said():
+def told_on_leaving(bench: Bench) -> dict[int, list[Message]]:
+    bench.membership.leave(1.0)
+    told: dict[int, list[Message]] = {}
+    for number, message in bench.said():
         if isinstance(message, Replace | Drop):
-            told.setdefault(address, []).append(message)
+            told.setdefault(number, []).append(message)
     return told
 
 
@@ -235,27 +212,24 @@ def test_a_leaver_is_replaced_by_all_but_the_last_c_plus_1_of_its_holders() -> N
     bench.hold(10, 11, 12)
     told = told_on_leaving(bench)
     replaced = {
-        f"tcp://10.0.0.{n}:7000": [Replace(process(m))]
-        for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
+        n: [Replace(process(m))] for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
     }
     dropping = (6, 7, 10, 11, 12)  # the last c + 1 holders, and the leaver's own view
-    assert told == replaced | {process(n).address: [Drop(left=True)] for n in dropping}
+    assert told == replaced | {n: [Drop(left=True)] for n in dropping}
 
 
 def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
     bench = Bench(holders=6, c=1)
     bench.hold(2, 3, 4, 5)
     told = told_on_leaving(bench)
-    by = {
-        address: said.by.address for address, (said,) in told.items() if isinstance(said, Replace)
-    }
+    by = {n: number_of(said.by.peer) for n, (said,) in told.items() if isinstance(said, Replace)}
     assert len(by) == 4
-    assert all(address != replacement for address, replacement in by.items())
+    assert all(number != replacement for number, replacement in by.items())
     alone = Bench(holders=6, c=1)
     alone.hold(2)
     told = told_on_leaving(alone)
-    assert told[process(2).address] == [Drop(left=True)]
-    assert told[process(3).address] == [Replace(process(2))]
+    assert told[2] == [Drop(left=True)]
+    assert told[3] == [Replace(process(2))]
 
 
 GOODBYES = [Drop(left=True), Replace(process(30))]
@@ -266,28 +240,28 @@ def test_a_goodbye_in_another_s_name_takes_nobody_out_who_is_there(goodbye: Mess
     """2.2 kB of them left of a view and ten holders one: the attacker."""
     bench = Bench(holders=4)
     bench.hold(2, 3, 10, 11)
-    held, holding = list(bench.scamp.peers()), bench.scamp.holders()
+    held, holding = list(bench.membership.peers()), bench.membership.holders()
     for number in (2, 3, 4, 5, 10, 11):
-        bench.scamp.receive(process(number), goodbye, 1.0)
-        bench.scamp.receive(process(number), goodbye, 1.1)
+        bench.receive(number, goodbye, 1.0)
+        bench.receive(number, goodbye, 1.1)
         asked = [(to, one) for to, one in bench.said() if isinstance(one, Probe)]
-        assert asked == [(process(number).address, Probe(b"", cold=True))]  # once
-        bench.scamp.receive(process(number), Kept(), 1.2)
-        bench.scamp.wake(("doubted", process(number).peer, 1.0), 1.4)
-    assert list(bench.scamp.peers())[:4] == held
-    assert bench.scamp.holders()[:4] == holding
+        assert asked == [(number, Probe(b"", cold=True))]  # once
+        bench.receive(number, Kept(), 1.2)
+        bench.membership.wake(("doubted", process(number).peer, 1.0), 1.4)
+    assert list(bench.membership.peers())[:4] == held
+    assert bench.membership.holders()[:4] == holding
 
 
 @pytest.mark.parametrize("goodbye", GOODBYES, ids=["drop", "replace"])
 def test_who_left_is_gone_when_it_did_not_answer(goodbye: Message) -> None:
     bench = Bench(holders=4)
     bench.hold(2, 3, 10, 11)
-    bench.scamp.receive(process(2), goodbye, 1.0)
-    bench.scamp.receive(process(2), Drop(left=True), 1.1)  # which it says to the question
-    assert process(2) in list(bench.scamp.peers())
-    bench.scamp.wake(("doubted", process(2).peer, 1.0), 1.4)
-    assert process(2) not in list(bench.scamp.peers())
-    assert process(2) not in bench.scamp.holders()
+    bench.receive(2, goodbye, 1.0)
+    bench.receive(2, Drop(left=True), 1.1)  # which it says to the question
+    assert process(2) in list(bench.membership.peers())
+    bench.membership.wake(("doubted", process(2).peer, 1.0), 1.4)
+    assert process(2) not in list(bench.membership.peers())
+    assert process(2) not in bench.membership.holders()
 
 
 @pytest.mark.parametrize("message", [Kept(), Probe(b"", cold=True), arc(share=0.5, weight=0.5)])
@@ -296,17 +270,17 @@ def test_an_address_is_another_s_word_until_the_known_one_is_silent(message: Mes
     bench = Bench(holders=2)
     bench.hold(2, 10)
     elsewhere = Contact(process(2).peer, "tcp://10.9.9.9:1")
-    bench.scamp.receive(elsewhere, message, 1.0)
-    bench.scamp.receive(process(50), Replace(elsewhere), 1.0)
-    assert bench.said() == [(process(2).address, Probe(b"", cold=True))]
-    bench.scamp.receive(process(2), Kept(), 1.1)
-    bench.scamp.wake(("doubted", process(2).peer, 1.0), 1.4)
-    assert bench.scamp.peers().get(process(2).peer) == process(2)
-    assert process(2) in bench.scamp.holders()
-    bench.scamp.receive(elsewhere, message, 2.0)  # it has moved, this time
-    bench.scamp.wake(("doubted", process(2).peer, 2.0), 2.4)
-    bench.scamp.receive(elsewhere, Probe(b"", cold=True), 3.0)
-    assert bench.scamp.peers().get(process(2).peer) == elsewhere
+    bench.membership.receive(elsewhere, message, 1.0)
+    bench.receive(50, Replace(elsewhere), 1.0)
+    assert bench.said_to() == [(process(2), Probe(b"", cold=True))]
+    bench.receive(2, Kept(), 1.1)
+    bench.membership.wake(("doubted", process(2).peer, 1.0), 1.4)
+    assert bench.membership.peers().get(process(2).peer) == process(2)
+    assert process(2) in bench.membership.holders()
+    bench.membership.receive(elsewhere, message, 2.0)  # it has moved, this time
+    bench.membership.wake(("doubted", process(2).peer, 2.0), 2.4)
+    bench.membership.receive(elsewhere, Probe(b"", cold=True), 3.0)
+    assert bench.membership.peers().get(process(2).peer) == elsewhere
 
 
 # -- joining -----------------------------------------------------------------------------------
