@@ -131,8 +131,8 @@ def test_a_forged_jump_silences_nobody() -> None:
 def test_holes_behind_a_forged_jump_are_given_up_before_the_jump() -> None:
     known = KnownRanges(0.0, b"")
     assert arrive(known, 1, 9) == list(range(1, 10))
-    for number in range(RANGES_MAX + 40):
-        known.add(10 * JUMP + 2 * number, 1)
+    given_up = [known.add(10 * JUMP + 2 * number, 1) for number in range(RANGES_MAX + 40)]
+    assert given_up == [0] * RANGES_MAX + [1] * 40  # the event between two ranges, each time
     assert len(known.bounds) == 2 * RANGES_MAX
     for number in range(10, 5_000):
         assert arrive(known, number, 1) == [number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from camcast.engine.repair.lateness import (
+    LAG_SECONDS,
     LATE_SECONDS_MAX,
     REORDER_SECONDS,
     REORDER_SECONDS_MAX,
@@ -34,3 +35,10 @@ def test_who_holds_an_event_back_for_long_makes_repair_wait_for_seconds_only() -
     lateness.came(1e9, 0.0)
     assert lateness.reorder_seconds(0.0) == REORDER_SECONDS_MAX
     assert lateness.lag(0.0) == 2 * LATE_SECONDS_MAX
+
+
+def test_tallies_go_as_far_as_all_has_usually_come_and_less_far_where_events_are_late() -> None:
+    lateness = Lateness()
+    assert lateness.second(1000.75, 5.5) == 1006 - LAG_SECONDS
+    lateness.came(1.25, 5.5)
+    assert lateness.second(1000.75, 5.5) == 1006 - LAG_SECONDS - 3  # 2.5 s, rounded up
