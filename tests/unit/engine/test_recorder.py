@@ -9,10 +9,12 @@ import pytest
 
 from camcast.engine.node import Node
 from camcast.testing.world import World
+from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import JsonLinesSink
+from camcast.vocabulary.trace import JsonLinesSink, ListSink
+from tests.event_frames import batch_of, frame_of
 
-A = Topic.parse(".a")
+A, B = Topic.parse(".a"), Topic.parse(".b")
 EVENTS = 3_000  # several times as many records as a sink holds lines
 
 
@@ -42,3 +44,28 @@ def test_a_full_disk_stops_no_event_and_fills_no_memory(caplog: pytest.LogCaptur
         sink.flush()
     with sink:  # closes the file, with nothing left to write
         pass
+
+
+def test_it_says_what_became_of_every_event_that_came() -> None:
+    sink = ListSink()
+    world = World(sink=sink)
+    node = world.join(A)
+    publisher, sender = PeerId(b"p" * 16), PeerId(b"s" * 16)
+
+    def come(sequence: int, topic: Topic) -> None:
+        batch = batch_of(publisher, sequence, topic)
+        world.inject(node.me.address, frame_of(batch, topic.group, sender))
+
+    come(1, A)
+    come(1, A)
+    come(1, B)
+    world.leave(node, A)
+    come(2, A)
+    told = [(one.kind, one.community, one.topic) for one in sink.records if one.event]
+    assert told == [
+        ("receive", ".a", ".a"),
+        ("deliver", ".a", ".a"),
+        ("duplicate", ".a", ".a"),
+        ("parasite", B.group.hex(), ".b"),  # of a group whose name is not known
+        ("drop", ".a", ".a"),
+    ]
