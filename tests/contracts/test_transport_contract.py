@@ -54,53 +54,48 @@ NARROW = PipeLimits(queue_records_max=50_000, frame_bytes_max=100, turn_frames_m
         ),
     ],
 )
-def test_records_arrive_completely_and_in_order(
+@live
+async def test_records_arrive_completely_and_in_order(
     new_pipes: NewPipes,
     bind: str,
     limits: PipeLimits,
 ) -> None:
     count = 20_000
-
-    async def test() -> None:
-        ours, theirs, inbox = new_pipes(limits), new_pipes(limits), Inbox()
-        source = theirs.open_input(bind, inbox)
-        assert is_loopback(source.address)
-        assert not source.address.endswith(":0")
-        sizes = random.Random(1)
-        for number in range(count):
-            ours.send([at(source.address)], make_record(number, sizes.choice((8, 20, 90, 300))))
-            if number % 700 == 0:
-                await asyncio.sleep(0)
-        assert await inbox.has_numbers(count) == list(range(count))
-        assert await ours.drain(PATIENCE_SECONDS)
-        assert ours.counters.records_sent == count
-        assert ours.counters.records_dropped == 0
-        assert ours.counters.frames_sent == source.counters.frames_received == len(inbox.frames)
-        assert ours.counters.bytes_sent == source.counters.bytes_received
-        longest = max(map(len, inbox.frames))
-        assert longest <= max(limits.frame_bytes_max, len(HEADER) + 300)
-        ours.close()
-        theirs.close()
-
-    live(test)()
+    ours, theirs, inbox = new_pipes(limits), new_pipes(limits), Inbox()
+    source = theirs.open_input(bind, inbox)
+    assert is_loopback(source.address)
+    assert not source.address.endswith(":0")
+    sizes = random.Random(1)
+    for number in range(count):
+        ours.send([at(source.address)], make_record(number, sizes.choice((8, 20, 90, 300))))
+        if number % 700 == 0:
+            await asyncio.sleep(0)
+    assert await inbox.has_numbers(count) == list(range(count))
+    assert await ours.drain(PATIENCE_SECONDS)
+    assert ours.counters.records_sent == count
+    assert ours.counters.records_dropped == 0
+    assert ours.counters.frames_sent == source.counters.frames_received == len(inbox.frames)
+    assert ours.counters.bytes_sent == source.counters.bytes_received
+    longest = max(map(len, inbox.frames))
+    assert longest <= max(limits.frame_bytes_max, len(HEADER) + 300)
+    ours.close()
+    theirs.close()
 
 
-def test_records_of_one_turn_leave_as_one_frame(
+@live
+async def test_records_of_one_turn_leave_as_one_frame(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes, first, second = new_pipes(), Inbox(), Inbox()
-        contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in (first, second)]
-        for number in range(10):
-            pipes.send(contacts, make_record(number))
-        pipes.send(contacts[:1], make_record(10), control=True)
-        await first.has_numbers(11)
-        await second.has_numbers(10)
-        assert first.frames == [HEADER + b"".join(map(make_record, range(11)))]
-        assert second.frames == [HEADER + b"".join(map(make_record, range(10)))]
-        pipes.close()
-
-    live(test)()
+    pipes, first, second = new_pipes(), Inbox(), Inbox()
+    contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in (first, second)]
+    for number in range(10):
+        pipes.send(contacts, make_record(number))
+    pipes.send(contacts[:1], make_record(10), control=True)
+    await first.has_numbers(11)
+    await second.has_numbers(10)
+    assert first.frames == [HEADER + b"".join(map(make_record, range(11)))]
+    assert second.frames == [HEADER + b"".join(map(make_record, range(10)))]
+    pipes.close()
 
 
 def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
@@ -123,26 +118,23 @@ def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_a
     assert "record_bytes_max" in caplog.text
 
 
-def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard(
+@live
+async def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard(
     new_pipes: NewPipes,
 ) -> None:
     limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000)
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(limits), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
-            stranger.linger = 0
-            with stranger.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
-                stranger.connect(pipe.address)
-                stranger.send(HEADER + make_record(1, 1_004 - len(HEADER)))
-                await eventually(lambda: bool(monitor.poll(0)))
-                stranger.disable_monitor()
-        pipes.send([at(pipe.address)], make_record(2))
-        assert await inbox.has_numbers(1) == [2]
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(limits), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+        stranger.linger = 0
+        with stranger.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
+            stranger.connect(pipe.address)
+            stranger.send(HEADER + make_record(1, 1_004 - len(HEADER)))
+            await eventually(lambda: bool(monitor.poll(0)))
+            stranger.disable_monitor()
+    pipes.send([at(pipe.address)], make_record(2))
+    assert await inbox.has_numbers(1) == [2]
+    pipes.close()
 
 
 def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
@@ -179,214 +171,189 @@ def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
     assert "all 2 connections that others may have" in said
 
 
-def test_who_was_refused_gets_in_when_there_is_room(
+@live
+async def test_who_was_refused_gets_in_when_there_is_room(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        inbox, ours = Inbox(), new_pipes()
-        theirs = new_pipes(PipeLimits(connections_max=1))
-        pipe = theirs.open_input(ANY_PORT, inbox)
-        with knock(pipe.address):
-            await eventually(lambda: len(theirs.connections) == 1)
-            ours.send([at(pipe.address)], make_record(1))
-            await eventually(lambda: pipe.counters.connections_refused > 0)
-        assert await inbox.has_numbers(1) == [1]
-        ours.close()
-        theirs.close()
-
-    live(test)()
+    inbox, ours = Inbox(), new_pipes()
+    theirs = new_pipes(PipeLimits(connections_max=1))
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    with knock(pipe.address):
+        await eventually(lambda: len(theirs.connections) == 1)
+        ours.send([at(pipe.address)], make_record(1))
+        await eventually(lambda: pipe.counters.connections_refused > 0)
+    assert await inbox.has_numbers(1) == [1]
+    ours.close()
+    theirs.close()
 
 
-def test_an_input_takes_its_connections_with_it(
+@live
+async def test_an_input_takes_its_connections_with_it(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes = new_pipes(PipeLimits(connections_max=2))
-        one, other = (pipes.open_input(ANY_PORT, Inbox()) for _ in range(2))
-        with knock(one.address), knock(other.address):
+    pipes = new_pipes(PipeLimits(connections_max=2))
+    one, other = (pipes.open_input(ANY_PORT, Inbox()) for _ in range(2))
+    with knock(one.address), knock(other.address):
+        await eventually(lambda: len(pipes.connections) == 2)
+        one.close()
+        assert len(pipes.connections) == 1
+        with knock(other.address):
             await eventually(lambda: len(pipes.connections) == 2)
-            one.close()
-            assert len(pipes.connections) == 1
-            with knock(other.address):
-                await eventually(lambda: len(pipes.connections) == 2)
-            assert other.counters.connections_refused == 0
-        pipes.close()
-
-    live(test)()
+        assert other.counters.connections_refused == 0
+    pipes.close()
 
 
-def test_garbage_on_the_port_disturbs_nobody(
+@live
+async def test_garbage_on_the_port_disturbs_nobody(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        port = int(pipe.address.rpartition(":")[2])
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"\xff" + random.Random(2).randbytes(100_000))
-        _, browser = await asyncio.open_connection("127.0.0.1", port)
-        browser.write(b"GET / HTTP/1.1\r\n\r\n")
-        pipes.send([at(pipe.address)], make_record(7))
-        assert await inbox.has_numbers(1) == [7]
-        for connection in (writer, browser):
-            connection.close()
-            with contextlib.suppress(OSError):  # cut off by ZeroMQ already
-                await connection.wait_closed()
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    port = int(pipe.address.rpartition(":")[2])
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"\xff" + random.Random(2).randbytes(100_000))
+    _, browser = await asyncio.open_connection("127.0.0.1", port)
+    browser.write(b"GET / HTTP/1.1\r\n\r\n")
+    pipes.send([at(pipe.address)], make_record(7))
+    assert await inbox.has_numbers(1) == [7]
+    for connection in (writer, browser):
+        connection.close()
+        with contextlib.suppress(OSError):  # cut off by ZeroMQ already
+            await connection.wait_closed()
+    pipes.close()
 
 
-def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control(
+@live
+async def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control(
     new_pipes: NewPipes,
 ) -> None:
     limits = PipeLimits(queue_records_max=100, control_reserve=0.25)
+    pipes, inbox, address = new_pipes(limits), Inbox(), free_address()
+    for number in range(1_000):
+        pipes.send([at(address)], make_record(number))
+    assert pipes.counters.records_dropped == 900
+    for number in range(1_000, 1_100):
+        pipes.send([at(address)], make_record(number), control=True)
+    assert pipes.counters.records_dropped == 975
+    assert not await pipes.drain(0.01)
 
-    async def test() -> None:
-        pipes, inbox, address = new_pipes(limits), Inbox(), free_address()
-        for number in range(1_000):
-            pipes.send([at(address)], make_record(number))
-        assert pipes.counters.records_dropped == 900
-        for number in range(1_000, 1_100):
-            pipes.send([at(address)], make_record(number), control=True)
-        assert pipes.counters.records_dropped == 975
-        assert not await pipes.drain(0.01)
-
-        # The peer that appears later receives what was queued, oldest first.
-        pipes.open_input(address, inbox)
-        assert await inbox.has_numbers(125) == [*range(100), *range(1_000, 1_025)]
-        assert await pipes.drain(PATIENCE_SECONDS)
-        pipes.send([at(address)], make_record(5))
-        assert (await inbox.has_numbers(126))[-1] == 5
-        assert pipes.counters.records_dropped == 975
-        pipes.close()
-
-    live(test)()
+    # The peer that appears later receives what was queued, oldest first.
+    pipes.open_input(address, inbox)
+    assert await inbox.has_numbers(125) == [*range(100), *range(1_000, 1_025)]
+    assert await pipes.drain(PATIENCE_SECONDS)
+    pipes.send([at(address)], make_record(5))
+    assert (await inbox.has_numbers(126))[-1] == 5
+    assert pipes.counters.records_dropped == 975
+    pipes.close()
 
 
-def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns(
+@live
+async def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns(
     new_pipes: NewPipes,
 ) -> None:
     limits = PipeLimits(record_bytes_max=1_000, frame_bytes_max=1_000, queue_bytes_max=10_000)
-
-    async def test() -> None:
-        pipes, address = new_pipes(limits), free_address()
-        for number in range(200):
-            pipes.send([at(address)], make_record(number, 900))
-            await asyncio.sleep(0)
-        # 11 in the queue, and at most 2 in the socket: its high-water mark.
-        assert 187 <= pipes.counters.records_dropped <= 189
-        pipes.close(0)
-        assert pipes.counters.records_dropped + pipes.counters.records_sent == 200
-        assert pipes.counters.records_sent <= 2
-
-    live(test)()
-
-
-def test_the_bytes_that_wait_in_all_pipes_together_are_bounded(new_pipes: NewPipes) -> None:
-    limits = PipeLimits(waiting_bytes_max=10_000, control_reserve=0.25)
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(limits), Inbox()
-        absent = [at(free_address()) for _ in range(20)]
-        pipes.send(absent, make_record(1, 1_000))
-        assert pipes.counters.records_dropped == 10
-        pipes.send(absent, make_record(2, 1_000), control=True)
-        assert pipes.counters.records_dropped == 28  # two more fit into 12,500
+    pipes, address = new_pipes(limits), free_address()
+    for number in range(200):
+        pipes.send([at(address)], make_record(number, 900))
         await asyncio.sleep(0)
-        address = pipes.open_input(ANY_PORT, inbox).address
-        pipes.send([at(address)], make_record(3, 400), control=True)
-        assert await inbox.has_numbers(1) == [3]
-        pipes.send([at(address)], make_record(4, 400), control=True)  # what has left makes room
-        assert await inbox.has_numbers(2) == [3, 4]
-        assert pipes.counters.records_dropped == 28
-        pipes.close(0)
-
-    live(test)()
+    # 11 in the queue, and at most 2 in the socket: its high-water mark.
+    assert 187 <= pipes.counters.records_dropped <= 189
+    pipes.close(0)
+    assert pipes.counters.records_dropped + pipes.counters.records_sent == 200
+    assert pipes.counters.records_sent <= 2
 
 
-def test_a_frame_above_the_bound_has_one_record(new_pipes: NewPipes) -> None:
+@live
+async def test_the_bytes_that_wait_in_all_pipes_together_are_bounded(new_pipes: NewPipes) -> None:
+    limits = PipeLimits(waiting_bytes_max=10_000, control_reserve=0.25)
+    pipes, inbox = new_pipes(limits), Inbox()
+    absent = [at(free_address()) for _ in range(20)]
+    pipes.send(absent, make_record(1, 1_000))
+    assert pipes.counters.records_dropped == 10
+    pipes.send(absent, make_record(2, 1_000), control=True)
+    assert pipes.counters.records_dropped == 28  # two more fit into 12,500
+    await asyncio.sleep(0)
+    address = pipes.open_input(ANY_PORT, inbox).address
+    pipes.send([at(address)], make_record(3, 400), control=True)
+    assert await inbox.has_numbers(1) == [3]
+    pipes.send([at(address)], make_record(4, 400), control=True)  # what has left makes room
+    assert await inbox.has_numbers(2) == [3, 4]
+    assert pipes.counters.records_dropped == 28
+    pipes.close(0)
+
+
+@live
+async def test_a_frame_above_the_bound_has_one_record(new_pipes: NewPipes) -> None:
     """C5 of the security study: a frame of a megabyte held 18,583 records, which made 1.7 million.
 
     Records are joined up to the bound only, so a larger frame of several is nobody's of ours.
     """
     limits = PipeLimits(record_bytes_max=5_000, frame_bytes_max=1_000)
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(limits), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
-            stranger.connect(pipe.address)
-            stranger.send(HEADER + make_record(1, 500) + make_record(2, 500))
-            stranger.send(HEADER + make_record(3, 3_000))
-            stranger.send(HEADER + make_record(4, 900)[:-1] + bytes(101))
-            stranger.send(HEADER + make_record(5, 500) + make_record(6, 497))
-            assert await inbox.has_numbers(3) == [3, 5, 6]
-        assert pipe.counters.frames_refused == 2
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(limits), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+        stranger.connect(pipe.address)
+        stranger.send(HEADER + make_record(1, 500) + make_record(2, 500))
+        stranger.send(HEADER + make_record(3, 3_000))
+        stranger.send(HEADER + make_record(4, 900)[:-1] + bytes(101))
+        stranger.send(HEADER + make_record(5, 500) + make_record(6, 497))
+        assert await inbox.has_numbers(3) == [3, 5, 6]
+    assert pipe.counters.frames_refused == 2
+    pipes.close()
 
 
-def test_an_input_hands_over_so_many_frames_a_turn(new_pipes: NewPipes) -> None:
+@live
+async def test_an_input_hands_over_so_many_frames_a_turn(new_pipes: NewPipes) -> None:
     count, limits = 3_000, PipeLimits(turn_frames_max=7)
-
-    async def test() -> None:
-        pipes, inbox, turns = new_pipes(limits), Inbox(), [0]
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
-            stranger.sndhwm = 0  # or sending would wait for this very loop
-            stranger.connect(pipe.address)
-            for number in range(count):
-                stranger.send(HEADER + make_record(number))
-            while len(inbox.numbers) < count:
-                await asyncio.sleep(0)
-                turns.append(len(inbox.numbers))
-        assert inbox.numbers == list(range(count))
-        # Two of the input's turns may lie between two looks of ours, since both are callbacks.
-        assert max(after - before for before, after in itertools.pairwise(turns)) <= 2 * 7
-        pipes.close()
-
-    live(test)()
+    pipes, inbox, turns = new_pipes(limits), Inbox(), [0]
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+        stranger.sndhwm = 0  # or sending would wait for this very loop
+        stranger.connect(pipe.address)
+        for number in range(count):
+            stranger.send(HEADER + make_record(number))
+        while len(inbox.numbers) < count:
+            await asyncio.sleep(0)
+            turns.append(len(inbox.numbers))
+    assert inbox.numbers == list(range(count))
+    # Two of the input's turns may lie between two looks of ours, since both are callbacks.
+    assert max(after - before for before, after in itertools.pairwise(turns)) <= 2 * 7
+    pipes.close()
 
 
-def test_what_was_drained_survives_an_immediate_close(
+@live
+async def test_what_was_drained_survives_an_immediate_close(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
-        address = theirs.open_input(ANY_PORT, inbox).address
-        for number in range(5_000):
-            ours.send([at(address)], make_record(number))
-        assert await ours.drain(PATIENCE_SECONDS)
-        ours.close(0)
-        assert await inbox.has_numbers(5_000) == list(range(5_000))
-        theirs.close()
-
-    live(test)()
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    address = theirs.open_input(ANY_PORT, inbox).address
+    for number in range(5_000):
+        ours.send([at(address)], make_record(number))
+    assert await ours.drain(PATIENCE_SECONDS)
+    ours.close(0)
+    assert await inbox.has_numbers(5_000) == list(range(5_000))
+    theirs.close()
 
 
-def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(
+@live
+async def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes = new_pipes()
-        pipe = pipes.open_input(ANY_PORT, print)
-        with pytest.raises(AddressInUse, match=rf"{pipe.address}.*port 0"):
-            pipes.open_input(pipe.address, print)
-        with pytest.raises(BindError, match=r"192\.0\.2\.1:7000.*address of this machine"):
-            pipes.open_input("tcp://192.0.2.1:7000", print)  # [RFC 5737] nobody's address
-        with pytest.raises(AddressError):
-            pipes.open_input("tcp://*:7000", print)
-        pipes.close()
-        with pytest.raises(BindError, match="closed"):
-            pipes.open_input(ANY_PORT, print)
-        # Closed pipes have given the port back.
-        again = new_pipes()
-        again.open_input(pipe.address, print)
-        again.close()
-
-    live(test)()
+    pipes = new_pipes()
+    pipe = pipes.open_input(ANY_PORT, print)
+    with pytest.raises(AddressInUse, match=rf"{pipe.address}.*port 0"):
+        pipes.open_input(pipe.address, print)
+    with pytest.raises(BindError, match=r"192\.0\.2\.1:7000.*address of this machine"):
+        pipes.open_input("tcp://192.0.2.1:7000", print)  # [RFC 5737] nobody's address
+    with pytest.raises(AddressError):
+        pipes.open_input("tcp://*:7000", print)
+    pipes.close()
+    with pytest.raises(BindError, match="closed"):
+        pipes.open_input(ANY_PORT, print)
+    # Closed pipes have given the port back.
+    again = new_pipes()
+    again.open_input(pipe.address, print)
+    again.close()
 
 
 def test_a_raising_receiver_is_counted_logged_once_and_called_again(
@@ -414,26 +381,24 @@ def test_a_raising_receiver_is_counted_logged_once_and_called_again(
     assert caplog.records[0].exc_info is not None
 
 
-def test_a_receiver_may_close_its_own_input(
+@live
+async def test_a_receiver_may_close_its_own_input(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes, frames, done = new_pipes(PipeLimits(frame_bytes_max=1)), [], asyncio.Event()
+    pipes, frames, done = new_pipes(PipeLimits(frame_bytes_max=1)), [], asyncio.Event()
 
-        def on_frame(frame: bytes) -> None:
-            frames.append(frame)
-            pipe.close()
-            done.set()
-
-        pipe = pipes.open_input(ANY_PORT, on_frame)
-        for number in range(5):
-            pipes.send([at(pipe.address)], make_record(number))
-        await done.wait()
+    def on_frame(frame: bytes) -> None:
+        frames.append(frame)
         pipe.close()
-        pipes.close(0)
-        assert len(frames) == 1
+        done.set()
 
-    live(test)()
+    pipe = pipes.open_input(ANY_PORT, on_frame)
+    for number in range(5):
+        pipes.send([at(pipe.address)], make_record(number))
+    await done.wait()
+    pipe.close()
+    pipes.close(0)
+    assert len(frames) == 1
 
 
 def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
@@ -461,72 +426,63 @@ def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
 
 
 @pytest.mark.parametrize("first", ["an event", "a control record"])
-def test_a_pipe_with_an_event_in_it_makes_no_room_for_one_that_only_answers(
+@live
+async def test_a_pipe_with_an_event_in_it_makes_no_room_for_one_that_only_answers(
     new_pipes: NewPipes, first: str
 ) -> None:
     """Whatever waited in it before the event."""
-
-    async def test() -> None:
-        pipes = new_pipes(PipeLimits(pipes_max=1, spare_seconds=3600.0))
-        inboxes = [Inbox(), Inbox()]
-        kept, stranger = (at(pipes.open_input(ANY_PORT, one).address) for one in inboxes)
-        for control in (first == "a control record", False):
-            pipes.send([kept], make_record(int(control)), control=control)
-        await inboxes[0].has_numbers(2)
-        pipes.send([stranger], make_record(2), control=True)
-        assert (len(pipes), pipes.counters.pipes_refused) == (1, 1)
-        pipes.close(0)
-
-    live(test)()
+    pipes = new_pipes(PipeLimits(pipes_max=1, spare_seconds=3600.0))
+    inboxes = [Inbox(), Inbox()]
+    kept, stranger = (at(pipes.open_input(ANY_PORT, one).address) for one in inboxes)
+    for control in (first == "a control record", False):
+        pipes.send([kept], make_record(int(control)), control=control)
+    await inboxes[0].has_numbers(2)
+    pipes.send([stranger], make_record(2), control=True)
+    assert (len(pipes), pipes.counters.pipes_refused) == (1, 1)
+    pipes.close(0)
 
 
-def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
+@live
+async def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(PipeLimits(idle_seconds=0.02)), Inbox()
-        address = pipes.open_input(ANY_PORT, inbox).address
-        pipes.send([at(address)], make_record(1))
-        await inbox.has_numbers(1)
-        await eventually(lambda: len(pipes) == 0)
-        pipes.send([at(address)], make_record(2))
-        assert await inbox.has_numbers(2) == [1, 2]
-        assert pipes.counters.records_dropped == 0
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(PipeLimits(idle_seconds=0.02)), Inbox()
+    address = pipes.open_input(ANY_PORT, inbox).address
+    pipes.send([at(address)], make_record(1))
+    await inbox.has_numbers(1)
+    await eventually(lambda: len(pipes) == 0)
+    pipes.send([at(address)], make_record(2))
+    assert await inbox.has_numbers(2) == [1, 2]
+    assert pipes.counters.records_dropped == 0
+    pipes.close()
 
 
-def test_what_is_sent_after_close_is_dropped_and_counted(new_pipes: NewPipes) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        contact = at(pipes.open_input(ANY_PORT, inbox).address)
-        pipes.send([contact], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        pipes.close()
-        pipes.send([contact, at(free_address())], make_record(2))
-        assert pipes.counters.records_dropped == 2
-
-    live(test)()
+@live
+async def test_what_is_sent_after_close_is_dropped_and_counted(new_pipes: NewPipes) -> None:
+    pipes, inbox = new_pipes(), Inbox()
+    contact = at(pipes.open_input(ANY_PORT, inbox).address)
+    pipes.send([contact], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    pipes.close()
+    pipes.send([contact, at(free_address())], make_record(2))
+    assert pipes.counters.records_dropped == 2
 
 
-def test_close_leaves_no_descriptor_and_never_hangs(
+@live
+async def test_close_leaves_no_descriptor_and_never_hangs(
     new_pipes: NewPipes,
 ) -> None:
-    async def test() -> None:
-        before = set(os.listdir("/proc/self/fd"))
-        pipes, inbox = new_pipes(), Inbox()
-        contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for _ in range(3)]
-        pipes.send([*contacts, *(at(free_address()) for _ in range(2))], make_record(1))
-        await inbox.has_numbers(3)
-        pipes.send(contacts, make_record(2))
-        started = asyncio.get_running_loop().time()
-        pipes.close(50)
-        pipes.close()
-        assert asyncio.get_running_loop().time() - started < 5.0
-        assert set(os.listdir("/proc/self/fd")) == before
-
-    live(test)()
+    before = set(os.listdir("/proc/self/fd"))
+    pipes, inbox = new_pipes(), Inbox()
+    contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for _ in range(3)]
+    pipes.send([*contacts, *(at(free_address()) for _ in range(2))], make_record(1))
+    await inbox.has_numbers(3)
+    pipes.send(contacts, make_record(2))
+    started = asyncio.get_running_loop().time()
+    pipes.close(50)
+    pipes.close()
+    assert asyncio.get_running_loop().time() - started < 5.0
+    assert set(os.listdir("/proc/self/fd")) == before
 
 
 def test_limits_refuse_what_is_not_positive() -> None:

@@ -165,31 +165,26 @@ ATTACKS: list[Attack] = [
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_under_zmtp_an_attack_neither_ends_nor_swells_the_process_nor_costs_an_event(
+@live
+async def test_under_zmtp_an_attack_neither_ends_nor_swells_the_process_nor_costs_an_event(
     attack: Attack,
 ) -> None:
-    async def test() -> None:
-        with victim(transport="zmtp") as attacked:
-            async with honest_beside(attacked) as honest:
-                before = attacked.megabytes()
-                async with honest.publishing():
-                    await attack(attacked)
-                await survives(attacked, honest, before)
-
-    live(test)()
+    with victim(transport="zmtp") as attacked:
+        async with honest_beside(attacked) as honest:
+            before = attacked.megabytes()
+            async with honest.publishing():
+                await attack(attacked)
+            await survives(attacked, honest, before)
 
 
-def test_under_zmq_libzmq_can_be_made_to_abort() -> None:
+@live
+async def test_under_zmq_libzmq_can_be_made_to_abort() -> None:
     """libzmq 4.3.5, `stream_engine_base_t::out_event`; see the README."""
-
-    async def test() -> None:
-        with victim(transport="zmq") as attacked:
-            while attacked.alive:
-                with contextlib.suppress(OSError):
-                    await aborting(attacked)
-            assert attacked.process.returncode == -signal.SIGABRT
-
-    live(test)()
+    with victim(transport="zmq") as attacked:
+        while attacked.alive:
+            with contextlib.suppress(OSError):
+                await aborting(attacked)
+        assert attacked.process.returncode == -signal.SIGABRT
 
 
 async def again_and_again(attack: Attack, attacked: Victim) -> None:
@@ -201,55 +196,51 @@ async def again_and_again(attack: Attack, attacked: Victim) -> None:
 
 
 @pytest.mark.parametrize("attack", [endless_empty_parts, slow_connections])
-def test_under_zmq_libzmq_holds_without_bound_what_it_has_not_handed_over(attack: Attack) -> None:
+@live
+async def test_under_zmq_libzmq_holds_without_bound_what_it_has_not_handed_over(
+    attack: Attack,
+) -> None:
     """No option bounds the parts of a message, nor what all connections hold; see the README."""
-
-    async def test() -> None:
-        with victim(transport="zmq") as attacked:
-            before = attacked.megabytes()
-            attacking = asyncio.ensure_future(again_and_again(attack, attacked))
-            await eventually(lambda: attacked.megabytes() - before > 2 * GROWTH_MEGABYTES_MAX)
-            attacking.cancel()
-            await asyncio.wait([attacking])
-
-    live(test)()
+    with victim(transport="zmq") as attacked:
+        before = attacked.megabytes()
+        attacking = asyncio.ensure_future(again_and_again(attack, attacked))
+        await eventually(lambda: attacked.megabytes() - before > 2 * GROWTH_MEGABYTES_MAX)
+        attacking.cancel()
+        await asyncio.wait([attacking])
 
 
-def test_strangers_who_keep_output_pipes_taken_keep_nobody_out() -> None:
+@live
+async def test_strangers_who_keep_output_pipes_taken_keep_nobody_out() -> None:
     """M2: 600 questions a second in the name of ever other addresses, at few descriptors.
 
     One half of the addresses answers, so that these pipes are connected. The victim's own events
     arrive, and a newcomer gets in, for which the victim needs a pipe more.
     """
     count = 300
-
-    async def test() -> None:
-        with victim(descriptors=200, transport="zmtp") as attacked:
-            async with honest_beside(attacked) as honest:
-                early, late = Payloads(honest.community), None
-                with (
-                    socket.create_server(("0.0.0.0", 0), backlog=2_000) as server,
-                    connect(attacked) as stranger,
-                ):
-                    port = server.getsockname()[1]
-                    await send(stranger, PUSH)
-                    asking = asyncio.ensure_future(ask_in_many_names(stranger, port))
-                    while not (await attacked.look())["pipes_refused"]:  # all were taken
-                        pass
-                    newcomer = CommunityManager(gateways=[attacked.address])
-                    async with newcomer:
-                        community = await newcomer.join(".hostile")
-                        # In, that is known to both: until then infect and die may miss it.
-                        await eventually(
-                            lambda: len(community.peers) == len(honest.community.peers) == 2
-                        )
-                        late = Payloads(community)
-                        await attacked.look(publish=count)
-                        await eventually(lambda: len(early.received) == len(late.received) == count)
-                    asking.cancel()
-                    await asyncio.wait([asking])
-
-    live(test)()
+    with victim(descriptors=200, transport="zmtp") as attacked:
+        async with honest_beside(attacked) as honest:
+            early, late = Payloads(honest.community), None
+            with (
+                socket.create_server(("0.0.0.0", 0), backlog=2_000) as server,
+                connect(attacked) as stranger,
+            ):
+                port = server.getsockname()[1]
+                await send(stranger, PUSH)
+                asking = asyncio.ensure_future(ask_in_many_names(stranger, port))
+                while not (await attacked.look())["pipes_refused"]:  # all were taken
+                    pass
+                newcomer = CommunityManager(gateways=[attacked.address])
+                async with newcomer:
+                    community = await newcomer.join(".hostile")
+                    # In, that is known to both: until then infect and die may miss it.
+                    await eventually(
+                        lambda: len(community.peers) == len(honest.community.peers) == 2
+                    )
+                    late = Payloads(community)
+                    await attacked.look(publish=count)
+                    await eventually(lambda: len(early.received) == len(late.received) == count)
+                asking.cancel()
+                await asyncio.wait([asking])
 
 
 class Payloads:

@@ -100,22 +100,20 @@ async def commands_before_the_handshake(attacked: Victim) -> None:
 
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
-def test_with_a_passphrase_every_attack_of_a_stranger_fails_in_the_handshake(
+@live
+async def test_with_a_passphrase_every_attack_of_a_stranger_fails_in_the_handshake(
     transport: str,
 ) -> None:
-    async def test() -> None:
-        with victim(transport=transport, passphrase=PASSPHRASE) as attacked:
-            async with honest_beside(attacked, passphrase=PASSPHRASE) as honest:
-                before = attacked.megabytes()
-                async with honest.publishing():
-                    dialled = asyncio.ensure_future(talking_back(attacked))
-                    for attack in (*ENDING, handshakes, commands_before_the_handshake):
-                        with contextlib.suppress(ConnectionError):
-                            await attack(attacked)
-                await survives(attacked, honest, before)
-                assert (await attacked.look())["received"] == honest.published
-                assert not dialled.done()  # it waits for the process to connect, as in `open`
-                dialled.cancel()
-                await asyncio.wait([dialled])
-
-    live(test)()
+    with victim(transport=transport, passphrase=PASSPHRASE) as attacked:
+        async with honest_beside(attacked, passphrase=PASSPHRASE) as honest:
+            before = attacked.megabytes()
+            async with honest.publishing():
+                dialled = asyncio.ensure_future(talking_back(attacked))
+                for attack in (*ENDING, handshakes, commands_before_the_handshake):
+                    with contextlib.suppress(ConnectionError):
+                        await attack(attacked)
+            await survives(attacked, honest, before)
+            assert (await attacked.look())["received"] == honest.published
+            assert not dialled.done()  # it waits for the process to connect, as in `open`
+            dialled.cancel()
+            await asyncio.wait([dialled])

@@ -51,26 +51,23 @@ def of_strangers(message: Message, size: int) -> list[bytes]:
 @pytest.mark.parametrize(
     "message", [Subscribe(0, 7), Subscribe(-1, 7), Renew(200, 7)], ids=["here", "walk", "renew"]
 )
-def test_a_megabyte_of_subscriptions_or_renewals(message: Message) -> None:
+@live
+async def test_a_megabyte_of_subscriptions_or_renewals(message: Message) -> None:
     """C5: 18,583 of them in one frame made 1.7 million copies, 110 MB, in 6.7 s of one turn.
 
     In an open community views fill with invented processes: the honest traffic is in another one.
     """
     records = of_strangers(message, MEGABYTE)
-
-    async def test() -> None:
-        with victim(transport="zmtp") as attacked:
-            async with honest_beside(attacked) as honest:
-                before = attacked.megabytes()
-                async with honest.publishing():
-                    with connect(attacked) as attacker:
-                        await send(attacker, PUSH + b"".join(frames(records)))
-                        while (said := await attacked.look())["controls"] < len(records):
-                            pass
-                await survives(attacked, honest, before)
-                assert said["bytes_out"] < DRAWN_BYTES_MAX
-
-    live(test)()
+    with victim(transport="zmtp") as attacked:
+        async with honest_beside(attacked) as honest:
+            before = attacked.megabytes()
+            async with honest.publishing():
+                with connect(attacked) as attacker:
+                    await send(attacker, PUSH + b"".join(frames(records)))
+                    while (said := await attacked.look())["controls"] < len(records):
+                        pass
+            await survives(attacked, honest, before)
+            assert said["bytes_out"] < DRAWN_BYTES_MAX
 
 
 def invented_line(number: int) -> LineNews:
@@ -79,7 +76,8 @@ def invented_line(number: int) -> LineNews:
 
 
 @pytest.mark.parametrize("message", [Gossip(()), Join(invented_line(0))], ids=["gossip", "join"])
-def test_a_thousand_questions_for_all_lines_after_thousands_of_invented_ones(
+@live
+async def test_a_thousand_questions_for_all_lines_after_thousands_of_invented_ones(
     message: Message,
 ) -> None:
     """C4: 56 kB of empty gossips took 6.0 s, 256 MB, and drew 235 MB, 4,200 bytes for each.
@@ -94,17 +92,11 @@ def test_a_thousand_questions_for_all_lines_after_thousands_of_invented_ones(
         control(Kind.MEMBERSHIP, one, asker.peer, asker.address, ROOT.group)
         for one in [*updates, *[message] * 1_000]
     ]
-
-    async def test() -> None:
-        with victim(
-            transport="zmtp", protocol="hpmcast", protocol_options={"depth": 1}
-        ) as attacked:
-            before = attacked.megabytes()
-            with connect(attacked) as attacker:
-                await send(attacker, PUSH + b"".join(frames(records)))
-                while (said := await attacked.look())["controls"] < len(records):
-                    pass
-            assert attacked.megabytes() - before < GROWTH_MEGABYTES_MAX
-            assert said["records_out"] < ANSWERS_MAX
-
-    live(test)()
+    with victim(transport="zmtp", protocol="hpmcast", protocol_options={"depth": 1}) as attacked:
+        before = attacked.megabytes()
+        with connect(attacked) as attacker:
+            await send(attacker, PUSH + b"".join(frames(records)))
+            while (said := await attacked.look())["controls"] < len(records):
+                pass
+        assert attacked.megabytes() - before < GROWTH_MEGABYTES_MAX
+        assert said["records_out"] < ANSWERS_MAX

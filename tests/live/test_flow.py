@@ -85,30 +85,26 @@ async def publish_all(community: Community, count: int, size: int) -> None:
     ],
 )
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_no_accepted_event_is_lost_on_the_first_hop(
+@live
+async def test_no_accepted_event_is_lost_on_the_first_hop(
     transport: str, count: int, size: int, stopped: bool
 ) -> None:
-    async def test() -> None:
-        with ExitStack() as stack:
-            receiver = stack.enter_context(subscriber(transport))
-            async with CommunityManager(
-                transport=transport, gateways=[receiver.address]
-            ) as manager:
-                community = await manager.join(".flow")
-                if stopped:
-                    other = stack.enter_context(subscriber(transport, receiver.address))
-                    await community.ready(2)
-                    other.process.send_signal(signal.SIGSTOP)
-                else:
-                    await community.ready()
-                await publish_all(community, count, size)
-                assert manager.counters.published == count
-                came = missed = 0
-                while came < count:
-                    came, missed = await asyncio.to_thread(receiver.received)
-                assert (came, missed) == (count, 0)
-
-    live(test)()
+    with ExitStack() as stack:
+        receiver = stack.enter_context(subscriber(transport))
+        async with CommunityManager(transport=transport, gateways=[receiver.address]) as manager:
+            community = await manager.join(".flow")
+            if stopped:
+                other = stack.enter_context(subscriber(transport, receiver.address))
+                await community.ready(2)
+                other.process.send_signal(signal.SIGSTOP)
+            else:
+                await community.ready()
+            await publish_all(community, count, size)
+            assert manager.counters.published == count
+            came = missed = 0
+            while came < count:
+                came, missed = await asyncio.to_thread(receiver.received)
+            assert (came, missed) == (count, 0)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -140,41 +136,34 @@ def test_who_does_not_wait_is_told_what_was_dropped(
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_events_for_one_stopped_peer_alone_are_dropped_after_a_while(transport: str) -> None:
-    async def test() -> None:
-        with subscriber(transport) as receiver:
-            async with CommunityManager(
-                transport=transport, gateways=[receiver.address]
-            ) as manager:
-                community = await manager.join(".flow")
-                await community.ready()
-                receiver.process.send_signal(signal.SIGSTOP)
-                while (await community.publish(bytes(2**16))).accepted:
-                    pass
-                receiver.process.send_signal(signal.SIGCONT)
-                counters = manager.counters
-                await eventually(lambda: not manager.pipes.crowded)
-                assert (await community.publish(b"once more")).accepted
-                while (await asyncio.to_thread(receiver.received))[0] <= counters.published:
-                    pass
-
-    live(test)()
+@live
+async def test_events_for_one_stopped_peer_alone_are_dropped_after_a_while(transport: str) -> None:
+    with subscriber(transport) as receiver:
+        async with CommunityManager(transport=transport, gateways=[receiver.address]) as manager:
+            community = await manager.join(".flow")
+            await community.ready()
+            receiver.process.send_signal(signal.SIGSTOP)
+            while (await community.publish(bytes(2**16))).accepted:
+                pass
+            receiver.process.send_signal(signal.SIGCONT)
+            counters = manager.counters
+            await eventually(lambda: not manager.pipes.crowded)
+            assert (await community.publish(b"once more")).accepted
+            while (await asyncio.to_thread(receiver.received))[0] <= counters.published:
+                pass
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_two_that_publish_to_each_other_never_wait_for_each_other(transport: str) -> None:
+@live
+async def test_two_that_publish_to_each_other_never_wait_for_each_other(transport: str) -> None:
     """Both publish as fast as they can, in one loop, so that neither could go on alone."""
-
-    async def test() -> None:
-        async with (
-            CommunityManager(transport=transport) as one,
-            CommunityManager(transport=transport, gateways=[one.address]) as other,
-        ):
-            communities = [await manager.join(".flow") for manager in (one, other)]
-            for community in communities:
-                await community.ready()
-            await asyncio.gather(*(publish_all(each, 500, 2**16) for each in communities))
-            assert (one.counters.published, other.counters.published) == (500, 500)
-            assert await one.pipes.drain(PATIENCE_SECONDS)
-
-    live(test)()
+    async with (
+        CommunityManager(transport=transport) as one,
+        CommunityManager(transport=transport, gateways=[one.address]) as other,
+    ):
+        communities = [await manager.join(".flow") for manager in (one, other)]
+        for community in communities:
+            await community.ready()
+        await asyncio.gather(*(publish_all(each, 500, 2**16) for each in communities))
+        assert (one.counters.published, other.counters.published) == (500, 500)
+        assert await one.pipes.drain(PATIENCE_SECONDS)

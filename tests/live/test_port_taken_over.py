@@ -19,7 +19,8 @@ async def publish(community: Community, count: int) -> None:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_before(
+@live
+async def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_before(
     transport: str,
 ) -> None:
     """`zmtp` sends nothing. `zmq` cannot know; the next heartbeat, after a second by default, ends
@@ -27,42 +28,39 @@ def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_before(
 
     The one that died is suspected after 200 silent periods, which this test does not last.
     """
-
-    async def test() -> None:
-        async with managers(2, transport=transport) as (publisher, dying):
-            community, *_ = [await manager.join(".a") for manager in (publisher, dying)]
-            await community.ready()
-            await eventually(lambda: len(dying.community(".a").peers) == 1)
-            assert dying._runner is not None
-            dying._runner.close()  # as if it were killed: it says goodbye to nobody
-            dying.pipes.close(0)
-            dead = dying.contact
-            async with CommunityManager(
-                bind=dead.address, transport=transport, options=OPTIONS
-            ) as heir:
-                inbox = Inbox()
-                other = await heir.join(".b")
-                other.subscribe(inbox)
-                while transport == ZMTP and publisher.pipes.counters.records_misdirected < 100:
-                    await publish(community, 10)
-                    await asyncio.sleep(0.01)
-                while transport != ZMTP and dead in community.peers:
-                    await publish(community, 10)
-                    await asyncio.sleep(0.01)
-                before = heir.counters.parasites
+    async with managers(2, transport=transport) as (publisher, dying):
+        community, *_ = [await manager.join(".a") for manager in (publisher, dying)]
+        await community.ready()
+        await eventually(lambda: len(dying.community(".a").peers) == 1)
+        assert dying._runner is not None
+        dying._runner.close()  # as if it were killed: it says goodbye to nobody
+        dying.pipes.close(0)
+        dead = dying.contact
+        async with CommunityManager(
+            bind=dead.address, transport=transport, options=OPTIONS
+        ) as heir:
+            inbox = Inbox()
+            other = await heir.join(".b")
+            other.subscribe(inbox)
+            while transport == ZMTP and publisher.pipes.counters.records_misdirected < 100:
                 await publish(community, 10)
-                await other.publish(b"for .b")
-                await eventually(lambda: inbox.payloads)
-                assert heir.counters.parasites == before
-                assert transport != ZMTP or before == 0
-                assert heir.counters.events == 0
-                assert inbox.payloads == [b"for .b"]
-
-    live(test)()
+                await asyncio.sleep(0.01)
+            while transport != ZMTP and dead in community.peers:
+                await publish(community, 10)
+                await asyncio.sleep(0.01)
+            before = heir.counters.parasites
+            await publish(community, 10)
+            await other.publish(b"for .b")
+            await eventually(lambda: inbox.payloads)
+            assert heir.counters.parasites == before
+            assert transport != ZMTP or before == 0
+            assert heir.counters.events == 0
+            assert inbox.payloads == [b"for .b"]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_process_of_another_topic_gets_no_climbs_for_the_super_process_before_it(
+@live
+async def test_a_process_of_another_topic_gets_no_climbs_for_the_super_process_before_it(
     transport: str,
 ) -> None:
     """`zmtp` sends none. With `zmq` the first that comes draws the answer that ends them.
@@ -70,25 +68,21 @@ def test_a_process_of_another_topic_gets_no_climbs_for_the_super_process_before_
     No check of the link comes in the time of this test.
     """
     never = attrs.evolve(CERTAIN, check_seconds=1e6)
-
-    async def test() -> None:
-        async with managers(2, transport=transport, parameters=never) as (publisher, dying):
-            await dying.join(".")
-            community = await publisher.join(".x")
-            await community.ready(0, min_links=1)
-            assert dying._runner is not None
-            dying._runner.close()
-            dying.pipes.close(0)
-            dead = dying.contact
-            async with CommunityManager(bind=dead.address, transport=transport) as heir:
-                await heir.join(".b")
-                while transport == ZMTP and publisher.pipes.counters.records_misdirected < 10:
-                    await publish(community, 1)
-                    await asyncio.sleep(0.01)
-                while transport != ZMTP and community.links != ((ROOT, ()),):
-                    await publish(community, 1)
-                    await asyncio.sleep(0.01)
-                assert (heir.counters.parasites == 0) == (transport == ZMTP)
-                assert heir.counters.events == 0
-
-    live(test)()
+    async with managers(2, transport=transport, parameters=never) as (publisher, dying):
+        await dying.join(".")
+        community = await publisher.join(".x")
+        await community.ready(0, min_links=1)
+        assert dying._runner is not None
+        dying._runner.close()
+        dying.pipes.close(0)
+        dead = dying.contact
+        async with CommunityManager(bind=dead.address, transport=transport) as heir:
+            await heir.join(".b")
+            while transport == ZMTP and publisher.pipes.counters.records_misdirected < 10:
+                await publish(community, 1)
+                await asyncio.sleep(0.01)
+            while transport != ZMTP and community.links != ((ROOT, ()),):
+                await publish(community, 1)
+                await asyncio.sleep(0.01)
+            assert (heir.counters.parasites == 0) == (transport == ZMTP)
+            assert heir.counters.events == 0

@@ -86,56 +86,50 @@ def test_the_passphrase_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
-def test_strangers_deliver_nothing_and_enter_no_table(transport: str) -> None:
+@live
+async def test_strangers_deliver_nothing_and_enter_no_table(transport: str) -> None:
     """Those without a passphrase and with another one, beside two members."""
-
-    async def test() -> None:
-        settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
-        async with (
-            CommunityManager(passphrase=OURS, transport=transport, **settings) as first,
-            CommunityManager(gateways=[first.address], passphrase=OURS, **settings) as second,
-            CommunityManager(gateways=[first.address], passphrase=THEIRS, **settings) as other,
-            CommunityManager(gateways=[first.address], transport=transport, **settings) as none,
-        ):
-            inbox = Inbox()
-            community = await first.join(".a")
-            community.subscribe(inbox)
-            publisher = await second.join(".a")
-            await publisher.ready()
-            refused = (stranger.join(".a") for stranger in (other, none))
-            for outcome in await asyncio.gather(*refused, return_exceptions=True):
-                assert isinstance(outcome, GatewayTimeout)
-            await publisher.publish(b"from a member")
-            await eventually(lambda: inbox.payloads == [b"from a member"])
-            assert [peer.peer for peer in community.peers] == [second.contact.peer]
-            assert first.counters.input.strangers_refused >= 2
-            assert other.counters.input.frames_received == 0
-            assert none.counters.input.frames_received == 0
-
-    live(test)()
+    settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+    async with (
+        CommunityManager(passphrase=OURS, transport=transport, **settings) as first,
+        CommunityManager(gateways=[first.address], passphrase=OURS, **settings) as second,
+        CommunityManager(gateways=[first.address], passphrase=THEIRS, **settings) as other,
+        CommunityManager(gateways=[first.address], transport=transport, **settings) as none,
+    ):
+        inbox = Inbox()
+        community = await first.join(".a")
+        community.subscribe(inbox)
+        publisher = await second.join(".a")
+        await publisher.ready()
+        refused = (stranger.join(".a") for stranger in (other, none))
+        for outcome in await asyncio.gather(*refused, return_exceptions=True):
+            assert isinstance(outcome, GatewayTimeout)
+        await publisher.publish(b"from a member")
+        await eventually(lambda: inbox.payloads == [b"from a member"])
+        assert [peer.peer for peer in community.peers] == [second.contact.peer]
+        assert first.counters.input.strangers_refused >= 2
+        assert other.counters.input.frames_received == 0
+        assert none.counters.input.frames_received == 0
 
 
-def test_datagrams_are_sealed() -> None:
+@live
+async def test_datagrams_are_sealed() -> None:
     """Two members meet through the DHT, and who sends it plain datagrams gets no answer."""
-
-    async def test() -> None:
-        async with (
-            CommunityManager("dht", passphrase=OURS) as bootstrap,
-            CommunityManager("dht", gateways=[bootstrap.address], passphrase=OURS) as first,
-            CommunityManager("dht", gateways=[bootstrap.address], passphrase=OURS) as second,
-            CommunityManager("dht", gateways=[bootstrap.address]) as stranger,
-        ):
-            await first.join(".a")
-            await (await second.join(".a")).ready()
-            with pytest.raises(GatewayTimeout):
-                await stranger.join(".a")
-            assert bootstrap._runner is not None
-            port = bootstrap._runner._datagrams
-            assert isinstance(port, SealedPort)
-            assert port.refused > 0
-            assert len((await first.join(".a")).peers) == 1
-
-    live(test)()
+    async with (
+        CommunityManager("dht", passphrase=OURS) as bootstrap,
+        CommunityManager("dht", gateways=[bootstrap.address], passphrase=OURS) as first,
+        CommunityManager("dht", gateways=[bootstrap.address], passphrase=OURS) as second,
+        CommunityManager("dht", gateways=[bootstrap.address]) as stranger,
+    ):
+        await first.join(".a")
+        await (await second.join(".a")).ready()
+        with pytest.raises(GatewayTimeout):
+            await stranger.join(".a")
+        assert bootstrap._runner is not None
+        port = bootstrap._runner._datagrams
+        assert isinstance(port, SealedPort)
+        assert port.refused > 0
+        assert len((await first.join(".a")).peers) == 1
 
 
 def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
@@ -159,24 +153,24 @@ def test_an_experiment_runs_signed(tmp_path: Path) -> None:
 # -- what is refused before anything starts
 
 
-def test_a_process_that_lets_strangers_in_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+@live
+async def test_a_process_that_lets_strangers_in_does_not_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def open_to_all(_tested: InputPipe, _profile: Profile) -> bool:
         return True
 
     async def says_nothing(_tested: InputPipe, _profile: Profile) -> bool:
         raise TimeoutError
 
-    async def test() -> None:
-        for broken, said in ((open_to_all, "a stranger got in"), (says_nothing, "no answer")):
-            manager = CommunityManager(passphrase=OURS)
-            monkeypatch.setattr("camcast.live.self_test.lets_strangers_in", broken)
-            with pytest.raises(InsecureError, match=said):
-                await manager.start()
-            monkeypatch.undo()
-            await manager.start()  # nothing was left behind
-            await manager.close()
-
-    live(test)()
+    for broken, said in ((open_to_all, "a stranger got in"), (says_nothing, "no answer")):
+        manager = CommunityManager(passphrase=OURS)
+        monkeypatch.setattr("camcast.live.self_test.lets_strangers_in", broken)
+        with pytest.raises(InsecureError, match=said):
+            await manager.start()
+        monkeypatch.undo()
+        await manager.start()  # nothing was left behind
+        await manager.close()
 
 
 @pytest.mark.parametrize(
@@ -207,20 +201,18 @@ def test_with_a_passphrase_a_process_may_leave_the_loopback() -> None:
     CommunityManager(bind="tcp://192.0.2.1:0", passphrase=OURS)
 
 
-def test_pipes_bring_their_passphrase_along() -> None:
-    async def test() -> None:
-        pipes = open_pipes(passphrase=OURS)
-        with pytest.raises(ValueError, match="give the passphrase to open_pipes"):
-            CommunityManager(pipes=pipes, passphrase=OURS)
-        async with (
-            CommunityManager(pipes=pipes) as first,
-            CommunityManager(gateways=[first.address], passphrase=OURS) as second,
-        ):
-            await first.join(".a")
-            await (await second.join(".a")).ready()
-        pipes.close()
-
-    live(test)()
+@live
+async def test_pipes_bring_their_passphrase_along() -> None:
+    pipes = open_pipes(passphrase=OURS)
+    with pytest.raises(ValueError, match="give the passphrase to open_pipes"):
+        CommunityManager(pipes=pipes, passphrase=OURS)
+    async with (
+        CommunityManager(pipes=pipes) as first,
+        CommunityManager(gateways=[first.address], passphrase=OURS) as second,
+    ):
+        await first.join(".a")
+        await (await second.join(".a")).ready()
+    pipes.close()
 
 
 @pytest.mark.parametrize(

@@ -52,84 +52,76 @@ def as_member(files: Path, name: str) -> dict[str, Any]:
     }
 
 
-def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
-    async def test() -> None:
-        revoked = files / "root.revoked"
-        first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
-        revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
-        async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
-            soccer = await ada.join(".soccer")
-            await soccer.publish(b"certified")
-            certify(files / "ada.cert", ADA, ".chess")
+@live
+async def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
+    revoked = files / "root.revoked"
+    first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
+    revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
+    async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+        soccer = await ada.join(".soccer")
+        await soccer.publish(b"certified")
+        certify(files / "ada.cert", ADA, ".chess")
+        ada.renew()
+        with pytest.raises(NotAllowedError):
+            await soccer.publish(b"not for .soccer any more")
+        (files / "ada.cert").write_text("garbage\n")
+        with pytest.raises(CertificateFileError, match=r"ada\.cert: line 1"):
             ada.renew()
-            with pytest.raises(NotAllowedError):
-                await soccer.publish(b"not for .soccer any more")
-            (files / "ada.cert").write_text("garbage\n")
-            with pytest.raises(CertificateFileError, match=r"ada\.cert: line 1"):
-                ada.renew()
-            certify(files / "ada.cert", ADA, ".soccer", serial=2)
+        certify(files / "ada.cert", ADA, ".soccer", serial=2)
+        ada.renew()
+        await soccer.publish(b"renewed")
+        second = next_list(first, ROOT.public.raw, [REVOKED], 1_700_000_000)
+        revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+        ada.renew()
+        await soccer.publish(b"another serial is revoked")
+        certify(files / "ada.cert", ADA, ".soccer")
+        with pytest.raises(CertificateFileError, match="is revoked"):
             ada.renew()
-            await soccer.publish(b"renewed")
-            second = next_list(first, ROOT.public.raw, [REVOKED], 1_700_000_000)
-            revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
-            ada.renew()
-            await soccer.publish(b"another serial is revoked")
-            certify(files / "ada.cert", ADA, ".soccer")
-            with pytest.raises(CertificateFileError, match="is revoked"):
-                ada.renew()
-
-    live(test)()
 
 
-def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
+@live
+async def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its streams had the same numbers again, and its events counted as known everywhere."""
-
-    async def test() -> None:
-        settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
-        started = time.time_ns()
-        monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
-        async with CommunityManager(**as_member(files, "club"), **settings) as club:
-            inbox = Inbox()
-            (await club.join(".soccer")).subscribe(inbox)
-            settings["gateways"] = [club.address]
-            sent: list[bytes] = []
-            for payload in (b"before", b"after"):
-                async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
-                    soccer = await ada.join(".soccer")
-                    await soccer.ready()
-                    await soccer.publish(payload)
-                    sent.append(payload)
-                    await eventually(lambda: inbox.payloads == sent)
-
-    live(test)()
+    settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+    started = time.time_ns()
+    monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
+    async with CommunityManager(**as_member(files, "club"), **settings) as club:
+        inbox = Inbox()
+        (await club.join(".soccer")).subscribe(inbox)
+        settings["gateways"] = [club.address]
+        sent: list[bytes] = []
+        for payload in (b"before", b"after"):
+            async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
+                soccer = await ada.join(".soccer")
+                await soccer.ready()
+                await soccer.publish(payload)
+                sent.append(payload)
+                await eventually(lambda: inbox.payloads == sent)
 
 
-def test_files_are_read_again_when_they_change(
+@live
+async def test_files_are_read_again_when_they_change(
     files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("camcast.live.identity_watch.WATCH_SECONDS", 0.01)
     revoked = files / "root.revoked"
     first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
     revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
-
-    async def test() -> None:
-        async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
-            soccer = await ada.join(".soccer")
-            certify(files / "ada.cert", ADA, ".chess")
-            await eventually(lambda: not may_publish(ada))
-            certify(files / "ada.cert", ADA, ".soccer", serial=2)
-            await eventually(lambda: may_publish(ada))
-            (files / "ada.cert").write_text("garbage\n")
-            await eventually(lambda: "ada.cert: line 1 is not" in caplog.text)
-            await soccer.publish(b"by the certificate from before")
-            # Also where the certificate is wrong, the list is taken.
-            second = next_list(first, ROOT.public.raw, [REVOKED_TOO], 1_700_000_000)
-            revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
-            await eventually(lambda: not may_publish(ada))
-
-    live(test)()
+    async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+        soccer = await ada.join(".soccer")
+        certify(files / "ada.cert", ADA, ".chess")
+        await eventually(lambda: not may_publish(ada))
+        certify(files / "ada.cert", ADA, ".soccer", serial=2)
+        await eventually(lambda: may_publish(ada))
+        (files / "ada.cert").write_text("garbage\n")
+        await eventually(lambda: "ada.cert: line 1 is not" in caplog.text)
+        await soccer.publish(b"by the certificate from before")
+        # Also where the certificate is wrong, the list is taken.
+        second = next_list(first, ROOT.public.raw, [REVOKED_TOO], 1_700_000_000)
+        revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+        await eventually(lambda: not may_publish(ada))
 
 
 def may_publish(manager: CommunityManager) -> bool:

@@ -81,119 +81,109 @@ async def hears(pipe: InputPipe, inbox: Inbox, *numbers: int) -> None:
 
 
 @pytest.mark.parametrize("connected", [False, True], ids=["before READY", "after READY"])
-def test_records_for_who_was_at_the_address_before_are_dropped_and_counted(connected: bool) -> None:
-    async def test() -> None:
-        ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
-        pipe = theirs.open_input(ANY_PORT, inbox, ONE)
-        one, other = Contact(ONE, pipe.address), Contact(OTHER, pipe.address)
-        anyone = Contact(UNKNOWN_PEER, pipe.address)
-        if connected:
-            ours.send([one], make_record(9))
-            await hears(pipe, inbox, 9)
-            inbox.numbers.clear()
-        for number, contact in enumerate((other, one, other, anyone, one, other)):
-            ours.send([contact], make_record(number), control=number % 2 == 0)
-        assert await inbox.has_numbers(3) == [1, 3, 4]
-        assert await ours.drain(PATIENCE_SECONDS)
-        assert inbox.numbers == [1, 3, 4]
-        assert ours.counters.records_dropped == ours.counters.records_misdirected == 3
-        ours.close()
-        theirs.close()
-
-    live(test)()
+@live
+async def test_records_for_who_was_at_the_address_before_are_dropped_and_counted(
+    connected: bool,
+) -> None:
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    pipe = theirs.open_input(ANY_PORT, inbox, ONE)
+    one, other = Contact(ONE, pipe.address), Contact(OTHER, pipe.address)
+    anyone = Contact(UNKNOWN_PEER, pipe.address)
+    if connected:
+        ours.send([one], make_record(9))
+        await hears(pipe, inbox, 9)
+        inbox.numbers.clear()
+    for number, contact in enumerate((other, one, other, anyone, one, other)):
+        ours.send([contact], make_record(number), control=number % 2 == 0)
+    assert await inbox.has_numbers(3) == [1, 3, 4]
+    assert await ours.drain(PATIENCE_SECONDS)
+    assert inbox.numbers == [1, 3, 4]
+    assert ours.counters.records_dropped == ours.counters.records_misdirected == 3
+    ours.close()
+    theirs.close()
 
 
 @pytest.mark.parametrize("order", [(ONE, OTHER), (OTHER, ONE)], ids=["old first", "new first"])
-def test_a_process_that_started_anew_at_its_address_is_reached_by_its_new_name(
+@live
+async def test_a_process_that_started_anew_at_its_address_is_reached_by_its_new_name(
     order: tuple[PeerId, PeerId],
 ) -> None:
-    async def test() -> None:
-        ours, before, after, inbox = new_pipes(), new_pipes(), new_pipes(), Inbox()
-        address = before.open_input(ANY_PORT, inbox, ONE).address
-        ours.send([Contact(ONE, address)], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        before.close()
-        again = Inbox()
-        after.open_input(address, again, OTHER)
-        numbers = {ONE: 2, OTHER: 3}
-        await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
-        for peer in order:
-            ours.send([Contact(peer, address)], make_record(numbers[peer]))
-        assert await again.has_numbers(1) == [3]
-        for peer in order:
-            ours.send([Contact(peer, address)], make_record(numbers[peer] + 10))
-        assert await again.has_numbers(2) == [3, 13]
-        assert ours.counters.records_misdirected == 2
-        ours.close()
-        after.close()
-
-    live(test)()
+    ours, before, after, inbox = new_pipes(), new_pipes(), new_pipes(), Inbox()
+    address = before.open_input(ANY_PORT, inbox, ONE).address
+    ours.send([Contact(ONE, address)], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    before.close()
+    again = Inbox()
+    after.open_input(address, again, OTHER)
+    numbers = {ONE: 2, OTHER: 3}
+    await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
+    for peer in order:
+        ours.send([Contact(peer, address)], make_record(numbers[peer]))
+    assert await again.has_numbers(1) == [3]
+    for peer in order:
+        ours.send([Contact(peer, address)], make_record(numbers[peer] + 10))
+    assert await again.has_numbers(2) == [3, 13]
+    assert ours.counters.records_misdirected == 2
+    ours.close()
+    after.close()
 
 
-def test_a_frame_that_broke_off_goes_to_nobody_else() -> None:
+@live
+async def test_a_frame_that_broke_off_goes_to_nobody_else() -> None:
     """The kernel had a part of it when its receiver died, and another process took the port."""
-
-    async def test() -> None:
-        ours, theirs, inbox = new_pipes(PipeLimits(queue_bytes_max=2**26)), new_pipes(), Inbox()
-        loop = asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.setblocking(False)
-            address = "tcp://{}:{}".format(*server.getsockname())
-            for number in range(40):  # more than the kernel's buffers take
-                ours.send([Contact(ONE, address)], make_record(number, 2**20))
-            peer, _ = await loop.sock_accept(server)
-            with peer:
-                await loop.sock_sendall(peer, handshake(b"PULL", ONE))
-                await eventually(lambda: any(p.frame for p in ours._pipes.values()))
-        await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
-        theirs.open_input(address, inbox, OTHER)
-        ours.send([Contact(OTHER, address)], make_record(7))
-        assert await inbox.has_numbers(1) == [7]
-        ours.close()
-        theirs.close()
-
-    live(test)()
-
-
-def test_what_was_offered_to_a_connection_that_had_broken_goes_to_nobody_else() -> None:
-    """The sender learns of the end when it offers a frame, and another process took the port."""
-
-    async def test() -> None:
-        ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
-        loop = asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.setblocking(False)
-            address = "tcp://{}:{}".format(*server.getsockname())
-            ours.send([Contact(ONE, address)], make_record(1))
-            peer, _ = await loop.sock_accept(server)
+    ours, theirs, inbox = new_pipes(PipeLimits(queue_bytes_max=2**26)), new_pipes(), Inbox()
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = "tcp://{}:{}".format(*server.getsockname())
+        for number in range(40):  # more than the kernel's buffers take
+            ours.send([Contact(ONE, address)], make_record(number, 2**20))
+        peer, _ = await loop.sock_accept(server)
+        with peer:
             await loop.sock_sendall(peer, handshake(b"PULL", ONE))
-            await eventually(lambda: any(pipe.named for pipe in ours._pipes.values()))
-            reset = struct.pack("ii", 1, 0)  # no lingering: the connection is reset
-            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
-            peer.close()
-        ours.send([Contact(ONE, address)], make_record(2))
-        await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
-        theirs.open_input(address, inbox, OTHER)
-        ours.send([Contact(OTHER, address)], make_record(7))
-        assert await inbox.has_numbers(1) == [7]
-        ours.close()
-        theirs.close()
-
-    live(test)()
+            await eventually(lambda: any(p.frame for p in ours._pipes.values()))
+    await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
+    theirs.open_input(address, inbox, OTHER)
+    ours.send([Contact(OTHER, address)], make_record(7))
+    assert await inbox.has_numbers(1) == [7]
+    ours.close()
+    theirs.close()
 
 
-def test_a_process_that_does_not_say_who_it_is_gets_what_is_for_its_address() -> None:
-    async def test() -> None:
-        pipes = new_pipes()
-        with zmq.Context() as context, context.socket(zmq.PULL) as theirs:
-            address = f"tcp://127.0.0.1:{theirs.bind_to_random_port('tcp://127.0.0.1')}"
-            for number in range(2):  # the second when it is known that nobody is named
-                pipes.send([Contact(ONE, address)], make_record(number))
-                received = await asyncio.to_thread(theirs.recv)
-                assert received == HEADER + make_record(number)
-        pipes.close()
+@live
+async def test_what_was_offered_to_a_connection_that_had_broken_goes_to_nobody_else() -> None:
+    """The sender learns of the end when it offers a frame, and another process took the port."""
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = "tcp://{}:{}".format(*server.getsockname())
+        ours.send([Contact(ONE, address)], make_record(1))
+        peer, _ = await loop.sock_accept(server)
+        await loop.sock_sendall(peer, handshake(b"PULL", ONE))
+        await eventually(lambda: any(pipe.named for pipe in ours._pipes.values()))
+        reset = struct.pack("ii", 1, 0)  # no lingering: the connection is reset
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        peer.close()
+    ours.send([Contact(ONE, address)], make_record(2))
+    await eventually(lambda: not any(pipe.named for pipe in ours._pipes.values()))
+    theirs.open_input(address, inbox, OTHER)
+    ours.send([Contact(OTHER, address)], make_record(7))
+    assert await inbox.has_numbers(1) == [7]
+    ours.close()
+    theirs.close()
 
-    live(test)()
+
+@live
+async def test_a_process_that_does_not_say_who_it_is_gets_what_is_for_its_address() -> None:
+    pipes = new_pipes()
+    with zmq.Context() as context, context.socket(zmq.PULL) as theirs:
+        address = f"tcp://127.0.0.1:{theirs.bind_to_random_port('tcp://127.0.0.1')}"
+        for number in range(2):  # the second when it is known that nobody is named
+            pipes.send([Contact(ONE, address)], make_record(number))
+            received = await asyncio.to_thread(theirs.recv)
+            assert received == HEADER + make_record(number)
+    pipes.close()
 
 
 # -- another version

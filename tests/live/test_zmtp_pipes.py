@@ -41,121 +41,107 @@ SIZES = (8, 252, 253, 300, 40_000, 2**20)
 """Of records: frames with a short head up to 252, which with the header makes 255."""
 
 
-def test_libzmq_reads_all_that_we_send() -> None:
-    async def test() -> None:
-        pipes = new_pipes()
-        with zmq.Context() as context, context.socket(zmq.PULL) as theirs:
-            address = f"tcp://127.0.0.1:{theirs.bind_to_random_port('tcp://127.0.0.1')}"
-            for number, size in enumerate(SIZES):
-                pipes.send([at(address)], make_record(number, size))
-                assert await pipes.drain(PATIENCE_SECONDS)
-            await eventually(lambda: bool(theirs.poll(0)))
-            received = [await asyncio.to_thread(theirs.recv) for _ in SIZES]
-        assert received == [HEADER + make_record(*one) for one in enumerate(SIZES)]
-        pipes.close()
-
-    live(test)()
+@live
+async def test_libzmq_reads_all_that_we_send() -> None:
+    pipes = new_pipes()
+    with zmq.Context() as context, context.socket(zmq.PULL) as theirs:
+        address = f"tcp://127.0.0.1:{theirs.bind_to_random_port('tcp://127.0.0.1')}"
+        for number, size in enumerate(SIZES):
+            pipes.send([at(address)], make_record(number, size))
+            assert await pipes.drain(PATIENCE_SECONDS)
+        await eventually(lambda: bool(theirs.poll(0)))
+        received = [await asyncio.to_thread(theirs.recv) for _ in SIZES]
+    assert received == [HEADER + make_record(*one) for one in enumerate(SIZES)]
+    pipes.close()
 
 
-def test_we_read_all_that_libzmq_sends() -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        address = pipes.open_input(ANY_PORT, inbox).address
-        with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
-            theirs.connect(address)
-            for number, size in enumerate(SIZES):
-                theirs.send(HEADER + make_record(number, size))
-            assert await inbox.has_numbers(len(SIZES)) == list(range(len(SIZES)))
-        assert inbox.frames == [HEADER + make_record(*one) for one in enumerate(SIZES)]
-        pipes.close()
-
-    live(test)()
+@live
+async def test_we_read_all_that_libzmq_sends() -> None:
+    pipes, inbox = new_pipes(), Inbox()
+    address = pipes.open_input(ANY_PORT, inbox).address
+    with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
+        theirs.connect(address)
+        for number, size in enumerate(SIZES):
+            theirs.send(HEADER + make_record(number, size))
+        assert await inbox.has_numbers(len(SIZES)) == list(range(len(SIZES)))
+    assert inbox.frames == [HEADER + make_record(*one) for one in enumerate(SIZES)]
+    pipes.close()
 
 
-def test_the_heartbeats_of_libzmq_are_answered() -> None:
+@live
+async def test_the_heartbeats_of_libzmq_are_answered() -> None:
     """A libzmq that hears no PONG for so long ends the connection, and makes another."""
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
-            theirs.heartbeat_ivl = 20
-            theirs.heartbeat_timeout = 200
-            with theirs.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
-                theirs.connect(pipe.address)
-                await eventually(lambda: len(pipes.connections) == 1)
-                assert not await asyncio.to_thread(monitor.poll, 1_000)
-                theirs.disable_monitor()
-            theirs.send(HEADER + make_record(1))
-            assert await inbox.has_numbers(1) == [1]
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with zmq.Context() as context, context.socket(zmq.PUSH) as theirs:
+        theirs.heartbeat_ivl = 20
+        theirs.heartbeat_timeout = 200
+        with theirs.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
+            theirs.connect(pipe.address)
+            await eventually(lambda: len(pipes.connections) == 1)
+            assert not await asyncio.to_thread(monitor.poll, 1_000)
+            theirs.disable_monitor()
+        theirs.send(HEADER + make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+    pipes.close()
 
 
 @pytest.mark.parametrize("theirs", TRANSPORTS)
 @pytest.mark.parametrize("ours", TRANSPORTS)
-def test_both_transports_understand_each_other(ours: str, theirs: str) -> None:
-    async def test() -> None:
-        sender = find_transport(ours)(frame_header=HEADER)
-        receiver: OutputPipes = find_transport(theirs)(frame_header=HEADER)
-        inbox = Inbox()
-        address = receiver.open_input(ANY_PORT, inbox).address
-        for number in range(5_000):
-            sender.send([at(address)], make_record(number, SIZES[number % 4]))
-            if number % 500 == 0:
-                await asyncio.sleep(0)
-        assert await inbox.has_numbers(5_000) == list(range(5_000))
-        sender.close()
-        receiver.close()
-
-    live(test)()
+@live
+async def test_both_transports_understand_each_other(ours: str, theirs: str) -> None:
+    sender = find_transport(ours)(frame_header=HEADER)
+    receiver: OutputPipes = find_transport(theirs)(frame_header=HEADER)
+    inbox = Inbox()
+    address = receiver.open_input(ANY_PORT, inbox).address
+    for number in range(5_000):
+        sender.send([at(address)], make_record(number, SIZES[number % 4]))
+        if number % 500 == 0:
+            await asyncio.sleep(0)
+    assert await inbox.has_numbers(5_000) == list(range(5_000))
+    sender.close()
+    receiver.close()
 
 
 # -- strangers
 
 
-def test_a_connection_that_broke_is_made_again_and_the_frame_under_way_sent_anew() -> None:
+@live
+async def test_a_connection_that_broke_is_made_again_and_the_frame_under_way_sent_anew() -> None:
     """What the kernel had is lost with the connection; the first frame after it comes whole."""
     count, size = 40, 2**20  # more than the kernel's buffers take, which are some 7 MB
-
-    async def test() -> None:
-        ours, inbox = new_pipes(PipeLimits(queue_bytes_max=2**26)), Inbox()
-        loop = asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            address = "tcp://{}:{}".format(*server.getsockname())
-            for number in range(count):
-                ours.send([at(address)], make_record(number, size))
-            server.setblocking(False)
-            peer, _ = await loop.sock_accept(server)
-            with peer:
-                await loop.sock_sendall(peer, PULL)
-                await loop.sock_recv(peer, 2**15)
-                await eventually(lambda: ours.counters.frames_sent > 1)
-        theirs = new_pipes()
-        theirs.open_input(address, inbox)
-        await eventually(lambda: inbox.numbers[-1:] == [count - 1])
-        assert inbox.numbers == list(range(inbox.numbers[0], count))
-        assert {len(frame) for frame in inbox.frames} == {len(HEADER) + size}
-        ours.close()
-        theirs.close()
-
-    live(test)()
+    ours, inbox = new_pipes(PipeLimits(queue_bytes_max=2**26)), Inbox()
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "tcp://{}:{}".format(*server.getsockname())
+        for number in range(count):
+            ours.send([at(address)], make_record(number, size))
+        server.setblocking(False)
+        peer, _ = await loop.sock_accept(server)
+        with peer:
+            await loop.sock_sendall(peer, PULL)
+            await loop.sock_recv(peer, 2**15)
+            await eventually(lambda: ours.counters.frames_sent > 1)
+    theirs = new_pipes()
+    theirs.open_input(address, inbox)
+    await eventually(lambda: inbox.numbers[-1:] == [count - 1])
+    assert inbox.numbers == list(range(inbox.numbers[0], count))
+    assert {len(frame) for frame in inbox.frames} == {len(HEADER) + size}
+    ours.close()
+    theirs.close()
 
 
-def test_a_frame_may_come_byte_by_byte() -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with knock(pipe.address) as stranger:
-            stranger.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for byte in PUSH + PING + message(make_record(1, 300)) + message(make_record(2)):
-                stranger.send(bytes((byte,)))
-                await asyncio.sleep(0)
-            assert await inbox.has_numbers(2) == [1, 2]
-        pipes.close()
-
-    live(test)()
+@live
+async def test_a_frame_may_come_byte_by_byte() -> None:
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with knock(pipe.address) as stranger:
+        stranger.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in PUSH + PING + message(make_record(1, 300)) + message(make_record(2)):
+            stranger.send(bytes((byte,)))
+            await asyncio.sleep(0)
+        assert await inbox.has_numbers(2) == [1, 2]
+    pipes.close()
 
 
 HOSTILE = {
@@ -179,81 +165,72 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
-def test_who_says_what_is_not_allowed_is_cut_off_and_others_are_heard(said: bytes) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        pipes.send([at(pipe.address)], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        with knock(pipe.address) as stranger:
-            stranger.sendall(said)
-            await is_refused(stranger)
-        assert pipe.counters.frames_refused == 1
-        pipes.send([at(pipe.address)], make_record(2))
-        assert await inbox.has_numbers(2) == [1, 2]
-        assert len(pipes.connections) == 1
-        pipes.close()
-
-    live(test)()
+@live
+async def test_who_says_what_is_not_allowed_is_cut_off_and_others_are_heard(said: bytes) -> None:
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    pipes.send([at(pipe.address)], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    with knock(pipe.address) as stranger:
+        stranger.sendall(said)
+        await is_refused(stranger)
+    assert pipe.counters.frames_refused == 1
+    pipes.send([at(pipe.address)], make_record(2))
+    assert await inbox.has_numbers(2) == [1, 2]
+    assert len(pipes.connections) == 1
+    pipes.close()
 
 
-def test_who_was_connected_to_may_not_talk_back() -> None:
-    async def test() -> None:
-        pipes, loop = new_pipes(), asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.setblocking(False)
-            pipes.send([at("tcp://{}:{}".format(*server.getsockname()))], make_record(1))
-            peer, _ = await loop.sock_accept(server)
-            with peer:
-                await loop.sock_sendall(peer, PULL + message(make_record(2)))
-                await is_refused(peer)
-        pipes.close(0)
-
-    live(test)()
+@live
+async def test_who_was_connected_to_may_not_talk_back() -> None:
+    pipes, loop = new_pipes(), asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        pipes.send([at("tcp://{}:{}".format(*server.getsockname()))], make_record(1))
+        peer, _ = await loop.sock_accept(server)
+        with peer:
+            await loop.sock_sendall(peer, PULL + message(make_record(2)))
+            await is_refused(peer)
+    pipes.close(0)
 
 
 @pytest.mark.parametrize(
     "other", [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", PUSH]
 )
-def test_a_port_that_another_program_took_over_gets_no_frame(other: bytes) -> None:
-    async def test() -> None:
-        pipes, loop = new_pipes(), asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.setblocking(False)
-            pipes.send([at("tcp://{}:{}".format(*server.getsockname()))], make_record(1))
-            peer, _ = await loop.sock_accept(server)
-            heard = b""
-            with peer, contextlib.suppress(ConnectionResetError):
-                await loop.sock_sendall(peer, other)
-                while piece := await loop.sock_recv(peer, 4096):
-                    heard += piece
-        assert heard in (b"", handshake(b"PUSH", UNKNOWN_PEER))
-        assert pipes.counters.frames_sent == 0
-        pipes.close(0)
-
-    live(test)()
+@live
+async def test_a_port_that_another_program_took_over_gets_no_frame(other: bytes) -> None:
+    pipes, loop = new_pipes(), asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        pipes.send([at("tcp://{}:{}".format(*server.getsockname()))], make_record(1))
+        peer, _ = await loop.sock_accept(server)
+        heard = b""
+        with peer, contextlib.suppress(ConnectionResetError):
+            await loop.sock_sendall(peer, other)
+            while piece := await loop.sock_recv(peer, 4096):
+                heard += piece
+    assert heard in (b"", handshake(b"PUSH", UNKNOWN_PEER))
+    assert pipes.counters.frames_sent == 0
+    pipes.close(0)
 
 
-def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
+@live
+async def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(zmtp_input, "HANDSHAKE_SECONDS_MAX", 0.05)
     monkeypatch.setattr(zmtp_input, "FRAME_SECONDS_MAX", 0.05)
     monkeypatch.setattr(zmtp_input, "_LOOK_SECONDS", 0.01)
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        pipes.send([at(pipe.address)], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        for said in (b"", GREETING[:20], GREETING, PUSH + b"\x00\x09abc"):
-            with knock(pipe.address) as stranger:
-                stranger.sendall(said)
-                await is_refused(stranger)
-        assert len(pipes.connections) == 1  # who ended what it began may be silent
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    pipes.send([at(pipe.address)], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    for said in (b"", GREETING[:20], GREETING, PUSH + b"\x00\x09abc"):
+        with knock(pipe.address) as stranger:
+            stranger.sendall(said)
+            await is_refused(stranger)
+    assert len(pipes.connections) == 1  # who ended what it began may be silent
+    pipes.close()
 
 
 @pytest.mark.parametrize("mutations", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
