@@ -1,4 +1,4 @@
-"""How many processes run the tests and which of them together, and how the tests meet SIGINT."""
+"""Which processes run the tests; neither the SIGINT of the parent nor a busy machine matters."""
 
 import os
 import signal
@@ -6,11 +6,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # A program that is started while SIGINT is ignored, as by nohup or with & in a script, ignores it
 # too. What has a handler, even one that does nothing, is back at the default in a new program.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
+
+# An example takes longer than usual on a machine that has other things to do.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 _TOGETHER = ("tests/unit/pipeline", "tests/unit/population")
 """Folders whose tests one worker runs: they share a JVM, or functions that numba compiles."""

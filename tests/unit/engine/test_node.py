@@ -407,9 +407,7 @@ def victim() -> Node:
 
 
 @given(st.lists(mutated_frames(), min_size=1, max_size=40))
-@settings(
-    max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=400, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_frames_whatever_make_a_node_raise(victim: Node, frames: list[bytes]) -> None:
     """Some 8,000 frames, a second apart, with the node's own periods between them."""
     one, now = deepcopy(victim), 50.0

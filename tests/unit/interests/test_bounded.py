@@ -44,7 +44,7 @@ def test_a_small_union_is_the_precise_one(wanted: list[Interest]) -> None:
     assert union_of(wanted) == first.union(*others)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(interests, min_size=1, max_size=6) | many, st.integers(1, 4))
 def test_a_condensed_line_covers_all_and_can_be_sent(wanted: list[Interest], levels: int) -> None:
     for level in range(1, levels + 1):

@@ -144,7 +144,7 @@ def matched(interest: Interest) -> list[bool]:
 # -- matching ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TREES)
 @example(("or", ("topic", "."), ("and", ("compare", "x", "==", 0), ("compare", "x", "==", 1))))
 def test_an_interest_matches_what_its_text_says(tree: Tree) -> None:
@@ -200,7 +200,7 @@ def test_the_interest_of_the_readme() -> None:
 # -- covering and union -------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(INTERESTS, INTERESTS)
 @example(Interest.parse("x != 1"), Interest.parse("x < 1 or x > 1"))
 @example(Interest.parse("x < 1 or x > 1"), Interest.parse("x != 1"))
@@ -216,7 +216,7 @@ def test_covering_is_what_the_events_say(one: Interest, other: Interest) -> None
     assert one.covers(other) == implied
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(INTERESTS, INTERESTS, INTERESTS)
 def test_covering_is_an_order(one: Interest, two: Interest, three: Interest) -> None:
     assert one.covers(one)
@@ -227,7 +227,7 @@ def test_covering_is_an_order(one: Interest, two: Interest, three: Interest) -> 
         assert three.covers(one)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(INTERESTS, min_size=1, max_size=4))
 def test_a_union_is_all_of_them_and_nothing_twice(interests: list[Interest]) -> None:
     union = interests[0].union(*interests[1:])
@@ -269,7 +269,7 @@ def test_too_many_pieces_count_as_not_covered() -> None:
 # -- text --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(INTERESTS)
 def test_an_interest_reads_back_as_itself(interest: Interest) -> None:
     assert Interest.parse(str(interest)) == interest
@@ -317,7 +317,7 @@ ANY_TERM = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(ANY_TERM, min_size=1, max_size=3))
 def test_what_can_be_built_in_code_reads_back_as_itself(
     parts: list[tuple[Topic, dict[str, Values]]],
@@ -459,7 +459,7 @@ TOKENS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(TOKENS, max_size=14).map(" ".join) | st.lists(TOKENS).map("".join) | st.text())
 def test_the_parser_raises_nothing_else(text: str) -> None:
     interest = error = None

@@ -43,7 +43,7 @@ def assert_simple(graph: Graph) -> None:
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_random_graph_is_simple_and_keeps_degrees(degrees: list[int], seed: int) -> None:
     graph = random_graph(np.array(degrees), default_rng(seed))
     assert graph.nodes == len(degrees)
@@ -57,7 +57,7 @@ def test_a_random_graph_is_simple_and_keeps_degrees(degrees: list[int], seed: in
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=60),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_given_links_go_both_ways_once(links: list[tuple[int, int]]) -> None:
     nodes = max(max(link) for link in links) + 1
     graph = graph_of(nodes, np.array(links))

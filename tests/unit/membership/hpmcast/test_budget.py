@@ -252,7 +252,7 @@ any_lines = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(any_lines, st.integers(1, 3000))
 def test_what_is_split_is_merged_again_exactly(lines: list[LineNews], room: int) -> None:
     """In as few messages as there can be in this order; a line that is too large goes alone."""
@@ -278,7 +278,7 @@ def test_of_no_lines_there_is_one_part_and_a_large_line_goes_alone() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(1, TERMS_MAX), min_size=1, max_size=400))
 def test_any_one_message_of_an_honest_process_is_read_at_once(terms: list[int]) -> None:
     """From lines with the largest interests there are to those with hardly any."""

@@ -302,7 +302,7 @@ def by_hand(sigma: float, gamma: float) -> tuple[float, float]:
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_roots_are_the_least_ones(sigma: float, gamma: float) -> None:
     covered = coverage(POISSON, 1_000, sigma, gamma)
     if abs(covered.gamma_total - 0.2) < 0.005:
