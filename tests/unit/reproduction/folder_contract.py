@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 import pytest
+import vl_convert
 
-from camcast.report import drawing
 from camcast.report.evidence import VERDICTS
 from camcast.reproduction.paper import Paper
 from camcast.reproduction.plan_folder import PlanFolder
@@ -56,8 +56,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every picture be an empty one: what is drawn, its specification, stays."""
-    monkeypatch.setattr(drawing.vlc, "vegalite_to_svg", lambda *_given, **_named: "<svg></svg>")
-    monkeypatch.setattr(drawing.vlc, "svg_to_png", lambda *_given, **_named: b"")
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_given, **_named: "<svg></svg>")
+    monkeypatch.setattr(vl_convert, "svg_to_png", lambda *_given, **_named: b"")
 
 
 class FolderContract:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from camcast.engine.repair.agreement import LAG_SECONDS
 from camcast.engine.repair.lateness import (
-    LAG_SECONDS,
     LATE_SECONDS_MAX,
     REORDER_SECONDS,
     REORDER_SECONDS_MAX,
