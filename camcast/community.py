@@ -190,7 +190,9 @@ class CommunityManager:
                 " identity in particular, and a process with one sends none: take another, such as"
                 " gateways"
             )
-        check_keys(self._settings.gateways, wanted=signed)
+        self._transport = transports.check(transport or transports.DEFAULT)
+        pinned = self._transport == transports.ZMTP
+        check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
         if transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
         if passphrase is not None and pipes is not None:
@@ -215,12 +217,6 @@ class CommunityManager:
             self._signatures = self._identity.read(time.time())
             self._settings = attrs.evolve(
                 self._settings, reserve_numbers=self._identity.stream_numbers().reserve
-            )
-        self._transport = transports.check(transport or transports.DEFAULT)
-        if signed and self._transport != transports.ZMTP:
-            raise OptionError(
-                f"the transport {self._transport} cannot show certificates, which a process with"
-                f" an identity does: use {transports.ZMTP}, the default"
             )
         self._trace = trace
         self._given_pipes = pipes

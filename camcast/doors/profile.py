@@ -49,6 +49,17 @@ class Profile(ABC):
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
         """Say whether the owner of this public key, who shows this, may talk to this process."""
 
+    def may_connect(self, key: bytes) -> bool:
+        """Say whether the owner of a key may end a handshake in which nothing can be shown."""
+        return self.admits(key)
+
+    def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
+        """Say whether a process that was dialled, and has proved `key_of` a contact, is talked to.
+
+        `shown` is empty where the transport of that process shows nothing to who dials it.
+        """
+        return self.admits(key, shown)
+
     @property
     @abstractmethod
     def datagram_key(self) -> bytes | None:
@@ -60,12 +71,26 @@ class Profile(ABC):
         return b""
 
     def process_of(self, key: bytes) -> PeerId | None:
-        """Return whose key of a link this is, where processes can be told apart."""
+        """Return who may talk to this process by this key, where processes can be told apart.
+
+        None if nobody, by what `admits` was shown, or nobody any more.
+        """
         return None
+
+    def process_at(self, contact: Contact) -> PeerId | None:
+        """Return whose key `key_of` gives for a contact, where processes can be told apart."""
+        return None
+
+    def has_forged(self, peer: PeerId, count: int) -> bool:
+        """Take note of forged records that came over a process's link; say whether to cut it off.
+
+        Whoever is cut off is admitted again after a while only.
+        """
+        return False
 
     @property
     def said_key(self) -> bytes:
-        """The key that this process says on the loopback to all who connect, before they ask.
+        """The key that this process says on the loopback to who asks for it, before anything else.
 
         Whoever was given a loopback address without a key learns it so; empty: nothing is said.
         """

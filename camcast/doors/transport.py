@@ -149,6 +149,9 @@ class InputPipe(ABC):
     """So many strangers are refused without a word and not counted: the process sends them itself,
     to see whether they get in."""
 
+    judges_first_frame: bool = False
+    """Whether a stranger may end the handshake, and is cut off by the first frame that it sends."""
+
     @abstractmethod
     def close(self) -> None:
         """Stop listening, and drop what was not read; further calls do nothing."""

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from typing import Final
+
+from attrs import define
+
+# chosen: as long as a handshake may take; whoever dials has something to send
+_SILENT_SECONDS: Final = 5.0
+
+
+@define
+class _Connection:
+    address: str
+    """Of the input."""
+    since: float
+    proved: bool = False
+    """Whether something was taken from it already."""
 
 
 class Connections:
@@ -11,35 +26,69 @@ class Connections:
 
     ZeroMQ accepts every connection and has no means to refuse one. It reports each descriptor
     that it accepts or closes, and takes one that is shut down from outside for a peer that left.
+
+    With `spares_silent` a connection from which nothing was taken for some seconds makes room for a
+    new one: for inputs whose peers prove only by what they send that they may talk to us.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, spares_silent: bool = False) -> None:
         self.most = most
-        self._inputs: dict[int, str] = {}
+        self._spares_silent = spares_silent
+        self._connections: dict[int, _Connection] = {}
+        """The first accepted first."""
 
     def __len__(self) -> int:
-        return len(self._inputs)
+        return len(self._connections)
 
-    def accepted(self, descriptor: int, address: str) -> bool:
+    def __contains__(self, descriptor: int) -> bool:
+        return descriptor in self._connections
+
+    def accepted(self, descriptor: int, address: str, now: float) -> bool:
         """Take note of a connection to our input at `address`, and say whether it may stay."""
-        if descriptor in self._inputs or len(self) < self.most:
-            self._inputs[descriptor] = address
+        self._connections.pop(descriptor, None)
+        if len(self) >= self.most and self._spares_silent:
+            self._spare_one(now)
+        if len(self) < self.most:
+            self._connections[descriptor] = _Connection(address, now)
             return True
-        # The descriptor may be in other use by now: only a connection to this port is shut down.
-        port = int(address.rpartition(":")[2])
-        with suppress(OSError):
-            borrowed = socket.socket(fileno=descriptor)
-            try:
-                if borrowed.getsockname()[1] == port:
-                    borrowed.shutdown(socket.SHUT_RDWR)
-            finally:
-                borrowed.detach()
+        _shut_down(descriptor, address)
         return False
+
+    def _spare_one(self, now: float) -> None:
+        for descriptor, one in self._connections.items():
+            if now < one.since + _SILENT_SECONDS:
+                return
+            if not one.proved:
+                self.cut_off(descriptor)
+                return
+
+    def has_proved(self, descriptor: int) -> None:
+        """Take note that something was taken from a connection."""
+        if (one := self._connections.get(descriptor)) is not None:
+            one.proved = True
+
+    def cut_off(self, descriptor: int) -> None:
+        """End a connection; nothing happens if it was ended before."""
+        if (one := self._connections.pop(descriptor, None)) is not None:
+            _shut_down(descriptor, one.address)
 
     def gone(self, descriptor: int) -> None:
         """Forget a connection; nothing happens if it was refused."""
-        self._inputs.pop(descriptor, None)
+        self._connections.pop(descriptor, None)
 
     def closed(self, address: str) -> None:
         """Forget all connections to an input that is closed."""
-        self._inputs = {fd: to for fd, to in self._inputs.items() if to != address}
+        kept = {fd: one for fd, one in self._connections.items() if one.address != address}
+        self._connections = kept
+
+
+def _shut_down(descriptor: int, address: str) -> None:
+    """Shut a connection to an input of ours down; by now the descriptor may be in other use."""
+    port = int(address.rpartition(":")[2])
+    with suppress(OSError):
+        borrowed = socket.socket(fileno=descriptor)
+        try:
+            if borrowed.getsockname()[1] == port:
+                borrowed.shutdown(socket.SHUT_RDWR)
+        finally:
+            borrowed.detach()

@@ -81,10 +81,11 @@ def _check(text: str) -> str:
     return f"{address}#{PublicKey.parse(key)}"
 
 
-def check_keys(gateways: Gateways, *, wanted: bool) -> None:
-    """Raise `GatewayError` for an address off the loopback without a key where keys are `wanted`.
+def check_keys(gateways: Gateways, *, wanted: bool, pinned: bool = True) -> None:
+    """Raise `GatewayError` for an address without a key where keys are `wanted`.
 
-    And for one with a key where they are not.
+    On the loopback one may do without, if keys can be `pinned` at first sight. Raises for one with
+    a key where they are not wanted, too.
     """
     for text in (text for texts in gateways.values() for text in texts):
         address, sharp, _ = text.partition("#")
@@ -93,9 +94,10 @@ def check_keys(gateways: Gateways, *, wanted: bool) -> None:
                 f"gateway {text}: a key goes with the profile signed (an identity, a certificate"
                 " and a trusted root); leave #KEY out, or give these"
             )
-        if wanted and not sharp and not is_loopback(address):
+        if wanted and not sharp and not (pinned and is_loopback(address)):
+            which = "that is not on this machine" if pinned else "that is dialled over zmq"
             raise GatewayError(
-                f"gateway {address}: in the profile signed a gateway that is not on this machine"
+                f"gateway {address}: in the profile signed a gateway {which}"
                 f" is named with its key, {address}#KEY (camcast keys show FILE, or what camcast"
                 " gateway prints)"
             )

@@ -152,6 +152,11 @@ class CountingInput(InputPipe):
         self.counters.strangers_refused += 1
         self._say("refused", where, why)
 
+    def _forger(self, where: str) -> None:
+        """Count a process that is cut off because it sends forged records, and say so."""
+        self.counters.forgers_refused += 1
+        self._say("cut off", where, "what it sends is forged")
+
     def _say(self, what: str, where: str, why: str) -> None:
         """Say what became of a process that is no peer: ``refused`` or ``lost``."""
         if self._log.due((what, where, why), self._loop.time()):
@@ -343,6 +348,10 @@ class QueuedPipes(OutputPipes, Generic[P]):
         """
         return True
 
+    def _is_outdated(self, pipe: P, now: float) -> bool:
+        """Say whether a pipe, in which nothing waits, has to be made anew."""
+        return False
+
     @abstractmethod
     def _offer(self, pipe: P, frame: bytes) -> bool:
         """Give a frame to the pipe's connection; False if it takes no more at the moment."""
@@ -530,8 +539,9 @@ class QueuedPipes(OutputPipes, Generic[P]):
     def _sweep(self) -> None:
         """Close the idle pipes, and come back when the next one can be idle."""
         now, idle = self._loop.time(), self.limits.idle_seconds
-        for pipe in [pipe for pipe in self._pipes.values() if pipe.moved + idle <= now]:
-            if pipe not in self._fresh:
+        for pipe in list(self._pipes.values()):
+            spent = pipe.moved + idle <= now or self._is_outdated(pipe, now)
+            if spent and pipe not in self._fresh:
                 self._shut(pipe, self.limits.linger_milliseconds)
         self._sweep_handle = None
         if self._pipes:

@@ -26,11 +26,12 @@ async def lets_strangers_in(tested: InputPipe, profile: Profile) -> bool:
     stranger_key = CurveKeys(os.urandom(32))
     strangers = (NULL, CurveClient(stranger_key, profile.link_public, os.urandom))
     tested.strangers_expected += len(strangers)
-    return any([await _gets_in(tested.address, stranger) for stranger in strangers])
+    return any([await _gets_in(tested, stranger) for stranger in strangers])
 
 
-async def _gets_in(address: str, mechanism: Mechanism) -> bool:
-    host, _, port = address.removeprefix("tcp://").rpartition(":")
+async def _gets_in(tested: InputPipe, mechanism: Mechanism) -> bool:
+    """Say whether a stranger gets in; raises `TimeoutError` if it is neither heard nor cut off."""
+    host, _, port = tested.address.removeprefix("tcp://").rpartition(":")
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
@@ -40,6 +41,11 @@ async def _gets_in(address: str, mechanism: Mechanism) -> bool:
                 while decoder.metadata is None and (said := await reader.read(1024)):
                     for _name, answer in decoder.feed(memoryview(said)):
                         writer.write(answer)
+                if decoder.metadata is not None and tested.judges_first_frame:
+                    writer.write(mechanism.message(b"a stranger's"))
+                    while await reader.read(1024):
+                        pass
+                    return False
                 return decoder.metadata is not None
             finally:
                 writer.close()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from camcast.doors.profile import SIGNED, Profile
+from camcast.live.forgers import Forgers
 from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
@@ -50,6 +51,7 @@ class SignedLinks(Profile):
         self._clock = clock
         self._owners: dict[bytes, PeerId] = {}
         """By the key of a link: who has proved it, that of the latest link at the end."""
+        self._forgers = Forgers()
         self._log = MinuteLog()
         self.boxes = DatagramBoxes(signatures, known)
         """Seals and opens the datagrams of this process."""
@@ -105,11 +107,18 @@ class SignedLinks(Profile):
 
     def key_of(self, contact: Contact) -> bytes | None:
         """See `Profile`."""
-        if contact.peer == UNKNOWN_PEER:
-            key = self._pinned.get(contact.address)
-        else:
-            key = self.known.key_of(contact, self._clock())
+        key = self._public_key(contact)
         return None if key is None else key.curve_public
+
+    def process_at(self, contact: Contact) -> PeerId | None:
+        """See `Profile`."""
+        key = self._public_key(contact)
+        return None if key is None else key.peer_id
+
+    def _public_key(self, contact: Contact) -> PublicKey | None:
+        if contact.peer == UNKNOWN_PEER:
+            return self._pinned.get(contact.address)
+        return self.known.key_of(contact, self._clock())
 
     def pin(self, address: str, said: bytes) -> bytes | None:
         """See `Profile`; a key that is pinned already takes no other's place."""
@@ -129,7 +138,7 @@ class SignedLinks(Profile):
             if shown and self._log.due(error.reason, now):
                 _log.warning("a link was refused: %s (said once a minute)", error)
             return False
-        if not self.known.admits(owner, now):
+        if not self.known.admits(owner, now) or self._forgers.barred(owner, now):
             return False
         self._owners.pop(key, None)
         if len(self._owners) >= LINKS_MAX:
@@ -137,6 +146,22 @@ class SignedLinks(Profile):
         self._owners[key] = owner
         return True
 
+    def may_connect(self, key: bytes) -> bool:
+        """See `Profile`; whoever is not barred, since a certificate is shown later if at all."""
+        owner = self._owners.get(key)
+        return owner is None or not self._forgers.barred(owner, self._clock())
+
+    def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
+        """See `Profile`; of who shows nothing the key counts, which was known before."""
+        return self.admits(key, shown) if shown else self.key_of(contact) == key
+
     def process_of(self, key: bytes) -> PeerId | None:
         """See `Profile`."""
-        return self._owners.get(key)
+        owner, now = self._owners.get(key), self._clock()
+        if owner is None or not self.known.admits(owner, now) or self._forgers.barred(owner, now):
+            return None
+        return owner
+
+    def has_forged(self, peer: PeerId, count: int) -> bool:
+        """See `Profile`."""
+        return self._forgers.has_forged(peer, count, self._clock())

@@ -34,7 +34,10 @@ def require_keys(socket: zmq.SyncSocket, secret: bytes) -> None:
 
 
 class Handler:
-    """Answers libzmq; `admits` says of a public key whether its owner may connect."""
+    """Answers libzmq; `admits` says of a public key whether its owner may connect.
+
+    The key, in hexadecimal digits, is then the ``User-Id`` of each message that the owner sends.
+    """
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Handler:
     def _answer(self, request: list[bytes]) -> list[bytes]:
         """Return the answer to any request; what is not understood or fails is a refusal."""
         number = request[1] if len(request) > 1 else b""
+        key = b""
         try:
             domain, mechanism, key = request[2], request[5], request[6]
             known = (request[0], domain, mechanism) == (_VERSION, _DOMAIN, b"CURVE")
@@ -81,4 +85,4 @@ class Handler:
             _log.exception("a key could not be judged; its owner is refused")
             admitted = False
         status = [b"200", b"OK"] if admitted else [b"400", b"not admitted"]
-        return [_VERSION, number, *status, b"", b""]
+        return [_VERSION, number, *status, key.hex().encode() if admitted else b"", b""]

@@ -28,7 +28,8 @@ connections keeps *new* peers out for as long as he likes; those who are connect
 *Keys.* With a profile both kinds of sockets speak CURVE, which libzmq has built in. It asks a ZAP
 handler about each client's key (`camcast.live.zap`). A frame is then longer by the 33 bytes of
 CURVE, which MAXMSGSIZE counts. An output that is not let in hears nothing of it from libzmq; the
-input says whom it refused.
+input says whom it refused. Where the profile tells processes apart, a process is judged by its
+first message, and each message says whose it is (`camcast.live.zmq_links`).
 
 *A known hole, in libzmq*: who fills an input, adds a ZMTP PING and resets the connection makes
 libzmq abort this process (`_set_common_options` says why). No option closes it but an unbounded
@@ -46,14 +47,19 @@ from typing import Final
 import zmq
 from attrs import define, field
 
-from camcast.doors.options import OptionError
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
-from camcast.live import zap
+from camcast.live import zap, zmq_links
 from camcast.live.connections import Connections
 from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import CountingInput, QueuedPipes, bind_error
-from camcast.live.strangers import ASKS_FOR_ENCRYPTION, NOT_ADMITTED, OTHER_KEY, SPEAKS_PLAIN
+from camcast.live.strangers import (
+    ASKS_FOR_ENCRYPTION,
+    NO_RECORD,
+    NOT_ADMITTED,
+    OTHER_KEY,
+    SPEAKS_PLAIN,
+)
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
@@ -76,6 +82,10 @@ _MONITOR_EVENT: Final = Struct("=Hi")  # [zmq_socket_monitor(3)] what happened, 
 # while the next is being made.
 _SEND_HIGH_WATER: Final = 2
 
+# chosen: records last an hour and are signed anew after 20 minutes (`known_peers`), so whatever is
+# shown to a process that was started anew is valid for 10 minutes more.
+_SHOWN_SECONDS: Final = 1800.0
+
 
 def library_versions() -> dict[str, str]:
     """Return the versions of pyzmq and of the libzmq below it, for reports."""
@@ -86,6 +96,10 @@ def library_versions() -> dict[str, str]:
 class _ZmqOutput(OutputPipe):
     socket: zmq.SyncSocket = field()
     descriptor: int = field()
+    key: bytes | None = field()
+    """That the process there has to prove; None where links are plain."""
+    opened: float = field()
+    """When it was opened, and with it the record of this process that it shows."""
 
 
 class ZmqPipes(QueuedPipes[_ZmqOutput]):
@@ -103,13 +117,9 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         profile: Profile | None = None,
         context: zmq.SyncContext | None = None,
     ) -> None:
-        if profile is not None and profile.tells_processes_apart:
-            raise OptionError(
-                f"the transport zmq cannot be used in the profile {profile.name}: libzmq shows"
-                " nobody's certificates in its handshake; use zmtp, the default"
-            )
         super().__init__(limits, frame_header=frame_header, profile=profile)
-        self._connections = Connections(self.connections_max)
+        self._apart = profile is not None and profile.tells_processes_apart
+        self._connections = Connections(self.connections_max, spares_silent=self._apart)
         self._owns_context = context is None
         self._context = context or zmq.Context()
         if self._owns_context:
@@ -119,7 +129,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         self._zap = None
         if profile is not None:
             # Before any socket is bound: without a handler libzmq lets everybody in.
-            self._zap = zap.Handler(self._context, self._loop, profile.admits)
+            self._zap = zap.Handler(self._context, self._loop, profile.may_connect)
             self._sockets.add(self._zap.socket)
 
     @property
@@ -210,13 +220,18 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
 
     def _connect(self, contact: Contact, now: float) -> _ZmqOutput:
         address, socket = contact.address, None
+        key = None if self.profile is None else self.profile.key_of(contact)
+        if self.profile is not None and key is None:  # nobody is dialled whose key is not known
+            raise ConnectionRefusedError(f"{address}: {NO_RECORD}")
         try:
             socket = self._context.socket(zmq.PUSH)
             self._set_common_options(socket)
-            if self.profile is not None:
-                socket.setsockopt(zmq.CURVE_SERVERKEY, self.profile.key_of(contact) or b"")
+            if self.profile is not None and key is not None:
+                socket.setsockopt(zmq.CURVE_SERVERKEY, key)
                 socket.setsockopt(zmq.CURVE_PUBLICKEY, self.profile.link_public)
                 socket.setsockopt(zmq.CURVE_SECRETKEY, self.profile.link_secret)
+                if shown := self.profile.shown:
+                    zmq_links.show_record(socket, shown)
             socket.setsockopt(zmq.SNDHWM, 1 if self._drains else _SEND_HIGH_WATER)
             # A finite linger from the start: no way of closing may hang the process's end.
             socket.setsockopt(zmq.LINGER, self.limits.linger_milliseconds)
@@ -236,7 +251,23 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             raise
         self._sockets.add(socket)
         descriptor = int(socket.getsockopt(zmq.FD))
-        return _ZmqOutput(address=address, moved=now, socket=socket, descriptor=descriptor)
+        pipe = _ZmqOutput(
+            address=address, moved=now, socket=socket, descriptor=descriptor, key=key, opened=now
+        )
+        pipe.named = None if self.profile is None else self.profile.process_at(contact)
+        return pipe
+
+    def _may_take(self, pipe: _ZmqOutput, peer: PeerId) -> bool:
+        if not self._apart or self.profile is None:
+            return True
+        key = self.profile.key_of(Contact(peer, pipe.address))
+        if key is not None and key != pipe.key:
+            # Another process has said that it is there now; the next record dials that one.
+            self._shut(pipe, self.limits.linger_milliseconds)
+        return key == pipe.key
+
+    def _is_outdated(self, pipe: _ZmqOutput, now: float) -> bool:
+        return self._apart and not pipe.records and now >= pipe.opened + _SHOWN_SECONDS
 
     def _release(self, pipe: _ZmqOutput, linger_milliseconds: int) -> None:
         self._sockets.discard(pipe.socket)
@@ -275,6 +306,8 @@ class ZmqInput(CountingInput):
         self._socket = socket
         self._monitor = monitor
         self._connections = pipes.connections
+        self._links = pipes.profile if pipes._apart else None
+        self.judges_first_frame = pipes._apart
         self._reasons = _ENCRYPTED if pipes.profile is not None else _PLAIN
         self._on_close = pipes._input_closed
         self._closed = False
@@ -309,17 +342,20 @@ class ZmqInput(CountingInput):
             self._again.cancel()
             self._again = None
         self._begin_turn()
-        socket = self._socket
+        socket, apart = self._socket, self._links is not None
         bytes_left = self._limits.turn_bytes_max
         try:
             for _ in range(self._limits.turn_frames_max):
-                frame = socket.recv(_NOBLOCK)
+                frame = socket.recv(_NOBLOCK, copy=not apart)
                 more = socket.getsockopt(_RCVMORE)
                 if more or self._in_multipart:
                     self._in_multipart = bool(more)
                     self.counters.frames_refused += not more  # counted with its last part
                 else:
-                    self._hand_over(frame)
+                    if isinstance(frame, bytes):
+                        self._hand_over(frame)
+                    else:
+                        self._hand_over_of(frame)
                     if self._closed:
                         return
                 # Asked, because to be told by EAGAIN costs twice as much: it is an exception.
@@ -332,6 +368,26 @@ class ZmqInput(CountingInput):
             return
         self._again = self._loop.call_soon(self._read)
 
+    def _hand_over_of(self, message: zmq.Frame) -> None:
+        """Hand a message over, if a process has sent it that may talk to this one."""
+        profile = self._links
+        assert profile is not None
+        descriptor = zmq_links.descriptor(message)
+        if descriptor not in self._connections:
+            self._count_connections()  # which tells of it, unless it is gone
+            if self._closed:
+                return
+        link = zmq_links.sender(message, profile)
+        if link is None:
+            self._refused_stranger(self.address, NOT_ADMITTED)
+            self._connections.cut_off(descriptor)
+            return
+        self._connections.has_proved(descriptor)
+        forged = self._hand_over(message.bytes, link)
+        if forged and not self._closed and profile.has_forged(link, forged):
+            self._forger(self.address)
+            self._connections.cut_off(descriptor)
+
     def _count_connections(self) -> None:
         """Take all that the monitor has to tell: a few bytes for each that came or went.
 
@@ -343,7 +399,7 @@ class ZmqInput(CountingInput):
             if event == _DISCONNECTED:
                 self._connections.gone(descriptor)
             elif event == _ACCEPTED:
-                if not self._connections.accepted(descriptor, self.address):
+                if not self._connections.accepted(descriptor, self.address, self._loop.time()):
                     self._refused()
             elif event == _NOT_ADMITTED:
                 self._refused_stranger(self.address, NOT_ADMITTED)

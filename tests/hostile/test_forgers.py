@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from camcast import CommunityManager
+from camcast.doors.transport import OutputPipes
 from camcast.engine.node import Node
 from camcast.engine.signing import Certificates
 from camcast.live.certificate_file import certificate_text
+from camcast.live.forgers import FORGERIES_MAX
 from camcast.live.key_file import write_key_pair
 from camcast.live.signed_links import SignedLinks
-from camcast.live.zmtp.input import FORGERIES_MAX
-from camcast.live.zmtp.pipes import ZmtpPipes
+from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
@@ -40,6 +41,7 @@ from tests.signed_world import (
 
 CHESS = Topic.parse(".chess")
 FAR = 2**32 - 1
+FORGER = key(9)
 
 
 def event(by: SecretKey, own: bytes, topic: Topic = SOCCER, at: float = 5.0) -> Batch:
@@ -126,41 +128,62 @@ def test_what_an_honest_process_may_have_believed_does_not(name: str) -> None:
     assert node.outbox.deliveries == []
 
 
-def test_a_connection_that_brings_forged_events_is_cut_off(tmp_path: Path) -> None:
-    """A forged event costs 50 µs to refuse; there was no end of them."""
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_who_brings_forged_events_is_cut_off_and_barred_and_nobody_else(
+    transport: str, tmp_path: Path
+) -> None:
+    """A forged event costs 50 µs to refuse, and there was no end of them: the forger dialled anew.
+
+    Forged events count against the owner of a key, whatever connections they come by.
+    """
     for name, secret in (("root", ROOT), ("ada", ADA)):
         write_key_pair(tmp_path / f"{name}.key", secret)
     (tmp_path / "ada.cert").write_text(certificate_text([certificate(ADA)]))
 
-    def forged(number: int) -> bytes:
+    def forged(number: int, sender: SecretKey = FORGER) -> bytes:
         stream = stream_id(CLUB.public.peer_id, 7)
         batch = make_batch(stream, number, [b""], SOCCER, published=time.time_ns() // 1_000_000)
         body = with_own(CLUB, certificate(CLUB)).sign(batch).body
         wrong = body[:-1] + bytes([body[-1] ^ 1])
-        head = wire.event_head(len(wrong), 1, 0.0, SOCCER.group, CLUB.public.peer_id)
+        head = wire.event_head(len(wrong), 1, 0.0, SOCCER.group, sender.public.peer_id)
         return head + wrong
 
-    links = SignedLinks.of(with_own(CLUB, certificate(CLUB)), {}, time.time)
-    links.known.reached_at("tcp://127.0.0.1:9")
+    def pipes_of(owner: SecretKey, count: int) -> list[OutputPipes]:
+        links = SignedLinks.of(with_own(owner, certificate(owner)), {}, time.time)
+        links.known.reached_at("tcp://127.0.0.1:9")
+        links.pin(address, ADA.public.raw)
+        make = find_transport(transport)
+        return [make(frame_header=FRAME_HEADER, profile=links) for _ in range(count)]
+
+    address = ""
 
     async def test() -> None:
+        nonlocal address
         async with CommunityManager(
             identity=tmp_path / "ada.key",
             certificates=tmp_path / "ada.cert",
             trust=tmp_path / "root.pub",
+            transport=transport,
         ) as ada:
             await ada.join(".soccer")
-            there = [Contact(UNKNOWN_PEER, ada.address)]
-            honest, forger = (ZmtpPipes(frame_header=FRAME_HEADER, profile=links) for _ in range(2))
+            address = ada.address
+            there = [Contact(UNKNOWN_PEER, address)]
+            (honest,), forger = pipes_of(CLUB, 1), pipes_of(FORGER, 3)
+            honest.send(there, forged(1, CLUB))
+            # Whose link shows the certificate without which nothing can be said of the events.
+            await eventually(lambda: ada.counters.unverified == 1)
             for number in range(1, FORGERIES_MAX):
-                forger.send(there, forged(number))
-                honest.send(there, forged(1))  # each is counted for itself
-            await eventually(lambda: ada.counters.unverified == 2 * (FORGERIES_MAX - 1))
+                forger[number % 2].send(there, forged(number))
+            await eventually(lambda: ada.counters.unverified == FORGERIES_MAX)
             assert ada.counters.input.forgers_refused == 0
-            forger.send(there, forged(FORGERIES_MAX))
+            assert len(ada.pipes.connections) == 3
+            forger[0].send(there, forged(FORGERIES_MAX))
             await eventually(lambda: ada.counters.input.forgers_refused == 1)
-            assert len(ada.pipes.connections) == 1
-            for one in (honest, forger):
+            forger[2].send(there, forged(FORGERIES_MAX + 1))
+            await eventually(lambda: ada.counters.input.strangers_refused > 0)
+            honest.send(there, forged(2, CLUB))
+            await eventually(lambda: ada.counters.unverified == FORGERIES_MAX + 2)
+            for one in (honest, *forger):
                 one.close(0)
 
     live(test)()

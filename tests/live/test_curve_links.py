@@ -18,16 +18,19 @@ from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.live import zap
 from camcast.live.self_test import lets_strangers_in
 from camcast.live.shared_key import SharedKey
+from camcast.live.signed_links import SignedLinks
 from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.live.zmtp.codec import Decoder, handshake
 from camcast.live.zmtp.curve import OVERHEAD, CurveClient, CurveKeys
+from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
-from camcast.vocabulary.identity import UNKNOWN_PEER
+from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 from tests.live.communities import free_address
 from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 OURS, THEIRS = SharedKey(SecretKey(b"o" * 32)), SharedKey(SecretKey(b"t" * 32))
+OWNER = PeerId(b"o" * 16)
 SIZES = (8, 219, 220, 300, 40_000, 2**20)
 """Of records: MESSAGEs have a short head up to 219, which with header and 33 bytes makes 255."""
 LINKS = list(itertools.product(TRANSPORTS, repeat=2))
@@ -234,6 +237,28 @@ def test_who_recorded_a_connection_cannot_play_it_again() -> None:
                 await is_refused(stranger)
             assert pipe.counters.frames_refused == 1
         assert inbox.numbers == [1]
+        pipes.close(0)
+
+    live(test)()
+
+
+def test_an_input_that_judges_by_the_first_frame_passes_the_self_test_only_if_it_cuts_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over libzmq, where processes are told apart, a stranger ends the handshake."""
+    signatures = EventSignatures(SecretKey(b"a" * 32), [])
+    links = SignedLinks.of(signatures, {}, lambda: 0.0)
+
+    async def test() -> None:
+        pipes, inbox = new_pipes("zmq", links), Inbox()
+        pipe = pipes.open_input(ANY_PORT, inbox)
+        assert not await lets_strangers_in(pipe, links)
+        await eventually(lambda: pipe.strangers_expected == 0)
+        assert (inbox.frames, pipe.counters.strangers_refused) == ([], 0)
+        monkeypatch.setattr("camcast.live.self_test._ANSWER_SECONDS", 0.5)
+        monkeypatch.setattr("camcast.live.zmq_links.sender", lambda _message, _profile: OWNER)
+        with pytest.raises(TimeoutError):
+            await lets_strangers_in(pipe, links)
         pipes.close(0)
 
     live(test)()

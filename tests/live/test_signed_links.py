@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import signal
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from camcast import (
 from camcast.live.certificate_file import certificate_text
 from camcast.live.gateway_file import GatewayError
 from camcast.live.key_file import write_key_pair
+from camcast.live.transports import TRANSPORTS
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.vocabulary.identity import Contact
@@ -32,6 +34,7 @@ from tests.patience import eventually, live
 
 FAR = 2**32 - 1
 GATE, MALLORY = SecretKey(b"g" * 32), SecretKey(b"m" * 32)
+LINKS = list(itertools.product(TRANSPORTS, repeat=2))
 SETTINGS: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
 
 
@@ -69,20 +72,28 @@ def known_to(manager: CommunityManager) -> list[Contact]:
     return [*tables, *(entry.contact for entry in node.liveness.entries.values())]
 
 
-def test_members_meet_through_a_gateway_and_nobody_else_gets_in(files: Path) -> None:
+@pytest.mark.parametrize("transports", LINKS, ids="-".join)
+def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
+    transports: tuple[str, str], files: Path
+) -> None:
     """Beside them one without a key, one of another authority, and Eve, certified for .chess.
 
-    The club may join below .soccer: its events climb there, and it may not join there.
+    The club may join below .soccer: its events climb there, and it may not join there. The gateway
+    and Ada have one transport, all others the other.
     """
 
+    def of(name: str, transport: str, *trusted: str) -> dict[str, Any]:
+        return {**known_as(files, name, *trusted), "transport": transport}
+
     async def test() -> None:
+        first, second = transports
         async with (
-            CommunityManager(**known_as(files, "gate")) as gate,
-            CommunityManager(**known_as(files, "ada"), gateways=[gate.gateway]) as ada,
-            CommunityManager(**known_as(files, "club"), gateways=[gate.address]) as club,
-            CommunityManager(**known_as(files, "eve"), gateways=[gate.address]) as eve,
-            CommunityManager(**known_as(files, "mallory", "eve"), gateways=[gate.address]) as other,
-            CommunityManager(**SETTINGS, gateways=[gate.address]) as none,
+            CommunityManager(**of("gate", first)) as gate,
+            CommunityManager(**of("ada", first), gateways=[gate.gateway]) as ada,
+            CommunityManager(**of("club", second), gateways=[gate.gateway]) as club,
+            CommunityManager(**of("eve", second), gateways=[gate.gateway]) as eve,
+            CommunityManager(**of("mallory", second, "eve"), gateways=[gate.gateway]) as other,
+            CommunityManager(**SETTINGS, transport=second, gateways=[gate.address]) as none,
         ):
             inbox = Inbox()
             community = await ada.join(".soccer")
@@ -163,7 +174,11 @@ def test_the_commands_of_an_authority(files: Path) -> None:
     [
         ({"gateways": ["tcp://192.0.2.1:7000"]}, GatewayError, "is named with its key"),
         ({"gateways": ["tcp://192.0.2.1:7000#abc"]}, GatewayError, "a public key has 56"),
-        ({"transport": "zmq"}, OptionError, "use zmtp"),
+        (
+            {"transport": "zmq", "gateways": ["tcp://127.0.0.1:7000"]},
+            GatewayError,
+            "dialled over zmq is named with its key",
+        ),
         ({"discovery": "lan"}, OptionError, "an identity keeps strangers out"),
         ({"passphrase": "correct horse battery staple"}, OptionError, "leave one of the two out"),
     ],

@@ -73,14 +73,32 @@ def test_nothing_but_a_connection_to_the_input_is_shut_down(tmp_path: Path) -> N
         with socket.create_connection(server.getsockname()) as client:
             accepted, _ = server.accept()
             with accepted, (tmp_path / "file").open("wb") as file:
-                assert connections.accepted(server.fileno(), address)
+                assert connections.accepted(server.fileno(), address, 0.0)
                 for another in (client.fileno(), file.fileno(), 2**16 + 1):
-                    assert not connections.accepted(another, address)
+                    assert not connections.accepted(another, address, 0.0)
                 client.sendall(b"still there")
                 assert accepted.recv(64) == b"still there"
                 file.write(b"still there")
-                assert not connections.accepted(accepted.fileno(), address)
+                assert not connections.accepted(accepted.fileno(), address, 9.0)
                 assert client.recv(64) == b""
+
+
+def test_who_sends_nothing_makes_room_where_peers_prove_themselves_by_what_they_send() -> None:
+    connections = Connections(2, spares_silent=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        clients = [socket.create_connection(server.getsockname()) for _ in range(4)]
+        accepted = [server.accept()[0] for _ in clients]
+        member, silent, early, late = (one.fileno() for one in accepted)
+        assert connections.accepted(member, address, 0.0)
+        assert connections.accepted(silent, address, 0.0)
+        connections.has_proved(member)
+        assert not connections.accepted(early, address, 4.9)
+        assert connections.accepted(late, address, 5.0)
+        assert (member in connections, silent in connections) == (True, False)
+        assert clients[1].recv(1) == b""
+        for one in (*clients, *accepted):
+            one.close()
 
 
 def test_a_flood_of_connections_takes_no_descriptor_that_is_needed() -> None:

@@ -15,10 +15,12 @@ The metadata are::
     X-Camcast-Peer   the 16 bytes of the peer id of the process; missing where there is no single
                      one: an output that several nodes of a loop share
     X-Camcast-Record in the profile `signed`: who the process is, where it is and what it may do,
-                     signed (`camcast.security.known_peers`)
+                     signed (`camcast.security.known_peers`), in Base64, since libzmq hands an
+                     application the text before the first zero byte
 
-libzmq sends none of the last three, and ignores them. Whoever names another version of the wire
-format is refused (`WireVersionError`), since not one of its frames could be read.
+libzmq sends the last one alone, and from its outputs only (`camcast.live.zmq_links`). Whoever names
+another version of the wire format is refused (`WireVersionError`), since not one of its frames
+could be read.
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
@@ -30,6 +32,7 @@ and each byte is looked at once, however small the pieces in which they come.
 
 from __future__ import annotations
 
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Final, Protocol
@@ -58,7 +61,7 @@ CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 # [RFC 37, 2.4] names of properties that are an application's own begin with X-.
 _WIRE: Final = "X-Camcast-Wire"
 _PEER: Final = "X-Camcast-Peer"
-_RECORD: Final = "X-Camcast-Record"
+RECORD: Final = "X-Camcast-Record"
 _WIRE_VERSION: Final = str(VERSION).encode()
 _WIRE_DIGITS_MAX: Final = 8  # chosen: what is logged of a version that a stranger names
 
@@ -215,7 +218,7 @@ def handshake(
     if peer != UNKNOWN_PEER:
         metadata[_PEER] = peer
     if record:
-        metadata[_RECORD] = record
+        metadata[RECORD] = record_text(record)
     return mechanism.begin(write_metadata(metadata))
 
 
@@ -224,9 +227,22 @@ def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
     return PeerId(metadata.get(_PEER.lower(), UNKNOWN_PEER))
 
 
+def record_text(record: bytes) -> bytes:
+    """Return a record as its property has it."""
+    return b2a_base64(record, newline=False)
+
+
+def read_record_text(text: bytes) -> bytes:
+    """Return what `record_text` wrote; empty if that is none."""
+    try:
+        return a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return b""
+
+
 def record_in(metadata: bytes) -> bytes:
     """Return the record that encoded metadata show, empty if there is none."""
-    return read_metadata(metadata).get(_RECORD.lower(), b"")
+    return read_record_text(read_metadata(metadata).get(RECORD.lower(), b""))
 
 
 class Decoder:

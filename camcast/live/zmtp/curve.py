@@ -22,9 +22,9 @@ that key opens, brings the rest of what the server needs back: C' and s'. The ke
 connection alone. With one for all connections, as [RFC 26, 3.3] proposes for datagrams, an INITIATE
 that somebody has recorded would open a second connection, and its messages would be heard twice.
 
-A server may say its key on its own (`KEY`, before anything else), which a client that was told the
-key does not look at, and one that was not may go by. In their metadata both may show who they are;
-`admits` gets these metadata beside the key.
+A client that was not told the server's key may ask for it before anything else, by an empty `KEY`,
+which a server may answer with its key, once; libzmq knows no such command, and ends the handshake.
+In their metadata both may show who they are; `admits` gets these metadata beside the key.
 
 Each command has a number, which is part of its nonce and only ever grows: what is repeated, or
 taken out of order, is refused. A MESSAGE carries its ZMTP flags (MORE, COMMAND) inside the box;
@@ -46,6 +46,7 @@ from nacl.exceptions import CryptoError
 from camcast.live.strangers import (
     NOT_ADMITTED,
     OTHER_KEY,
+    SAYS_NO_KEY,
     SILENT_AT_HELLO,
     SILENT_AT_INITIATE,
 )
@@ -79,8 +80,9 @@ _TO_SERVER: Final = b"CurveZMQMESSAGEC"
 _TO_CLIENT: Final = b"CurveZMQMESSAGES"
 
 # chosen: INITIATE has 257 bytes besides the metadata, which in the profile `signed` are a peer
-# record of 400 bytes and four chains of four certificates of 413 (camcast.security.known_peers).
-CURVE_COMMAND_BYTES_MAX: Final = 8192
+# record of 400 bytes and four chains of four certificates of 413 (camcast.security.known_peers), in
+# Base64: 10.0 kB in all.
+CURVE_COMMAND_BYTES_MAX: Final = 10_240
 
 Random = Callable[[int], bytes]
 Admits = Callable[[bytes, bytes], bool]
@@ -182,8 +184,8 @@ class _Curve:
 class CurveClient(_Curve):
     """The end that connects, to the process whose public key is `server_key`.
 
-    Without a key it waits for the server to say one, and goes by what `pin` makes of it, if that is
-    a key. `admits` says of the server, once it has proved its key, whether it is talked to.
+    Without a key it asks the server for one, and goes by what `pin` makes of it, if that is a key.
+    `admits` says of the server, once it has proved its key, whether it is talked to.
     """
 
     def __init__(
@@ -205,12 +207,13 @@ class CurveClient(_Curve):
     @property
     def suspicion(self) -> str:
         """See `Mechanism`."""
-        return SILENT_AT_INITIATE if self._expects == b"READY" else SILENT_AT_HELLO
+        suspicions = {b"READY": SILENT_AT_INITIATE, b"KEY": SAYS_NO_KEY}
+        return suspicions.get(self._expects, SILENT_AT_HELLO)
 
     def begin(self, metadata: bytes) -> bytes:
         """See `Mechanism`."""
         self._metadata = metadata
-        return greeting(CURVE_NAME) + (self._hello() if self._server_key else b"")
+        return greeting(CURVE_NAME) + (self._hello() if self._server_key else command(b"KEY", b""))
 
     def _hello(self) -> bytes:
         number = self._next_number()
@@ -221,8 +224,6 @@ class CurveClient(_Curve):
 
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
         """See `Mechanism`."""
-        if name == b"KEY" and self._expects == b"WELCOME":
-            return b"", None  # it is known already
         if name == b"KEY" and self._expects == b"KEY":
             said = self._pin(body) if self._pin is not None else None
             if said is None:
@@ -275,7 +276,7 @@ class CurveClient(_Curve):
 class CurveServer(_Curve):
     """The end that is connected to; `admits` says of a client whether it may talk.
 
-    A `said_key` is said to whoever connects.
+    A `said_key` is said to who asks for it.
     """
 
     suspicion = ""
@@ -292,11 +293,13 @@ class CurveServer(_Curve):
     def begin(self, metadata: bytes) -> bytes:
         """See `Mechanism`."""
         self._metadata = metadata
-        said = command(b"KEY", self._said_key) if self._said_key else b""
-        return greeting(CURVE_NAME, as_server=True) + said
+        return greeting(CURVE_NAME, as_server=True)
 
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
         """See `Mechanism`."""
+        if name == b"KEY" and self._said_key:
+            said, self._said_key = self._said_key, b""
+            return command(b"KEY", said), None
         expected = b"INITIATE" if self._cookie_key else b"HELLO"
         if name != expected:
             raise ProtocolError(f"it sent another command than {expected.decode()}")

@@ -19,7 +19,6 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from math import inf
 from typing import Any, Final
 
 from attrs import define, field
@@ -39,8 +38,6 @@ from camcast.vocabulary.identity import PeerId
 _log = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
-FORGERIES_MAX: Final = 8  # [TRUST, profiles] "who sends eight bad ones is cut off"
-FORGERIES_SECONDS: Final = 60.0  # chosen: in which these are counted
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
@@ -73,18 +70,8 @@ class Connection:
     """The bytes that it makes us keep."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
     """What it sent, and what is for the next turn."""
-    forgeries: int = 0
-    """The forged records that it sent since `forging_since`."""
-    forging_since: float = -inf
     link: PeerId | None = None
     """Whose key its other end has proved, where the profile tells processes apart."""
-
-    def has_forged(self, count: int, now: float) -> bool:
-        """Count so many forged records; say whether they are too many by now."""
-        if now >= self.forging_since + FORGERIES_SECONDS:
-            self.forging_since, self.forgeries = now, 0
-        self.forgeries += count
-        return self.forgeries >= FORGERIES_MAX
 
 
 class Accepted:
@@ -252,14 +239,11 @@ class ZmtpInput(CountingInput):
                     forged = self._hand_over(body, connection.link)
                     if self._closed:
                         return
-                    if forged and connection.has_forged(forged, self._loop.time()):
-                        self.counters.forgers_refused += 1
-                        self._say("cut off", connection.host, "what it sends is forged")
-                        self._lose(connection)
+                    if forged and self._is_forger(connection, forged):
                         return
                 elif name == b"PING":
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
-                elif body and name in (b"HELLO", b"INITIATE"):
+                elif body and name in (b"HELLO", b"INITIATE", b"KEY"):
                     connection.link = self._link_of(connection)
                     self._answer(connection, body)
                 if count == self._limits.turn_frames_max:
@@ -288,6 +272,17 @@ class ZmtpInput(CountingInput):
                 self._make_room()
             if accepted.unfinished:
                 self._watch_time()
+
+    def _is_forger(self, connection: Connection, forged: int) -> bool:
+        """Count forged records, and part from a process that has sent too many of them."""
+        link = connection.link
+        if self._profile is None or link is None or not self._profile.has_forged(link, forged):
+            return False
+        self._forger(connection.host)
+        for one in self._accepted.of(self):
+            if one.link == link:
+                self._lose(one)
+        return True
 
     def _shown(self) -> bytes:
         return b"" if self._profile is None else self._profile.shown

@@ -84,6 +84,8 @@ class _ZmtpOutput(OutputPipe):
     """How many bytes of it the kernel took."""
     first: PeerId = UNKNOWN_PEER
     """For whom its first record was."""
+    dialled: Contact | None = None
+    """Whom the connection that there is was made to."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
@@ -156,12 +158,16 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return NULL
         from camcast.live.zmtp.curve import CurveClient
 
-        contact = pipe.contact
+        contact = pipe.dialled = pipe.contact
         key = profile.key_of(contact)
         if key is None and not _may_be_pinned(contact):
             raise StrangerError(NO_RECORD)
         pin = partial(profile.pin, contact.address)
-        return CurveClient(self._keys, key, os.urandom, self._admits, pin)
+        return CurveClient(self._keys, key, os.urandom, partial(self._may_answer, contact), pin)
+
+    def _may_answer(self, contact: Contact, key: bytes, metadata: bytes) -> bool:
+        profile = self.profile
+        return profile is not None and profile.may_answer(contact, key, record_in(metadata))
 
     def _admits(self, key: bytes, metadata: bytes) -> bool:
         return self.profile is not None and self.profile.admits(key, record_in(metadata))
@@ -250,7 +256,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         try:
             for name, body in decoder.feed(self._buffer[:size]):
                 if name == b"READY":
-                    self._ready(pipe, self._named(decoder))
+                    self._ready(pipe, self._named(pipe, decoder))
                 elif body and name in (b"KEY", b"WELCOME"):
                     made.send(body)
                 elif name == b"PING" and pipe.frame is None:
@@ -266,10 +272,11 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
             self._broken(pipe)
 
-    def _named(self, decoder: Decoder) -> PeerId:
+    def _named(self, pipe: _ZmtpOutput, decoder: Decoder) -> PeerId:
         """Return who has said READY: who proved it, where the profile tells processes apart."""
-        key = decoder.mechanism.peer_key
-        proved = None if self.profile is None or key is None else self.profile.process_of(key)
+        proved = None
+        if self.profile is not None and pipe.dialled is not None:
+            proved = self.profile.process_at(pipe.dialled)
         return proved if proved is not None else peer_in(decoder.metadata or {})
 
     def _refuse(self, pipe: _ZmtpOutput, why: ProtocolError) -> None:

@@ -66,7 +66,7 @@ class End:
 
     def hear(self, said: bytes) -> None:
         for name, body in self.decoder.feed(memoryview(said)):
-            if name in (b"HELLO", b"WELCOME", b"INITIATE"):
+            if name in (b"HELLO", b"WELCOME", b"INITIATE", b"KEY"):
                 self.says += body
             elif name != b"READY":
                 self.heard.append((name, body))
@@ -93,6 +93,31 @@ def connected() -> tuple[End, End]:
     assert server.decoder.metadata is not None
     assert client.decoder.metadata is not None
     return client, server
+
+
+def test_a_server_says_its_key_once_to_who_asks_and_only_if_it_has_one_to_say() -> None:
+    said: list[bytes] = []
+
+    def pin(key: bytes) -> bytes:
+        said.append(key)
+        return SERVER.public
+
+    def asking() -> End:
+        mechanism = CurveClient(CLIENT, None, counted(b"client"), pin=pin)
+        return client_end(mechanism)
+
+    server = server_end(CurveServer(SERVER, knows_client, counted(b"server"), b"its key"))
+    client = asking()
+    for _ in range(3):
+        server.hear(client.take())
+        client.hear(server.take())
+    assert said == [b"its key"]
+    assert server.decoder.metadata is not None
+    again = server_end(CurveServer(SERVER, knows_client, counted(b"server"), b"its key"))
+    with pytest.raises(ProtocolError, match="another command than HELLO"):
+        again.hear(asking().take() + command(b"KEY", b""))
+    with pytest.raises(ProtocolError, match="another command than HELLO"):
+        server_end().hear(asking().take())
 
 
 # -- with libzmq
