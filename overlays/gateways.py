@@ -239,7 +239,7 @@ class GatewayDiscovery(Discovery):
         ]
         asked = (self._context.me.address, *gateways)
         without = [endpoint_of(address) for address in asked]
-        others = [] if self._certain else self._remembered.some(self._context.rng, without)
+        others = [] if self._certain else self._recalled(without)
         if own or not (gateways or others):
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
@@ -255,6 +255,24 @@ class GatewayDiscovery(Discovery):
         self._context.outlet.wake(AGAIN_SECONDS, "again", *seek.silent)
         self._context.outlet.wake(2 * AGAIN_SECONDS, "again", *seek.silent)
         self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *numbers)
+
+    def _recalled(self, without: Iterable[Endpoint]) -> list[Endpoint]:
+        """Draw remembered contacts; where processes are dialled by keys, those whose key is known.
+
+        Nobody is named there, so the key of each is pinned.
+        """
+        drawn = self._remembered.some(self._context.rng, without)
+        if (identities := self._context.identities) is None:
+            return drawn
+        known = [(endpoint, self._remembered.key_of(endpoint)) for endpoint in drawn]
+        for endpoint, key in known:
+            identities.pin(address_of(endpoint), key)
+        return [endpoint for endpoint, key in known if key]
+
+    def _remember(self, contact: Contact) -> None:
+        identities = self._context.identities
+        known = "" if identities is None else identities.key_of(contact)
+        self._remembered.note(endpoint_of(contact.address), known)
 
     def _ask(self, numbers: Iterable[Hashable]) -> None:
         """Put those of these questions to which an answer is still of use."""
@@ -308,7 +326,7 @@ class GatewayDiscovery(Discovery):
     def _announce(self, topic: Topic, number: int, now: float) -> None:
         for contact in self._context.known(topic.group, REMEMBERED_MAX):
             if contact.peer != self._context.me.peer:
-                self._remembered.note(endpoint_of(contact.address))
+                self._remember(contact)
         self._remembered.write(now)
         self._announced_at = now
         self._send(self.gateways(topic), topic.group, Announce(topic.name))
@@ -361,7 +379,7 @@ class GatewayDiscovery(Discovery):
         seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
         for contact in contacts if gateway else (source, *contacts):
-            self._remembered.note(endpoint_of(contact.address))
+            self._remember(contact)
         if gateway is None:
             pass  # it keeps no register that this process goes by
         elif isinstance(answer, Nobody):

@@ -2,15 +2,17 @@
 
 The file is one line of JSON with a checksum, replaced atomically and readable by its owner only.
 A file that is damaged, too long or of another version is ignored. An endpoint from the file is
-asked like a stranger: who does not answer there is of no consequence.
+asked like a stranger: who does not answer there is of no consequence. Where processes have keys of
+their own, the file has the key beside the endpoint: somebody else who listens there is not heard.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -26,8 +28,13 @@ REMEMBERED_MAX: Final = 64  # chosen: three buckets; in a churn of 90 % some six
 REMEMBERED_ASKED: Final = 16  # chosen: asked at a time; in a churn of 80 % three still answer
 WRITE_SECONDS: Final = 60.0  # chosen: what a crash forgets; 2 KB a minute wear no disk
 _FILE_BYTES_MAX: Final = 65_536  # chosen: 64 contacts need 2 KB
-_VERSION: Final = 1
-_contacts = msgspec.json.Decoder(list[Endpoint])
+_VERSION: Final = 2
+
+
+class _Contact(msgspec.Struct, array_like=True):
+    host: str
+    port: int
+    key: str
 
 
 class _File(msgspec.Struct):
@@ -37,6 +44,7 @@ class _File(msgspec.Struct):
 
 
 _file = msgspec.json.Decoder(_File)
+_contacts = msgspec.json.Decoder(list[_Contact])
 
 
 class Remembered:
@@ -53,23 +61,27 @@ class Remembered:
     ) -> None:
         self._path = path
         self._usable = usable
-        self._endpoints: dict[Endpoint, None] = {}  # who answered last comes last
+        self._endpoints: dict[Endpoint, str] = {}
+        """With the public key of who is there, if it is known; who answered last comes last."""
         self._written_at: float | None = None
         self._changed = False
 
     def recall(self) -> None:
         """Add what the file has; an absent, unreadable or damaged file has nothing."""
         if self._path is not None:
-            for endpoint in reversed(recall(self._path)):
+            for endpoint, key in reversed(recall(self._path).items()):
                 if self._usable(endpoint):
-                    self.note(endpoint)
+                    self.note(endpoint, key)
             self._changed = False
 
-    def note(self, endpoint: Endpoint) -> None:
-        """Remember an endpoint that has answered; the one that did so first makes room."""
+    def note(self, endpoint: Endpoint, key: str = "") -> None:
+        """Remember an endpoint that has answered; the one that did so first makes room.
+
+        `key` is the public key of the process there, empty if it is not known.
+        """
         self._changed = True
-        self._endpoints.pop(endpoint, None)
-        self._endpoints[endpoint] = None
+        known = self._endpoints.pop(endpoint, "")
+        self._endpoints[endpoint] = key or known
         if len(self._endpoints) > REMEMBERED_MAX:
             del self._endpoints[next(iter(self._endpoints))]
 
@@ -83,6 +95,10 @@ class Remembered:
         """The endpoints, who answered last first."""
         return tuple(reversed(self._endpoints))
 
+    def key_of(self, endpoint: Endpoint) -> str:
+        """Return the public key of who is at an endpoint; empty if it is not known."""
+        return self._endpoints.get(endpoint, "")
+
     def some(self, rng: Random, without: Iterable[Endpoint]) -> list[Endpoint]:
         """Draw `REMEMBERED_ASKED` endpoints at most, none of those given."""
         excluded = tuple(without)
@@ -95,19 +111,20 @@ class Remembered:
             return
         if final or self._written_at is None or now - self._written_at >= WRITE_SECONDS:
             self._written_at, self._changed = now, False
-            remember(self._path, self.latest)
+            latest = {endpoint: self._endpoints[endpoint] for endpoint in self.latest}
+            remember(self._path, latest)
 
 
-def recall(path: Path) -> list[Endpoint]:
-    """Return the endpoints in the file; none if the file is absent or cannot be read."""
+def recall(path: Path) -> dict[Endpoint, str]:
+    """Return the endpoints in the file and their keys; none if it is absent or cannot be read."""
     try:
         with path.open("rb") as source:
             data = source.read(_FILE_BYTES_MAX + 1)
     except FileNotFoundError:
-        return []
+        return {}
     except OSError as error:
         log.warning("cannot read the remembered contacts in %s: %s", path, error)
-        return []
+        return {}
     try:
         if len(data) > _FILE_BYTES_MAX:
             raise ValueError("it is too long")
@@ -119,13 +136,17 @@ def recall(path: Path) -> list[Endpoint]:
         contacts = _contacts.decode(content.contacts)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         log.warning("the remembered contacts in %s are ignored: %s", path, error)
-        return []
-    return contacts[:REMEMBERED_MAX]
+        return {}
+    return {(one.host, one.port): one.key for one in contacts[:REMEMBERED_MAX]}
 
 
-def remember(path: Path, contacts: Sequence[Endpoint]) -> bool:
-    """Write the endpoints; return whether that worked. A crash leaves the old file or the new."""
-    body = msgspec.json.encode(list(contacts[:REMEMBERED_MAX]))
+def remember(path: Path, contacts: Mapping[Endpoint, str]) -> bool:
+    """Write endpoints and their keys; return whether that worked.
+
+    A crash leaves the old file or the new.
+    """
+    kept = [(*endpoint, key) for endpoint, key in islice(contacts.items(), REMEMBERED_MAX)]
+    body = msgspec.json.encode(kept)
     data = msgspec.json.encode(_File(_VERSION, crc32(body), msgspec.Raw(body)))
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:

@@ -52,6 +52,12 @@ class Admission(Protocol):
         Its signature is not looked at again if it was `verified` for the same before.
         """
 
+    def key_text(self, contact: Contact, now: float) -> str:
+        """Return the public key of a process that `knows` would say True of, else an empty text."""
+
+    def pin(self, address: str, key: str) -> None:
+        """Expect this public key, a text, of whoever is at an address; ignored if it is none."""
+
     def admits(self, peer: PeerId, now: float) -> bool:
         """Say whether a process is known, and has a certificate that is valid, whatever it allows.
 

@@ -24,6 +24,15 @@ class Identities(Protocol):
     def key(self) -> bytes:
         """The public key of this process."""
 
+    def key_of(self, contact: Contact, /) -> str:
+        """Return the public key, as text, of a process that `knows` says True of; else nothing."""
+
+    def pin(self, address: str, key: str, /) -> None:
+        """Expect this public key of whoever is at an address, where only the address is named.
+
+        A text that is no key is ignored. Several hundred are remembered.
+        """
+
     def admits(self, link: PeerId | None, /) -> bool:
         """See `camcast.doors.admission.Admission.admits`."""
 

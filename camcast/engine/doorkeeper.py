@@ -131,6 +131,14 @@ class Doorkeeper:
         """See `Admission.may_link`."""
         return self._admission.may_link(peer, topic, self._now)
 
+    def key_of(self, contact: Contact) -> str:
+        """See `camcast.doors.discovery.Identities`."""
+        return self._admission.key_text(contact, self._now)
+
+    def pin(self, address: str, key: str) -> None:
+        """See `camcast.doors.discovery.Identities`."""
+        self._admission.pin(address, key)
+
     def may_join(self, peer: PeerId, topic: Topic) -> bool:
         """See `Admission.may_join`."""
         return self._admission.may_join(peer, topic, self._now)

@@ -50,8 +50,12 @@ class BriefAuthority:
         )
         write_key_pair(secret, key)
         certified.write_text(certificate_text([CERTIFICATE.sign(granted, root)]))
+        return self.files(name)
+
+    def files(self, name: str) -> dict[str, Any]:
+        """Return the identity that was made by this name, as arguments of `CommunityManager`."""
         return {
-            "identity": secret,
-            "certificates": certified,
+            "identity": self.folder / f"{name}.key",
+            "certificates": self.folder / f"{name}.cert",
             "trust": self.folder / "root.pub",
         }

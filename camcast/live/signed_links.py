@@ -102,7 +102,7 @@ class SignedLinks(Profile):
 
     def given_key(self, address: str) -> bytes | None:
         """Return the public key of the process at an address, by the configuration or pinned."""
-        key = self._pinned.get(address)
+        key = self._pinned.get(address) or self.known.pinned(address)
         return None if key is None else key.raw
 
     def key_of(self, contact: Contact) -> bytes | None:
@@ -117,7 +117,7 @@ class SignedLinks(Profile):
 
     def _public_key(self, contact: Contact) -> PublicKey | None:
         if contact.peer == UNKNOWN_PEER:
-            return self._pinned.get(contact.address)
+            return self._pinned.get(contact.address) or self.known.pinned(contact.address)
         return self.known.key_of(contact, self._clock())
 
     def pin(self, address: str, said: bytes) -> bytes | None:

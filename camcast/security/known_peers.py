@@ -34,6 +34,7 @@ from camcast.vocabulary.topics import Topic
 # chosen: as many as chains are known (`known_chains`); views, links and a gateway's register have
 # some hundreds. 3 kB each with two certificates.
 PEERS_MAX: Final = 4096
+PINNED_MAX: Final = 256  # chosen: four times as many as `overlays.remembered` has
 CHAINS_MAX: Final = 4  # chosen: fits a handshake with room; one for each part of a hierarchy
 RENEW_SECONDS: Final = LIFETIME_SECONDS / 3  # chosen: a new record has two chances more to spread
 # chosen: verdicts are kept for so long, since each message asks for one
@@ -83,6 +84,8 @@ class KnownPeers:
         self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
         """That which was used last at the end."""
+        self._pinned: dict[str, PublicKey] = {}
+        """By address, who was pinned last at the end."""
         self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
         self._verdicts_until = 0.0
 
@@ -214,6 +217,23 @@ class KnownPeers:
         if known is None or contact.address not in known.record.addresses:
             return None
         return known.key if self.admits(contact.peer, now) else None
+
+    def key_text(self, contact: Contact, now: float) -> str:
+        """See `Admission`."""
+        key = self.key_of(contact, now)
+        return "" if key is None else str(key)
+
+    def pin(self, address: str, key: str) -> None:
+        """See `Admission`."""
+        with suppress(InvalidKeyError):
+            self._pinned.pop(address, None)
+            if len(self._pinned) >= PINNED_MAX:
+                del self._pinned[next(iter(self._pinned))]
+            self._pinned[address] = PublicKey.parse(key)
+
+    def pinned(self, address: str) -> PublicKey | None:
+        """Return the key that is expected of whoever is at an address."""
+        return self._pinned.get(address)
 
     def knows(self, contact: Contact, now: float) -> bool:
         """See `Admission`."""

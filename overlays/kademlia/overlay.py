@@ -47,6 +47,7 @@ from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
@@ -187,6 +188,7 @@ class KademliaOverlay:
         self._heard_at: float | None = None
         self._silence = 0
         self._interval = UPKEEP_SECONDS_MIN
+        self._log = MinuteLog()
 
     # -- what it knows -------------------------------------------------------------------------
 
@@ -677,13 +679,15 @@ class KademliaOverlay:
             self.remembered.note(address)
             self._lost.pop(address, None)
             if was_degraded:
-                log.info("the DHT answers again")
+                if self._log.due("again", now):
+                    log.info("the DHT answers again (said once a minute)")
                 self._hurry()
                 self._reunite((), now)
         elif self._heard_at is not None and started >= self._heard_at:
             self._silence += 1
             if self._silence == SILENCE_CALLS:
-                log.warning("nobody in the DHT answers")
+                if self._log.due("silent", now):
+                    log.warning("nobody in the DHT answers (said once a minute)")
                 self._hurry()
 
     def _hurry(self) -> None:

@@ -39,6 +39,10 @@ def main(
         Literal["infect", "tree"],
         typer.Option(help="How events spread inside a community; tree: from busy publishers."),
     ] = "infect",
+    profile: Annotated[
+        Literal["open", "signed"],
+        typer.Option(help="Who may take part; signed: each node has a key and a certificate."),
+    ] = "open",
     only: Annotated[
         str | None, typer.Option(help="Scenarios, separated by commas; without it all but soak.")
     ] = None,
@@ -70,7 +74,8 @@ def main(
         raise typer.Exit(SKIPPED)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     choices = [
-        Choice(membership=name, transport=transport, seed=seed, spread=spread) for name in backends
+        Choice(membership=name, transport=transport, seed=seed, spread=spread, profile=profile)
+        for name in backends
     ]
     outcomes = asyncio.run(_run_all(scenarios, choices, jobs, folder, console))
     console.print(results.table(outcomes))
@@ -81,6 +86,7 @@ def main(
         date=time.strftime("%Y-%m-%d"),
         transport=transport,
         spread=spread,
+        profile=profile,
         seed=seed,
         outcomes=outcomes,
     )

@@ -17,10 +17,19 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """None for a gateway, which is a member of nothing."""
     bind: str
     gateways: list[str]
+    identity: str | None = None
+    """By which name the authority knows it, in the profile `signed`."""
+    key: str = ""
+    """The public key of that identity."""
     paces: list[Pace] = []
     """Further subscriptions, which do not keep up."""
     trace_bytes: int | None = None
     """The size of the disk that the node writes its trace to; None: no trace."""
+
+    @property
+    def as_gateway(self) -> str:
+        """How others name this node as their gateway."""
+        return f"{self.bind}#{self.key}" if self.key else self.bind
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +44,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     share_pipes: bool = True
     """Whether the nodes of the process share their output pipes."""
+    authority: str | None = None
+    """The folder of the authority that certified all nodes, in the profile `signed`; else None."""
     descriptors: int | None = None
     """The limit of open files and sockets; None: that of the machine."""
 

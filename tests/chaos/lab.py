@@ -11,8 +11,10 @@ import asyncio
 import itertools
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -21,6 +23,9 @@ from typing import Final, Literal
 import msgspec
 from attrs import define, evolve, field, frozen
 
+from camcast.doors.profile import SIGNED
+from camcast.experiment.brief_authority import BriefAuthority
+from camcast.live.key_file import read_secret_key
 from tests.chaos import records
 from tests.chaos.checker import Fault
 from tests.chaos.commands import (
@@ -58,6 +63,7 @@ class Choice:
     transport: str
     seed: int
     spread: Literal["infect", "tree"] = "infect"
+    profile: Literal["open", "signed"] = "open"
 
 
 @define(eq=False)
@@ -142,8 +148,13 @@ class Lab:
         self._ports = itertools.count(_FIRST_PORT)
         self._names = itertools.count()
         self._tasks: list[asyncio.Task[None]] = []
+        self._rest = ExitStack()
+        self._authority: BriefAuthority | None = None
 
     async def __aenter__(self) -> Lab:
+        if self._choice.profile == SIGNED:
+            kept = self._rest.enter_context(tempfile.TemporaryDirectory(prefix="chaos-authority"))
+            self._authority = BriefAuthority.found(Path(kept))
         self._folder.mkdir(parents=True, exist_ok=True)
         for old in self._folder.iterdir():
             old.unlink()
@@ -160,6 +171,7 @@ class Lab:
             _kill(worker)
         await asyncio.gather(*(worker.process.wait() for worker in workers))
         await asyncio.gather(*self._tasks)
+        self._rest.close()
 
     # -- processes and nodes -----------------------------------------------------------------
 
@@ -176,6 +188,7 @@ class Lab:
             spread=self._choice.spread,
             seed=self._choice.seed,
             share_pipes=self._share_pipes,
+            authority=None if self._authority is None else str(self._authority.folder),
             descriptors=descriptors,
         )
         command = [sys.executable, "-m", "tests.chaos.worker", msgspec.json.encode(setup).decode()]
@@ -195,11 +208,11 @@ class Lab:
         return worker
 
     async def start_gateway(self, host: int = 0) -> str:
-        """Start a gateway, and return its address."""
+        """Start a gateway, and return how others name it."""
         worker = await self.spawn(host, gateway=True)
         spec = self.specify(worker, None, [])
         await self.start(worker, [spec])
-        return spec.bind
+        return spec.as_gateway
 
     def specify(
         self,
@@ -212,11 +225,16 @@ class Lab:
     ) -> NodeSpec:
         """Return a node to start in a worker, with an address of its own."""
         port = next(self._ports)
+        name, key = f"{worker.name}n{port}", ""
+        if self._authority is not None:
+            key = str(read_secret_key(self._authority.identity(name)["identity"]).public)
         return NodeSpec(
-            name=f"{worker.name}n{port}",
+            name=name,
             topic=topic,
             bind=f"tcp://{self.network.address(worker.host)}:{port}",
             gateways=list(gateways),
+            identity=name if key else None,
+            key=key,
             paces=list(paces),
             trace_bytes=trace_bytes,
         )

@@ -20,6 +20,7 @@ class Report:
     date: str
     transport: str
     spread: str
+    profile: str
     seed: int
     outcomes: list[Outcome]
 
@@ -107,9 +108,10 @@ def markdown(report: Report) -> str:
         row[backends.index(outcome.membership)] = _cell(outcome)
     rows = [
         f"Commit {report.commit}, {report.date}, transport {report.transport},"
-        f" spread {report.spread}, seed {report.seed}: {passed} of {len(report.outcomes)} runs"
-        " passed. A cell says how many of the events that were due never came, the longest that"
-        " one took, and any limit that was broken.",
+        f" spread {report.spread}, profile {report.profile}, seed {report.seed}:"
+        f" {passed} of {len(report.outcomes)} runs passed. A cell says how"
+        " many of the events that were due never came, the longest that one took, and any limit"
+        " that was broken.",
         "",
         _row(["scenario", "what happens", *backends]),
         _row(["---"] * (2 + len(backends))),

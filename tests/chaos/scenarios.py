@@ -106,7 +106,7 @@ def weather(seconds: float, **what: float) -> Happening:
         lab.fault_begins()
         lab.network.set_weather(**what)
         await asyncio.sleep(seconds / 2)
-        await lab.welcome(0, [".a.x"], [node.bind for node in lab.gateways[0].nodes])
+        await lab.welcome(0, [".a.x"], [node.as_gateway for node in lab.gateways[0].nodes])
         await asyncio.sleep(seconds / 2)
 
     return happen
@@ -182,7 +182,7 @@ def flap(seconds: int, *, politely: bool) -> Happening:
     """Return a time in which four nodes join every second, and leave again after three."""
 
     async def visit(lab: Lab) -> None:
-        gateways = [node.bind for node in lab.gateways[0].nodes]
+        gateways = [node.as_gateway for node in lab.gateways[0].nodes]
         host = lab.random.randrange(lab.hosts)
         worker = await lab.welcome(host, lab.random.sample(over_levels(50), 4), gateways)
         await asyncio.sleep(3.0)

@@ -85,6 +85,7 @@ def report(*outcomes: Outcome) -> results.Report:
         date="2026-11-22",
         transport="zmtp",
         spread="tree",
+        profile="signed",
         seed=1,
         outcomes=list(outcomes),
     )
@@ -93,8 +94,9 @@ def report(*outcomes: Outcome) -> results.Report:
 def test_the_markdown_says_what_was_run_and_what_came_of_it() -> None:
     other = evolve(outcome(lost=False), membership="dht")
     lines = results.markdown(report(outcome(lost=True), other)).splitlines()
-    assert (
-        "abc1234, 2026-11-22, transport zmtp, spread tree, seed 1: 1 of 2 runs passed" in lines[0]
+    assert lines[0].startswith(
+        "Commit abc1234, 2026-11-22, transport zmtp, spread tree, profile signed, seed 1:"
+        " 1 of 2 runs passed"
     )
     assert lines[2:] == [
         "| scenario | what happens | scamp | dht |",

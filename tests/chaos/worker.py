@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 from attrs import asdict, define, field
@@ -35,6 +36,7 @@ from camcast import (
     Subscription,
     open_pipes,
 )
+from camcast.experiment.brief_authority import BriefAuthority
 from tests.chaos import records
 from tests.chaos.commands import (
     AnyCommand,
@@ -89,7 +91,8 @@ class _Worker:
         self._setup = setup
         self._log = _Log(setup.log)
         self._random = Random(f"{setup.seed} {setup.process}")
-        self._pipes = open_pipes(setup.transport) if setup.share_pipes else None
+        shared = setup.share_pipes and setup.authority is None
+        self._pipes = open_pipes(setup.transport) if shared else None
         self._nodes: dict[str, _Node] = {}
         self._publishing: asyncio.Task[None] | None = None
         self._closed_parasites = 0
@@ -127,11 +130,17 @@ class _Worker:
             trace=None if spec.trace_bytes is None else self._disk(spec.trace_bytes),
             transport=self._setup.transport if self._pipes is None else None,
             pipes=self._pipes,
+            **self._identity(spec),
         )
         await manager.start()
         node = self._nodes[spec.name] = _Node(manager)
         if spec.topic is not None:
             await self._join(node, spec, spec.topic, seconds)
+
+    def _identity(self, spec: NodeSpec) -> dict[str, Any]:
+        if self._setup.authority is None or spec.identity is None:
+            return {}
+        return BriefAuthority(Path(self._setup.authority)).files(spec.identity)
 
     async def _join(self, node: _Node, spec: NodeSpec, topic: str, seconds: float) -> None:
         """Join and wait for a peer and a link, as a user does who wants all events."""

@@ -15,6 +15,7 @@ from camcast import (
     GatewayTimeout,
     InsecureError,
     NotAllowedError,
+    NotReady,
     OptionError,
     open_pipes,
 )
@@ -33,7 +34,7 @@ from tests.live.test_cli import camcast as command
 from tests.patience import eventually, live
 
 FAR = 2**32 - 1
-GATE, MALLORY = SecretKey(b"g" * 32), SecretKey(b"m" * 32)
+GATE, MALLORY, BOB = (SecretKey(name * 32) for name in (b"g", b"m", b"b"))
 LINKS = list(itertools.product(TRANSPORTS, repeat=2))
 SETTINGS: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
 
@@ -45,6 +46,7 @@ def files(tmp_path: Path) -> Path:
         ("root", ROOT, "", MEMBER, ROOT),
         ("gate", GATE, ".", Rights.SERVE, ROOT),
         ("ada", ADA, ".soccer", MEMBER, ROOT),
+        ("bob", BOB, ".soccer", MEMBER, ROOT),
         ("club", CLUB, ".soccer.italy", MEMBER, ROOT),
         ("eve", EVE, ".chess", MEMBER, ROOT),
         ("mallory", MALLORY, ".", MEMBER | Rights.SERVE, EVE),
@@ -135,6 +137,33 @@ def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -> None
             async with CommunityManager(**known_as(files, "new"), bind=address) as imposter:
                 await eventually(lambda: imposter.counters.input.strangers_refused > 0)
                 assert imposter.counters.input.frames_received == 0
+
+    live(test)()
+
+
+def test_who_is_remembered_is_asked_by_its_key(files: Path) -> None:
+    """Somebody else listens at the address when the process starts again, and no gateway does."""
+    remembering: dict[str, Any] = {**known_as(files, "ada"), "remember": files / "contacts"}
+
+    async def test() -> None:
+        async with CommunityManager(**known_as(files, "gate")) as gate:
+            bob = CommunityManager(**known_as(files, "bob"), gateways=[gate.gateway])
+            await bob.start()
+            await bob.join(".soccer")
+            async with CommunityManager(**remembering, gateways=[gate.gateway]) as ada:
+                await (await ada.join(".soccer")).ready()
+            address, dead = bob.address, [gate.gateway]
+            await bob.close()
+        async with CommunityManager(**known_as(files, "eve"), bind=address) as imposter:
+            async with CommunityManager(**remembering, gateways=dead) as ada:
+                with pytest.raises((GatewayTimeout, NotReady)):
+                    await ada.join(".soccer", timeout=3)
+                await eventually(lambda: imposter.counters.input.strangers_refused > 0)
+            assert imposter.counters.input.frames_received == 0
+        bob = CommunityManager(**known_as(files, "bob"), gateways=dead, bind=address)
+        async with bob, CommunityManager(**remembering, gateways=dead) as ada:
+            await asyncio.gather(ada.join(".soccer", timeout=3), return_exceptions=True)
+            await eventually(lambda: bob.counters.input.frames_received > 0)
 
     live(test)()
 

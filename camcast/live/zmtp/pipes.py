@@ -93,9 +93,9 @@ class _ZmtpOutput(OutputPipe):
 
     @property
     def contact(self) -> Contact:
-        """Who is dialled: the one for whom the newest of what waits is."""
-        wanted = self.meant[-1] if self.meant else self.meant_before or self.first
-        return Contact(wanted, self.address)
+        """Who is dialled: the one for whom the newest is of what waits for anybody by name."""
+        named = next((peer for peer in reversed(self.meant) if peer != UNKNOWN_PEER), UNKNOWN_PEER)
+        return Contact(named or self.meant_before or self.first, self.address)
 
 
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):

@@ -37,6 +37,17 @@ def test_what_was_written_is_recalled_in_the_same_order(tmp_path: Path) -> None:
     assert [port for _, port in second.latest] == [1, 2]
 
 
+def test_a_key_is_kept_beside_its_endpoint_until_another_is_said(tmp_path: Path) -> None:
+    here, there = ("10.0.0.1", 1), ("10.0.0.1", 2)
+    first = Remembered(tmp_path / "contacts", anybody)
+    for endpoint, key in ((here, "old"), (there, ""), (here, ""), (here, "new"), (here, "")):
+        first.note(endpoint, key)
+    first.write(0.0, final=True)
+    second = Remembered(tmp_path / "contacts", anybody)
+    second.recall()
+    assert (second.key_of(here), second.key_of(there)) == ("new", "")
+
+
 def test_the_latest_are_kept_and_some_are_drawn() -> None:
     memory = Remembered(None, anybody)
     endpoints = [("10.0.0.1", port) for port in range(1, 2 * REMEMBERED_MAX)]
@@ -65,9 +76,9 @@ def test_the_file_is_written_for_news_alone_and_not_too_often(tmp_path: Path) ->
 
 def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "contacts.json"
-    assert recall(path) == []
+    assert recall(path) == {}
     assert caplog.records == []
-    contacts = [("127.0.0.1", 1), ("10.0.0.1", 65_535)]
+    contacts = {("127.0.0.1", 1): "", ("10.0.0.1", 65_535): "key"}
     assert remember(path, contacts)
     assert recall(path) == contacts
     good = path.read_bytes()
@@ -75,7 +86,7 @@ def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture
         b"",
         good[:-1],
         good.replace(b"10.0", b"11.0"),
-        good.replace(b'"version":1', b'"version":2'),
+        good.replace(b'"version":2', b'"version":1'),
         b"[" * 10_000,
         b"\xff" * 10,
         b" " * 70_000 + good,
@@ -83,7 +94,7 @@ def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture
     for data in damaged:
         path.write_bytes(data)
         caplog.clear()
-        assert recall(path) == []
+        assert recall(path) == {}
         assert "ignored" in caplog.text
     assert not remember(tmp_path / "absent" / "contacts.json", contacts)
-    assert recall(tmp_path) == []
+    assert recall(tmp_path) == {}

@@ -21,7 +21,7 @@ from camcast.simulation.weather import Cut
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
-from overlays.kademlia.overlay import FIND_SECONDS_MAX, Found
+from overlays.kademlia.overlay import FIND_SECONDS_MAX, SILENCE_CALLS, Found
 from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
 from overlays.remembered import Remembered, recall
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
@@ -388,6 +388,23 @@ def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> No
         check=True,
     )
     assert got.stdout.strip() == story()
+
+
+def test_a_dht_that_seems_to_come_and_go_is_logged_once_a_minute(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Forged answers made it so once a second, of which each wrote two lines."""
+    world.populate([A] * 2)
+    overlay = world.overlays[1]
+    with caplog.at_level("INFO"):
+        for second in range(119):
+            now = world.now + second
+            for answered in (*[False] * SILENCE_CALLS, True):
+                overlay._on_heard(BOOTSTRAP, now, answered, now)
+    assert Counter(record.message for record in caplog.records) == {
+        "nobody in the DHT answers (said once a minute)": 2,
+        "the DHT answers again (said once a minute)": 2,
+    }
 
 
 # -- remembered contacts -----------------------------------------------------------------------
