@@ -38,6 +38,12 @@ class Identities:
     def knows(self, source: Contact, /) -> bool:
         return self._known.knows(source, self._now())
 
+    def key_of(self, contact: Contact, /) -> str:
+        return self._known.key_text(contact, self._now())
+
+    def pin(self, address: str, key: str, /) -> None:
+        self._known.pin(address, key)
+
     def may_join(self, peer: PeerId, topic: Topic, /) -> bool:
         return self._known.may_join(peer, topic, self._now())
 

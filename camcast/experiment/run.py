@@ -151,7 +151,7 @@ class _Run:
                     rng=stream(scenario.seed, "protocol", "gateway"),
                 ) as gateway:
                     try:
-                        await self._start(gateway.address)
+                        await self._start(gateway.gateway)
                         await self._join()
                         await self._settle()
                         await self._publish(crashes)
