@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p
 from typing import Final
 
+CONFIDENCE: Final = 0.95  # [convention] of every interval that is printed
 _TINY: Final = 1e-300  # chosen: instead of 0 in a denominator [Lentz's method]
 _PRECISION: Final = 1e-15  # chosen: some units in the last place
 _TERMS_MAX: Final = 100_000  # chosen: the fraction takes about sqrt(degrees) terms

@@ -19,11 +19,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from camcast.student import quantile
+from camcast.student import CONFIDENCE, quantile
 
 Counts = NDArray[np.int64]
 
-CONFIDENCE: Final = 0.95
 _Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
@@ -38,6 +37,11 @@ class Interval:
     def as_json(self) -> dict[str, float | None]:
         """Return the interval as JSON takes it."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
+
+    def times(self, factor: float) -> Interval:
+        """Return the interval of a multiple, by a factor above 0."""
+        ends = (self.mean, self.low, self.high)
+        return Interval(*(None if end is None else end * factor for end in ends))
 
 
 def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> Interval:

@@ -21,9 +21,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from camcast.student import quantile, two_sided_p
+from camcast.student import CONFIDENCE, quantile, two_sided_p
 
-CONFIDENCE: Final = 0.95
 SIGNIFICANT: Final = 0.05  # [convention; the counterpart of CONFIDENCE]
 _STEEP: Final = 700.0  # chosen: exp() of it is nearly the largest float
 _WORDS: Final = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # [Cohen 1988, 2.2.3]

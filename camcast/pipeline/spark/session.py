@@ -245,18 +245,6 @@ def _keep_silent(*_: object) -> None:
 
 
 @contextmanager
-def _ctrl_c_kept() -> Iterator[None]:
-    # pyspark's own handler asks the JVM to cancel its jobs, over a connection that is in use.
-    in_main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) if in_main else None
-    try:
-        yield
-    finally:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
-
-
-@contextmanager
 def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
     from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark import SparkConf, SparkContext
@@ -271,6 +259,7 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
     overdue.start()
     try:
         try:
+            # pyspark's handler asks the JVM to cancel its jobs, over a connection that is in use.
             with _ctrl_c_kept(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # said below, and with its reason
                 context = SparkContext(conf=SparkConf(_jvm=gateway.jvm), gateway=gateway)
@@ -286,19 +275,22 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
         with _errors_readable(), _alone_said(context, master):
             yield SparkSession(context)
     except BaseException:
-        with _interrupts_ignored():
+        # A second Ctrl-C would only tear up what the first one has ended.
+        with _ctrl_c_kept(ignored=True):
             jvm.end()  # now: it may be in the middle of an answer, and we will not wait for it
         raise
     finally:
-        with _interrupts_ignored():
+        with _ctrl_c_kept(ignored=True):
             _forget(gateway)
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Let Ctrl-C pass while what it ended is put away: a second one would only tear that up."""
+def _ctrl_c_kept(*, ignored: bool = False) -> Iterator[None]:
+    """Let Ctrl-C do afterwards what it does now; `ignored`: and nothing meanwhile."""
     in_main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    handler = signal.getsignal(signal.SIGINT) if in_main else None
+    if ignored and in_main:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:

@@ -158,7 +158,7 @@ def _figures(results: Results) -> Iterator[Evidence]:
     of = partial(_intervals, results)
     none, half = of("reception", 0.0), of("reception", _HALF)
     bounds = [float(bound) for bound in gossip_messages(np.array(SIZES), PARAMETERS.c)]
-    ratios = [_scaled(sent, 1 / b) for sent, b in zip(of("messages", 0.0), bounds, strict=True)]
+    ratios = [sent.times(1 / b) for sent, b in zip(of("messages", 0.0), bounds, strict=True)]
     yield _statement(
         "Figure 13",
         "The message complexity is of an order of Nt · ln Nt as expected.",
@@ -295,7 +295,7 @@ def _analysis(results: Results) -> Iterator[Evidence]:
         "4.3.1, nbUpwardMsg",
         "nbUpwardMsg = N · psel · pa · z · psucc",
         PARAMETERS.g * PARAMETERS.a * SUCCESS,
-        _scaled(sent[0], SUCCESS),
+        sent[0].times(SUCCESS),
         f"From g, of {size:,} without crashes: {sent[0].mean:.2f} copies are sent, and {SUCCESS:g}"
         " of them arrive.",
     )
@@ -462,11 +462,6 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
 def _intervals(results: Results, measure: str, crash: float, weak: bool = False) -> list[Interval]:
     found = results.spread(crash=crash, weak=weak)["communities"]
     return [Interval(**community[measure]) for community in found]
-
-
-def _scaled(interval: Interval, factor: float) -> Interval:
-    ends = (interval.mean, interval.low, interval.high)
-    return Interval(*(None if end is None else end * factor for end in ends))
 
 
 def _reliable_of_all(found: Any) -> Interval:

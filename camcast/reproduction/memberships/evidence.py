@@ -201,7 +201,7 @@ def _falls(results: Results, number: int, community: str, measure: str, quote: s
 def _upward(results: Results, number: int, community: str) -> Evidence:
     of = {b: _of(results, b, "upward", (community,)) for b in VARIANTS}
     apart = {
-        (one, other): exceeds(_times(of[one], 1 + _MINOR), of[other])
+        (one, other): exceeds(of[one].times(1 + _MINOR), of[other])
         for pair in combinations(VARIANTS, 2)
         for one, other in (pair, pair[::-1])
     }
@@ -262,11 +262,6 @@ def _alone(of: Mapping[str, Interval]) -> str:
 
 def _near(results: Results) -> float:
     return min(results.p_sel, key=lambda p_sel: abs(p_sel - _LOW_P_SEL))
-
-
-def _times(interval: Interval, factor: float) -> Interval:
-    ends = (interval.mean, interval.low, interval.high)
-    return Interval(*(None if end is None else end * factor for end in ends))
 
 
 def _listed(of: Mapping[str, Interval]) -> str:
