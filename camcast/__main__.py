@@ -1,6 +1,6 @@
 """``python -m camcast`` is the command ``camcast``."""
 
-from camcast.cli.app import main
+from camcast.cli.main import main
 
 if __name__ == "__main__":
     main()

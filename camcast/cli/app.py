@@ -113,7 +113,7 @@ app.command(
 
 
 def main() -> None:
-    """Run the command line; the entry point ``camcast``.
+    """Run the command line.
 
     Of results that cannot be written, as on a full disk, it says so; a reader of stdout that has
     gone, as ``head`` does, is no news.
