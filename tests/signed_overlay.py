@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
@@ -60,6 +61,7 @@ class SignedOverlays(World):
         self.links: dict[int, SignedLinks] = {}
         self.own: dict[int, tuple[SecretKey, bytes]] = {}
         """Whose key and certificate a host has, where it is not a member of .soccer's."""
+        self._nonces = count(1)
 
     def clock(self) -> float:
         return 1_000.0 + self.now
@@ -94,9 +96,6 @@ class SignedOverlays(World):
             host = self.hosts[number] = HostPort(self.datagrams, number, take)
             return host
 
-        return SignedPort(receive, self.links[number], beneath, self.weather_bytes)
-
-    def weather_bytes(self, count: int) -> bytes:
-        """Return bytes for nonces, of the run's seed."""
-        self._drawn = getattr(self, "_drawn", 0) + 1
-        return self._drawn.to_bytes(count)
+        return SignedPort(
+            receive, self.links[number], beneath, lambda size: next(self._nonces).to_bytes(size)
+        )

@@ -14,9 +14,10 @@ price is that one must know the key of whom one writes to, which the overlay's a
 introduction (`camcast.security.known_peers`) goes along until the receiver has said that it has it:
 with the flag `LACKING` a process says that it knows no valid introduction of whom it writes to. It
 then shows its own, too, and has to pad the datagram to `LACKING_BYTES`: the answer, with an
-introduction, has no more than three times as many. Who is not answered introduces itself again. An
-answer that does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of
-its own; an introduction that does not fit by itself crosses in fragments.
+introduction, has no more than three times as many. Who is not heard again for `UNHEARD_MAX`
+datagrams is shown the introduction once more, since it may have been started anew. An answer that
+does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of its own; an
+introduction that does not fit by itself crosses in fragments.
 
 *Strangers* draw no answer, and leave nothing behind: not their nonces, secrets, or introductions.
 What is shorter than any introduction, of somebody who is not known, is dropped before any
@@ -67,6 +68,7 @@ LACKING_BYTES: Final = 1200
 INTRODUCTION_BYTES_MAX: Final = 2400
 # chosen: a record has 130 bytes and more, a certificate 150 (docs/security-formats.md)
 STRANGERS_BYTES_MIN: Final = OVERHEAD + 256
+UNHEARD_MAX: Final = 2  # chosen: an answer and a call; the last of a call's three sendings shows it
 CORRESPONDENTS_MAX: Final = 4096  # chosen: as many as peers are known; 1 MB
 
 _PERSON: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation
@@ -81,7 +83,9 @@ class _Correspondent:
     receiving: bytes
     """The key of what it writes to this one."""
     has_ours: bool = False
-    """Whether it has said that it knows this process, and nothing was sent to it since."""
+    """Whether it has said, in what came last, that it knows this process."""
+    unheard: int = 0
+    """How many datagrams were sent to it since."""
     shown: bytes = b""
     """The record that this process has shown to it last."""
     just_shown: bool = False
@@ -113,9 +117,9 @@ class DatagramBoxes:
         self._keep(to, one)
         own = self._introduction(now)
         lacking = not self._known.admits(peer_of_key(to), now)
-        lacks = not one.has_ours or one.shown != self._own_record
-        one.just_shown = lacking or (lacks and not one.just_shown)
-        one.has_ours = False
+        knows = one.has_ours and one.shown == self._own_record and one.unheard < UNHEARD_MAX
+        one.just_shown = lacking or not (knows or one.just_shown)
+        one.unheard += 1
         if not one.just_shown:
             return [self._box(one, 0, b"", data, nonces[0], now)]
         one.shown = self._own_record
@@ -162,7 +166,7 @@ class DatagramBoxes:
             raise DatagramError("its sender shows no certificate that is valid here")
         self._taken.check(nonce, said, now)
         self._keep(sender, one)
-        one.has_ours, one.just_shown = not flags & LACKING, False
+        one.has_ours, one.unheard, one.just_shown = not flags & LACKING, 0, False
         return sender, said[begin + shown + padding :]
 
     def _learn(self, sender: bytes, shown: bytes, now: float) -> None:
