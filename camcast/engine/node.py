@@ -26,37 +26,26 @@ for as long as the community is wanted.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import partial
 from random import Random
 from typing import Final
 
-from attrs import evolve
-
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.doors.dissemination import DisseminationContext
-from camcast.doors.protocol import Group
-from camcast.doors.selective import SelectiveContext
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages
 from camcast.engine import signing as signing_module
-from camcast.engine.asked_lately import AskedLately
 from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.doorkeeper import Doorkeeper, Introductions
-from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
-from camcast.engine.known_streams import KnownStreams
-from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
+from camcast.engine.participation_maker import ParticipationMaker
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.lateness import Lateness
-from camcast.engine.repair.messages import NONCE_BYTES, Nonces
-from camcast.engine.repair.repair import Repair
 from camcast.engine.settings import Settings
 from camcast.engine.signing import Signing
 from camcast.engine.strangers import Strangers
@@ -64,11 +53,11 @@ from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.events import Missed, Receipt
+from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
 from camcast.vocabulary.messages import Decoder, MessageT
 from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
-from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Tell, Token, Wake
+from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
@@ -105,8 +94,6 @@ class Node:
         self._settings = settings
         self._rng = rng
         self._since_1970 = epoch / 1000 - started  # in seconds, when the clock was at 0
-        self._serial = 0
-        self._asked = AskedLately()
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
@@ -115,8 +102,8 @@ class Node:
         """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
-        self._lateness = Lateness()
-        tallies = GroupTallies(groups, self._lateness, self._since_1970, self._is_member)
+        lateness = Lateness()
+        tallies = GroupTallies(groups, lateness, self._since_1970, self._is_member)
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
@@ -160,8 +147,20 @@ class Node:
             self.signing,
             self.doorkeeper,
         )
-        if settings.store is not None:
-            self._nonces = Nonces((settings.discovery_rng or rng).randbytes(NONCE_BYTES))
+        self._maker = ParticipationMaker(
+            me,
+            settings,
+            rng,
+            outbox,
+            recorder,
+            self.liveness,
+            self._strangers,
+            self.signing,
+            self.attributes,
+            self._intake,
+            lateness,
+            self._since_1970,
+        )
         self._publisher = Publisher(
             me.peer,
             self._intake,
@@ -236,7 +235,7 @@ class Node:
                 participation.context.interest.want(topic, where)
                 continue
             interest = ProcessInterest(topic, where)
-            participation = self._participate(
+            participation = self._maker.make(
                 group, interest, super_topics, parameters or settings.parameters
             )
             groups.enter(participation)
@@ -615,102 +614,6 @@ class Node:
             self._settle(now)
 
     # -- groups ----------------------------------------------------------------------------
-
-    def _participate(
-        self,
-        group: Group,
-        interest: ProcessInterest,
-        super_topics: Sequence[Topic],
-        parameters: Parameters,
-    ) -> Participation:
-        """Make what the process holds for a group."""
-        self._serial += 1
-        settings, topic, serial = self._settings, group.topic, self._serial
-        backend = settings.backend
-        changes: list[tuple[bool, Contact]] = []
-        asked = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
-        membership = backend.keeper(
-            backend.context(
-                me=self.me,
-                topic=topic,
-                rng=self._rng,
-                outlet=ControlOutlet(self.outbox, self.me, Kind.MEMBERSHIP, topic.group, serial),
-                liveness=self.liveness.part(Kind.MEMBERSHIP, topic.group),
-                watch=lambda there, contact: changes.append((there, contact)),
-                **asked,
-            ),
-            settings.options or backend.options(),
-        )
-        links = [
-            SuperLinks(
-                me=self.me,
-                super_topic=super_topic,
-                parameters=parameters,
-                outlet=ControlOutlet(self.outbox, self.me, Kind.LINKS, topic.group, serial, number),
-                liveness=self.liveness.part(Kind.LINKS, topic.group),
-                rng=self._rng,
-                peers=partial(membership.peers().sample, rng=self._rng),
-                size=membership.size,
-                neighbours=self._strangers.neighbours,
-                known=self._strangers.known,
-                asked=self._asked,
-            )
-            for number, super_topic in enumerate(super_topics)
-        ]
-        events = GroupEventOutlet(
-            self.outbox, self.recorder, self.me, topic, interest, self.signing
-        )
-        context = DisseminationContext(
-            me=self.me,
-            group=topic,
-            interest=interest,
-            attributes=self.attributes,
-            membership=membership,
-            super_tables=links,
-            parameters=parameters,
-            events=events,
-            outlet=ControlOutlet(self.outbox, self.me, Kind.PROTOCOL, topic.group, serial),
-            groups=self._intake,
-            rng=self._rng,
-            liveness=self.liveness.part(Kind.PROTOCOL, topic.group),
-        )
-        store = settings.store if group.batched and parameters.retention_seconds else None
-        streams, repair = KnownStreams(repaired=store is not None), None
-        if store is not None:
-            outlet = ControlOutlet(self.outbox, self.me, Kind.REPAIR, topic.group, serial)
-            repair = Repair(
-                context,
-                streams,
-                store,
-                self._nonces,
-                events.send_again,
-                outlet,
-                partial(self._tell_missed, topic.group),
-                self._since_1970,
-                self._lateness,
-            )
-            context = evolve(context, repair=repair)
-        dissemination, trace = group.dissemination(context), self.recorder.trace
-        return Participation(
-            context=context,
-            dissemination=dissemination,
-            links=links,
-            batched=group.batched,
-            batch_events_max=parameters.batch_events_max if group.batched else 1,
-            transit=group.transit,
-            parasitic=settings.protocol.parasitic,
-            selective=settings.protocol.selective,
-            reports_duplicates=(trace is not None and trace.each) or dissemination.hears_duplicates,
-            serial=serial,
-            neighbour_changes=changes,
-            streams=streams,
-            repair=repair,
-        )
-
-    def _tell_missed(self, group: GroupId, missed: Missed, now: float) -> None:
-        self.counters.told_missed += missed.last - missed.first + 1
-        self.outbox.tells.append(Tell(group, missed))
-        self.recorder.record_missed(missed, now)
 
     def _leave_group(self, participation: Participation, now: float) -> None:
         if participation.repair is not None and participation.joined:

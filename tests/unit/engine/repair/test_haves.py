@@ -120,9 +120,9 @@ def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
     participation = one.participation(A)
     assert participation is not None
     assert participation.repair is not None
-    one._lateness.came(late, world.now)
-    second, tally = one._lateness.second(one._since_1970, world.now), bytes(8)
-    second += one._lateness.lag(world.now)  # to which one goes that is not late
+    one._maker._lateness.came(late, world.now)
+    second, tally = one._maker._lateness.second(one._since_1970, world.now), bytes(8)
+    second += one._maker._lateness.lag(world.now)  # to which one goes that is not late
     stranger = Contact(PeerId(b"newcomer-newcome"), other.me.address)
     hear = participation.repair.hear_tally
     world.do(one, lambda _, now: hear(stranger, tally, second, now))
