@@ -96,7 +96,7 @@ def carry_out(
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         passphrase = options.passphrase(given.profile, given.passphrase_file)
-        signed = options.signed(given.profile, scenario.transport)
+        signed = given.profile == options.ProfileName.SIGNED
         served = None
         if given.metrics is not None:
             served = _say_where(*metrics_address(given.metrics), scenario.processes)

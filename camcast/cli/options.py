@@ -19,7 +19,6 @@ from camcast.doors.plugs import UnknownPlugError, find_backend, find_protocol
 from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import BindError
-from camcast.live import transports
 from camcast.live.certificate_file import CertificateFileError
 from camcast.live.gateway_file import GatewayError, read_gateways
 from camcast.live.key_file import KeyFileError, read_passphrase
@@ -291,16 +290,6 @@ def passphrase(profile: ProfileName | None, file: Path | None) -> str | None:
             f" {PASSPHRASE_VARIABLE}"
         )
     return None if given is None else check_passphrase(given)
-
-
-def signed(profile: ProfileName | None, transport: str | None) -> bool:
-    """Return whether the nodes of a run have keys, certified by an authority of the run's own.
-
-    Raises `OptionError` for a transport that cannot show certificates.
-    """
-    if profile == ProfileName.SIGNED and transport not in (None, transports.ZMTP):
-        raise OptionError(f"--profile signed goes with --transport {transports.ZMTP}, the default")
-    return profile == ProfileName.SIGNED
 
 
 DEFAULT_BIND = "tcp://127.0.0.1:0"

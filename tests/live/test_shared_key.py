@@ -23,6 +23,7 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe
 from camcast.experiment.run import run_experiment
 from camcast.live.sealed_port import SealedPort
+from camcast.live.transports import TRANSPORTS
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
@@ -141,9 +142,15 @@ def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
     assert OURS.encode() not in written
 
 
-def test_an_experiment_runs_signed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_experiment_runs_signed(transport: str, tmp_path: Path) -> None:
     """By an authority of its own, of which nothing is left afterwards."""
-    scenario = Scenario(communities={Topic(()): 5}, workload=Workload(events=20), processes=2)
+    scenario = Scenario(
+        communities={Topic(()): 5},
+        workload=Workload(events=20),
+        processes=2,
+        transport=transport,
+    )
     folder = OutputFolder(tmp_path / "out")
     outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None, signed=True))
     assert outcome.summary.deliveries == 20 * 4
