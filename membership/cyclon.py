@@ -56,6 +56,7 @@ world as it likes: the paper has no remedy, and neither has this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from attrs import field, frozen, validators
@@ -219,12 +220,11 @@ class Cyclon(AskingMembership):
                 self._become_member(now)
                 self._merge((entry,), [], now)
             case Join():
-                self._on_join(source, now)
+                self._liveness.prove(source, now, partial(self._on_join, source))
             case Bye():
-                self._forget(source.peer)
-                for number, exchange in list(self._exchanges.items()):
-                    if exchange.partner == source:
-                        del self._exchanges[number]
+                known = self._view.get(source.peer)
+                if known is not None:
+                    self._liveness.doubt(known, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Membership`."""
@@ -239,6 +239,13 @@ class Cyclon(AskingMembership):
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`."""
         self._give_up(contact, now)
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: forget who has left."""
+        self._forget(contact.peer)
+        for number, exchange in list(self._exchanges.items()):
+            if exchange.partner == contact:
+                del self._exchanges[number]
 
     # -- joining ---------------------------------------------------------------------------
 

@@ -239,7 +239,9 @@ class DhtTable(Membership):
                 self._forget_holder(source.peer)
                 self._ask_for_a_place()
             case Goodbye():
-                self._lose(source.peer)
+                for known in self.neighbours():
+                    if known.peer == source.peer:
+                        self._liveness.doubt(known, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Membership`."""

@@ -53,6 +53,7 @@ what is sent in answer is bounded by the view.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Final
 
 from attrs import field, frozen, validators
@@ -188,12 +189,14 @@ class HyParView(AskingMembership):
             case Refused():
                 self._passive.refuse(source.peer)
                 self._on_no(source, now)
+            case Disconnect(left=True) if known := self._active.get(source.peer):
+                self._liveness.doubt(known, now)
             case Disconnect(left=left):
                 self._on_disconnect(source, now, left=left)
             case ForwardJoin():
                 self._on_forward_join(source, message, now)
             case Join():
-                self._on_join(source, now)
+                self._liveness.prove(source, now, partial(self._on_join, source))
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Membership`."""
@@ -214,6 +217,10 @@ class HyParView(AskingMembership):
         self._forget(contact.peer)
         self._put_on_cold_list(contact, now)
         self._fill_up(now)
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`."""
+        self._on_disconnect(contact, now, left=True)
 
     def all_silent(self, now: float) -> None:
         """See `Watcher`: look for others before the neighbours are taken to be dead."""

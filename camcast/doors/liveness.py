@@ -7,10 +7,12 @@ heartbeat a period, and every part learns at once that it has fallen silent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
+from camcast.vocabulary.topics import GroupId
 
 
 class Watcher:
@@ -43,8 +45,8 @@ class Watcher:
     def peer_gone(self, contact: Contact, now: float) -> None:
         """Learn that a watched peer is alive, but not (or no longer) in this part's group.
 
-        The peer answers so to a heartbeat, whether or not its goodbye arrived. By default the
-        same as `peer_silent`.
+        The peer, or somebody in its name, has said so, and it did not answer when it was asked
+        (`Liveness.doubt`). By default the same as `peer_silent`.
         """
         self.peer_silent(contact, now)
 
@@ -110,6 +112,20 @@ class Liveness(Protocol):
         """Answer the heartbeat that came with the message being received, in any case; and `tell`.
 
         Without this it is answered only if no heartbeat was sent to the peer since its last one.
+        """
+
+    def doubt(self, contact: Contact, now: float, group: GroupId | None = None) -> None:
+        """Ask a process of which somebody says that it has left; `peer_gone` if it is silent.
+
+        It is asked at this address, whether it is in `group`, by default the part's, and need not
+        be watched. It is asked once at a time.
+        """
+
+    def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        """Do something for a process once it has shown that it is at its address.
+
+        At once if it has of late; else when it has answered a question, and never if it does not.
+        For what is worth more than the message that asks for it, or makes others connect to it.
         """
 
     def heard(self, peer: PeerId) -> float:

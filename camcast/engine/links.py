@@ -42,7 +42,8 @@ sign of life of those that have failed.
 What is learned is pushed once to a few members of the own community, who merge it. MERGE
 keeps the entries, which live as far as is known, prefers nearer ancestors and keeps the size z.
 What others name comes in beside entries as near, never instead of them; now and then, to spread
-load, a cold process is asked, and takes the place of a random entry if it answers.
+load, a cold process is asked, and takes the place of a random entry if it answers. Who is said to
+have left the topic is asked before it is forgotten (`Liveness.doubt`).
 
 Readings (PROTOCOLS 1): line 22 of Figure 5 writes t for super(t), line 31 must compare with
 super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
@@ -134,6 +135,8 @@ class SuperLinks(Watcher):
         self._asked = asked
         self._table: dict[PeerId, _Entry] = {}
         self._cold = ColdList()
+        self._inherited: dict[str, None] = {}
+        """The addresses of entries at which another process says that it is in the topic."""
         self._exchange = False  # whether a cold one that answers may take the place of an entry
         self.failures = 0
         """How many super-processes have failed, or left their topic, so far."""
@@ -230,8 +233,8 @@ class SuperLinks(Watcher):
             if entry.contact.address == source.address:
                 if entry.contact.peer == source.peer:
                     return
-                self._fail(entry, now)  # another process has its address now
-                self._renew_nearest()
+                self._inherited[source.address] = None
+                self._doubt(entry, now)
         cold = self._cold.get(source.address)
         if cold is None or cold.topic.name != name:
             return
@@ -246,19 +249,32 @@ class SuperLinks(Watcher):
             self._push(cold.topic)
 
     def _gone(self, source: Contact, name: str, now: float) -> None:
-        """Forget a process that is not in its topic, or whose address is another's now."""
+        """Doubt a process that is said to have left its topic, or to have lost its address."""
         for entry in list(self._table.values()):
             known = entry.contact
             if entry.topic.name == name and (
                 known.peer == source.peer or known.address == source.address
             ):
-                self._fail(entry, now)
-                self._cold.pop(known.address)
+                self._doubt(entry, now)
         cold = self._cold.get(source.address)
         if cold is not None and cold.topic.name == name:
             self._cold.pop(source.address)
-        self._renew_nearest()
-        self._search_if_wanting(now)
+
+    def _doubt(self, entry: _Entry, now: float) -> None:
+        self._liveness.doubt(entry.contact, now, entry.topic.group)
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: forget a super-process that is not in its topic any more."""
+        entry = self._table.get(contact.peer)
+        if entry is not None and entry.contact == contact:
+            self._fail(entry, now)
+            cold = self._cold.pop(contact.address)
+            if contact.address in self._inherited and cold is not None:
+                self._cold.put(contact, entry.topic, now)
+                self._ping([cold])
+            self._renew_nearest()
+            self._search_if_wanting(now)
+        self._inherited.pop(contact.address, None)
 
     # -- search: Figure 5 ----------------------------------------------------------------
 

@@ -49,6 +49,10 @@ If nobody is left to ask, each part learns that all are silent and can look for 
 silence counts for the time by which the timer was late, and no helper whose timer was late
 confirms anything.
 
+*Doubts.* Anybody can say in another's name that it is not in a group any more. So a peer is asked
+before a part learns that it is gone (`camcast.engine.questions`). So is a peer that is said to be
+elsewhere, where no record proves an address; its messages from there are dropped meanwhile.
+
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
 answer of about its size, and `PIECES_MAX` pieces of it are read. What a `Probe` draws is bounded
 too (`camcast.engine.errands`). Verdicts count only from peers that were asked. Who lies in them
@@ -74,13 +78,17 @@ from camcast.engine.liveness_messages import (
     Answer,
     GroupTally,
     Heartbeat,
+    Here,
     Piece,
     Probe,
+    Question,
     Verdict,
 )
+from camcast.engine.questions import NONCE_BYTES, Asked, Questions
 from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
@@ -158,10 +166,20 @@ class LivenessService:
         rng: Random,
         take_piece: TakePiece,
         tallies: GroupTallies | None = None,
+        *,
+        nonces: Random | None = None,
+        addresses_signed: bool = False,
     ) -> None:
+        """Nonces of questions are drawn from `nonces`, by default as all else.
+
+        With `addresses_signed`, a contact has the address that its process itself has said.
+        """
         self._outlet = outlet
         self._rng = rng
         self._errands = Errands(outlet)
+        self.questions: Questions[PartLiveness] = Questions(outlet, nonces or rng)
+        """Those of all parts."""
+        self._addresses_signed = addresses_signed
         self._take_piece = take_piece
         self._tallies = tallies
         self._parts: dict[GroupId, list[PartLiveness]] = {}
@@ -251,6 +269,13 @@ class LivenessService:
             return False
         if isinstance(message, Verdict):
             return self._on_verdict(source.peer, message, now)
+        if isinstance(message, Question):
+            named = GroupId(message.group)
+            if not named or self._take_piece(source, Kind.MEMBERSHIP, named, b"", now):
+                self._outlet.send([source], Here(message.nonce[:NONCE_BYTES]))
+            return False
+        if isinstance(message, Here):
+            return self.questions.answered(source, message.nonce, now)
         assert isinstance(message, Heartbeat | Answer), "the decoder gives no others"
         gone = tuple(
             (kind, group)
@@ -269,7 +294,7 @@ class LivenessService:
                 for peer in self._peers_at(source.address):
                     for kind, group in message.gone[:PIECES_MAX]:
                         self._lose(peer, kind, group, now)
-            return bool(message.gone)
+            return False
         if entry is not None and entry.spoken and not gone:
             entry.spoken = False
         else:
@@ -284,6 +309,8 @@ class LivenessService:
     def wake(self, name: tuple[Hashable, ...], now: float) -> bool:
         """Take the timer of a period, or of the end of an errand."""
         match name:
+            case ("question", bytes(nonce)):
+                return self._tell_gone(self.questions.unanswered(nonce), now)
             case ("errand", bytes(peer), began):
                 heard, late = self.last_heard(PeerId(peer)), self._is_late(now)
                 self._errands.end(PeerId(peer), began, now, heard, late=late)
@@ -446,18 +473,43 @@ class LivenessService:
         return [peer for peer, one in self.entries.items() if one.contact.address == address]
 
     def _lose(self, peer: PeerId, kind: int, group: bytes, now: float) -> None:
-        """Tell the part of this kind and group that a peer is not in the group."""
+        """Doubt that a peer is in the group of the part of this kind and group."""
         entry = self.entries.get(peer)
         for part in [] if entry is None else list(entry.parts):
             if entry is not None and (part.kind, part.group) == (kind, group):
-                part.watcher.peer_gone(entry.contact, now)
+                self.questions.doubt(part, entry.contact, part.group, now)
+
+    def _tell_gone(self, asked: Asked[PartLiveness] | None, now: float) -> bool:
+        """Tell who doubted a process that it is gone: a part, or all that have it at an address."""
+        if asked is None:
+            return False
+        entry = self.entries.get(asked.contact.peer)
+        if asked.part is not None:
+            parts = [] if asked.part.closed else [asked.part]
+        else:
+            parts = [] if entry is None or entry.contact != asked.contact else list(entry.parts)
+        for part in parts:
+            part.watcher.peer_gone(asked.contact, now)
+        return bool(parts)
+
+    def is_elsewhere(self, source: Contact, now: float) -> bool:
+        """Say whether a message comes from another address than its sender is known to have.
+
+        The known address is asked then; if nobody answers, the parts forget it.
+        """
+        entry = self.entries.get(source.peer)
+        if entry is None or self._addresses_signed or entry.contact.address == source.address:
+            return False
+        self.questions.doubt(None, entry.contact, NO_GROUP, now)
+        return True
 
     def enter(self, part: PartLiveness, contact: Contact, watching: bool, now: float) -> None:
         """Let a part watch a peer or listen to it."""
         entry = self.entries.get(contact.peer)
         if entry is None:
             entry = self.entries[contact.peer] = Entry(contact, now, now)
-        entry.contact = contact
+        if not self.is_elsewhere(contact, now):
+            entry.contact = contact
         if part not in entry.parts and entry.silent:
             entry.silent, entry.heard = False, now  # this part has not been told
             entry.helpers.clear()
@@ -543,6 +595,15 @@ class PartLiveness(Liveness):
         entry = self._service.tell(self, peer)
         if entry is not None:
             entry.spoken = False
+
+    def doubt(self, contact: Contact, now: float, group: GroupId | None = None) -> None:
+        """See `Liveness`."""
+        asked = self.group if group is None else group
+        self._service.questions.doubt(self, contact, asked, now)
+
+    def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        """See `Liveness`."""
+        self._service.questions.prove(contact, now, then)
 
     def heard(self, peer: PeerId) -> float:
         """See `Liveness`."""

@@ -51,4 +51,17 @@ class Verdict(Message, tag=4, frozen=True):
     alive: bool
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict)
+class Question(Message, tag=5, frozen=True):
+    """Are you at this address, and in this group, if any is named? Then repeat the nonce."""
+
+    group: bytes
+    nonce: bytes
+
+
+class Here(Message, tag=6, frozen=True):
+    """The answer to `Question`: I am."""
+
+    nonce: bytes
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict | Question | Here)

@@ -101,7 +101,6 @@ class Node:
         self.attributes = EventAttributes()
         """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
-        self._strangers = Strangers(me, outbox, groups, recorder.counters, rng, settings.parameters)
         lateness = Lateness()
         tallies = GroupTallies(groups, lateness, self._since_1970, self._is_member)
         self.liveness = LivenessService(
@@ -109,6 +108,17 @@ class Node:
             rng,
             self._take_piece,
             tallies if settings.store is not None else None,
+            nonces=settings.discovery_rng,
+            addresses_signed=settings.admission is not None,
+        )
+        self._strangers = Strangers(
+            me,
+            outbox,
+            groups,
+            recorder.counters,
+            rng,
+            settings.parameters,
+            self.liveness.questions,
         )
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
@@ -416,6 +426,9 @@ class Node:
             if not self._lets_in(self.doorkeeper, source, kind, body):
                 return
             self.doorkeeper.open(kind, group, mandate)
+        if self.liveness.is_elsewhere(source, now):
+            counters.stray_controls += 1
+            return
         # What is passed on says nothing of the life of its sender.
         if self._link in (None, sender) and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)

@@ -9,6 +9,7 @@ find each other when no gateway lives.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
@@ -24,6 +25,8 @@ from camcast.engine.link_messages import (
     ReqContact,
     SuperProcesses,
 )
+from camcast.engine.liveness import PartLiveness
+from camcast.engine.questions import Questions
 from camcast.engine.rate import Rate
 from camcast.engine.recorder import NodeCounters
 from camcast.engine.search_relay import SearchRelay
@@ -61,12 +64,14 @@ class Strangers:
         counters: NodeCounters,
         rng: Random,
         parameters: Parameters,
+        questions: Questions[PartLiveness],
     ) -> None:
         self._me = me
         self._outbox = outbox
         self._groups = groups
         self._counters = counters
         self._rng = rng
+        self._questions = questions
         self._goodbyes = Rate(GOODBYES_A_SECOND)
         self._below: dict[PeerId, _Below] = {}  # who checked last comes last
         self._relay = SearchRelay(
@@ -127,10 +132,9 @@ class Strangers:
             case NewProcess(topic=name, wanted=wanted):
                 topic = read_topic(name)
                 wanted = max(1, min(wanted, link_messages.CONTACTS_MAX))
-                if known := self.members(topic.group, wanted):
-                    contacts = tuple(c for c in known if c.peer != source.peer)
-                    answer: Message = SuperProcesses(name, contacts, pushed=False)
-                    self._outlet(group).send([source], answer)
+                if self.members(topic.group, 1):
+                    named = partial(self._name_members, source, group, topic, wanted)
+                    self._questions.prove(source, now, named)
                 elif topic.group not in self._groups.current:
                     self._outlet(group).send([source], Gone(name))
             case Ping(topic=name):
@@ -151,6 +155,13 @@ class Strangers:
                     link.receive(source, message, now)
             case _:
                 self._counters.stray_controls += 1
+
+    def _name_members(
+        self, source: Contact, group: GroupId, topic: Topic, wanted: int, _now: float
+    ) -> None:
+        contacts = tuple(c for c in self.members(topic.group, wanted) if c.peer != source.peer)
+        answer = SuperProcesses(topic.name, contacts, pushed=False)
+        self._outlet(group).send([source], answer)
 
     def _forget_below(self, now: float) -> None:
         """Forget who has not checked this process of late, and who are too many."""

@@ -163,8 +163,8 @@ class Partition:
             raise ScenarioError("a cut takes either a share or communities, for its one side")
 
 
-Lie = Literal["events", "goodbyes", "haves", "subscriptions"]
-LIES: Final[tuple[Lie, ...]] = ("events", "goodbyes", "haves", "subscriptions")
+Lie = Literal["events", "goodbyes", "haves", "sizes", "subscriptions"]
+LIES: Final[tuple[Lie, ...]] = ("events", "goodbyes", "haves", "sizes", "subscriptions")
 
 
 @frozen(kw_only=True)
@@ -173,7 +173,8 @@ class Liars:
 
     ``events``: events under the names of other members; ``goodbyes``: others' names, to all in
     the tables, that they have left, and that super-processes have; ``haves``: others' names, that
-    they have events which never were; ``subscriptions``: joins of processes that do not exist.
+    they have events which never were; ``sizes``: samples by which there are a thousand million
+    members; ``subscriptions``: joins of processes that do not exist.
     """
 
     sends: Lie = field(validator=validators.in_(LIES))

@@ -11,6 +11,8 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from msgspec import structs
+
 from camcast.doors.membership import MembershipContext
 from camcast.doors.selective import SelectiveContext
 from camcast.engine import link_messages
@@ -29,6 +31,7 @@ from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, new_peer_id
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.outbox import ControlOutlet, Outbox, Send
+from camcast.vocabulary.size_estimate import SAMPLE
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
@@ -49,6 +52,8 @@ def tell(lie: Lie, settings: Settings, rng: Random, liar: Node, now: float) -> N
                 sends = _goodbyes(part, peers)
             case "haves":
                 sends = _haves(liar, part, peers, rng)
+            case "sizes":
+                sends = _sizes(liar, part, peers, rng, now)
             case "subscriptions":
                 sends = _subscriptions(settings, part, peers, rng, now)
         liar.outbox.sends.extend(sends)
@@ -96,6 +101,19 @@ def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -
         for peer in (*peers, liar.me):
             others = [other for other in peers if other != peer]
             yield _control(others, Kind.REPAIR, part.topic.group, peer, said)
+
+
+def _sizes(
+    liar: Node, part: Participation, peers: list[Contact], rng: Random, now: float
+) -> Iterator[Send]:
+    """Say by a sample, along with what goes with heartbeats, that there are as many as can be."""
+    numbers = sorted(rng.sample(range(2**32), SAMPLE))
+    sample = b"".join(number.to_bytes(8) + bytes(2) for number in numbers)
+    for peer in peers:
+        said = part.membership.heartbeat(peer, now)
+        if said is not None and "sample" in said.__struct_fields__:
+            forged = structs.replace(said, sample=sample)
+            yield _control([peer], Kind.MEMBERSHIP, part.topic.group, liar.me, forged)
 
 
 def _subscriptions(

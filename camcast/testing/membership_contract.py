@@ -225,9 +225,9 @@ class MembershipContract:
             if record[4] == Kind.MEMBERSHIP:
                 bodies[body] = None
             elif record[4] == Kind.LIVENESS:  # what goes along with a heartbeat
-                heartbeat = liveness_messages.DECODER.decode(body)
-                assert isinstance(heartbeat, liveness_messages.Heartbeat | liveness_messages.Answer)
-                bodies.update({body: None for *_, body in heartbeat.pieces if body})
+                said = liveness_messages.DECODER.decode(body)
+                if isinstance(said, liveness_messages.Heartbeat | liveness_messages.Answer):
+                    bodies.update({body: None for *_, body in said.pieces if body})
 
         world.virtual.on_send = note
         for _ in range(3):

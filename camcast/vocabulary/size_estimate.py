@@ -15,11 +15,14 @@ owner's own entry is always of age 0; a number that got too old is dropped, and 
 smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats.
 
 *Hostile peers.* Whoever reaches a process can send it numbers that are nobody's, the smallest there
-are, and everybody hears of them. So a size is believed up to twice of what was believed before,
-and that follows a larger one by a factor of 2 in `DOUBLING` heartbeats; only a process that has
-listened for less than `AGE_MAX` heartbeats believes what it is told. A forged sample, which lives
-for `AGE_MAX`, thus makes of an estimate eight times as much at the most, where it would make a
-thousand million of two hundred. Who goes on forging is believed more and more.
+are. So of what is *believed* at most `BELIEVED_TIMES` as much is taken for the size, and what is
+believed follows a larger size by a factor of 2 in `DOUBLING` heartbeats; only a process that has
+listened for less than `AGE_MAX` heartbeats believes what it is told. And a process keeps numbers
+for itself that lie closer together than they would in a community of the largest size that it takes
+for possible: it passes on those that are plausible, and where these fill a sample, it goes by them.
+So forged numbers get no farther than to whom a liar sends them, and make of an estimate eight times
+as much at the most; whoever forges only what is plausible doubles that in an hour. They made a
+thousand million of two hundred, everywhere, in a second.
 
 A process vouches for its peers too, with the time at which it last heard them. A rumour of a
 number's age therefore starts at k processes, some 2 (c+1) ln N, and reaches the others in
@@ -31,7 +34,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from struct import Struct, pack
 from typing import Final
 
@@ -40,9 +43,14 @@ AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 1
 # chosen: heartbeats between the samples of a process. The ages would allow more, but with fewer
 # pieces in heartbeats a lost goodbye is noticed late (tests/laws/test_scamp_churn.py).
 SAMPLE_PACE: Final = 2
-# chosen: heartbeats. After AGE_MAX it is 2 * 2^2 = 8; a crowd ten times as large as those that are
-# there is counted after half a minute.
-DOUBLING: Final = 15.0
+# chosen: a crowd eight times as large as those that are there is counted at once. The newcomers
+# themselves know of more; for those that were there ln N is short by 1 where it is 20 times.
+BELIEVED_TIMES: Final = 8.0
+DOUBLING: Final = 3600.0  # chosen: heartbeats; an hour, in which communities seldom double again
+# chosen: of numbers drawn at random, so many standard deviations, and so many, more than expected
+# lie below a bound once in a thousand samples.
+_DEVIATIONS: Final = 3.0
+_FEW: Final = 4.0
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
@@ -55,6 +63,23 @@ _DOUBLINGS_MAX: Final = 30.0  # 2^30 > SIZE_MAX, whatever the clock says
 @lru_cache(maxsize=4096)  # chosen: the peers of a process with a hundred topics; 1 MB
 def _number(peer: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(peer, digest_size=8).digest())
+
+
+def _count(smallest: list[int]) -> float:
+    """Estimate how many have numbers of which these are the smallest; all, if they are few."""
+    if len(smallest) < SAMPLE:
+        return float(len(smallest))
+    return (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1])
+
+
+def _plausible(numbers: list[int], most: float) -> list[int]:
+    """Return a sample of these, in order, that may be of a community of at most so many."""
+    kept: list[int] = []
+    for number in numbers:
+        expected = most * number / _HASH_RANGE
+        if len(kept) < expected + _DEVIATIONS * sqrt(expected) + _FEW:
+            kept.append(number)
+    return kept[:SAMPLE]
 
 
 def _is_sample(encoded: bytes) -> bool:
@@ -70,7 +95,9 @@ class SizeEstimate:
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
         self._refreshed = -inf
         self._listens_since = inf
-        self._believed = 1.0  # what `size` may be twice of
+        self._believed = 1.0  # what `size` may be BELIEVED_TIMES of
+        self._withheld: dict[int, None] = {}
+        """Numbers that are not passed on, since they cannot well be true."""
         self.size = 1.0
         """The estimate of N as of the last `refresh` or `merge`, this process included."""
 
@@ -97,10 +124,12 @@ class SizeEstimate:
         scale = _AGE_SCALE / self._heartbeat
         entries: list[int] = []
         for number, heard in self._heard.items():
+            if number in self._withheld:
+                continue
             # Rounded up: rounded down, each exchange would make an entry a little younger.
             age = ceil((now - heard) * scale)
             entries += number, age if age < _AGE_SENT_MAX else _AGE_SENT_MAX
-        return pack(">" + "QH" * len(self._heard), *entries)
+        return pack(">" + "QH" * (len(entries) // 2), *entries)
 
     def merge(self, encoded: bytes, now: float) -> None:
         """Take another process's sample; what does not parse is ignored."""
@@ -135,12 +164,18 @@ class SizeEstimate:
         oldest = now - AGE_MAX * self._heartbeat
         self._heard[self._own] = now
         # Sorting these few is twice as fast as heapq.nsmallest.
-        smallest = sorted([n for n, heard in self._heard.items() if heard >= oldest])[:SAMPLE]
+        alive = sorted([n for n, heard in self._heard.items() if heard >= oldest])
+        smallest, withheld = alive[:SAMPLE], {}
+        size, most = _count(smallest), BELIEVED_TIMES * self._believed
+        if size > most and now - self._listens_since > AGE_MAX * self._heartbeat:
+            plausible = _plausible(alive, most)
+            if len(plausible) == SAMPLE:
+                size = _count(plausible)
+            kept = dict.fromkeys(plausible)
+            withheld = {number: None for number in smallest if number not in kept}
+            smallest = [*withheld, *plausible]
         self._heard = {number: self._heard[number] for number in smallest}
-        if len(smallest) < SAMPLE:
-            size = float(len(smallest))
-        else:
-            size = (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1])
+        self._withheld = withheld
         self.size = self._believable(size, since, now)
 
     def _believable(self, size: float, since: float, now: float) -> float:
@@ -153,7 +188,7 @@ class SizeEstimate:
         else:  # slowly: after a crash of most, the living are heard of one by one
             believed = max(size, believed / 2 ** min(_DOUBLINGS_MAX, heartbeats / AGE_MAX))
         self._believed = believed
-        return min(size, 2 * believed, SIZE_MAX)
+        return min(size, BELIEVED_TIMES * believed, SIZE_MAX)
 
     def forgive(self, paused_seconds: float, now: float) -> None:
         """Forgive a pause of this process: nobody aged while it did not listen."""

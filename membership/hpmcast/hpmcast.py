@@ -43,6 +43,8 @@ the delegates, here.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from math import inf
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
@@ -116,6 +118,10 @@ class HpmcastMembership(Membership):
         self._interest = context.interest
         self._options = options
         self._peers = PeerTable(context.watch)
+        self._liveness = context.liveness
+        self._liveness.report_to(self, inf, inf)
+        self._farewells: dict[tuple[int, Address], tuple[LineNews, list[Contact]]] = {}
+        """Lines that say that who they stood for is gone, and which of these may still answer."""
         self._tables = Tables(context.me, options)
         self._peers_version = 0
         self._joined = False
@@ -227,12 +233,16 @@ class HpmcastMembership(Membership):
             entry.heard = now
         match message:
             case Gossip():
-                self._on_gossip(source, message, near)
+                answer = partial(self._on_gossip, source, message, near)
+                if source in self._tables.contacts().values():
+                    answer(now)
+                else:
+                    self._liveness.prove(source, now, answer)
             case Update(lines=lines):
                 self._take(lines, now)
             case Join(line=line):
                 if not self._passed_on(source, message, near):
-                    self._let_in(source, line, near, now)
+                    self._liveness.prove(source, now, partial(self._let_in, source, line, near))
             case Visit(line=line):
                 if not self._passed_on(source, message, near):
                     self._on_visit(source, line, near, now)
@@ -350,7 +360,7 @@ class HpmcastMembership(Membership):
                 stamps[near] = Gossip(self._tables.stamps(near))
             self._outlet.send([contact], stamps[near])
 
-    def _on_gossip(self, source: Contact, gossip: Gossip, near: int) -> None:
+    def _on_gossip(self, source: Contact, gossip: Gossip, near: int, _now: float) -> None:
         if not self._may_answer():
             return
         self._answers_left -= 1  # looking for lines is work, whether or not there are any
@@ -380,7 +390,29 @@ class HpmcastMembership(Membership):
                         entry.stamp += rise
                         self._rise_left -= rise
                     continue
-            tables.take(news, now)
+            if not self._doubts(news, now):
+                tables.take(news, now)
+
+    def _doubts(self, news: LineNews, now: float) -> bool:
+        """Ask those of whom a newer line says that they are gone, whoever has sent it."""
+        at = None if news.contacts else self._tables.locate(news.level, news.key)
+        entry = None if at is None else self._tables.entry(news.level, at)
+        if at is None or entry is None or entry.line is None or news.stamp <= entry.stamp:
+            return False
+        self._farewells[news.level, at] = news, list(entry.contacts)
+        for contact in entry.contacts:
+            self._liveness.doubt(contact, now)
+        return True
+
+    def peer_gone(self, contact: Contact, now: float) -> None:
+        """See `Watcher`: believe that a line is gone once none of its processes has answered."""
+        for where, (news, left) in list(self._farewells.items()):
+            if contact in left:
+                left.remove(contact)
+                if not left:
+                    del self._farewells[where]
+                    self._tables.take(news, now)
+        self._settle()
 
     def _is_level(self, level: int) -> bool:
         return 1 <= level <= self.hierarchy.depth

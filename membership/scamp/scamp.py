@@ -67,6 +67,7 @@ copies; an in-view thinner or thicker than the law by a quarter is put right.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from math import ceil, log
 from typing import ClassVar, Final
 
@@ -274,7 +275,8 @@ class Scamp(Membership):
                 self._warm(source, now)
             case Renew(copies=copies, walk=walk):
                 if self._steps.first_time(source.peer, walk, copies):
-                    self._on_renew(source, max(0, min(copies, self._cap())), now)
+                    renewed = partial(self._on_renew, source, max(0, min(copies, self._cap())))
+                    self._liveness.prove(source, now, renewed)
             case Replace(by=by):
                 self._on_replace(source, by, now)
             case Drop(left=left):
@@ -348,6 +350,9 @@ class Scamp(Membership):
             return
         members = len(self._view) - (newcomer.peer in self._view)
         copies = members + self._options.c
+        self._liveness.prove(newcomer, now, partial(self._welcome, newcomer, copies))
+
+    def _welcome(self, newcomer: Contact, copies: int, now: float) -> None:
         if not self._may_spread(copies):
             return
         self._estimate.note(newcomer.peer, now)
@@ -508,8 +513,9 @@ class Scamp(Membership):
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: treat a process that has left as if its goodbye had arrived."""
-        self._on_drop(contact, now, left=True)
+        """See `Watcher`: forget a process that was asked whether it is there."""
+        self._doubted[contact.peer] = now
+        self._let_go(contact.peer, now)
 
     def _give_up(self, peer: PeerId, now: float) -> None:
         """Forget an arc whose end fell silent, and remember its end as cold."""

@@ -79,6 +79,8 @@ class Story:
             if kind is Kind.PROTOCOL:
                 assert LevelWise.decoder is not None
                 shown = self._show(LevelWise.decoder.decode(body))
+            elif kind is Kind.LIVENESS:
+                return  # whether a newcomer is at its address; no message of the papers
             else:
                 shown = self._show(DECODER.decode(body))
         passed_on = "" if sender == source else f" for {name_of(sender)}"
@@ -198,7 +200,7 @@ def attributes(story: Story) -> None:
     """
     wheres = ("km < 30", "mag > 2", "mag > 4", "mag > 4 and km < 30", "km < 9")
     processes = [story.join(where=where) for where in wheres]
-    story.skip(6.0)
+    story.skip(8.0)
     story.tables(processes[0])
     story.tables(processes[1])
     story.say("n1 publishes mag 3, km 50, which only n2 wants; n3 is a delegate of 1")

@@ -15,6 +15,7 @@ import pytest
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.liveness import SILENCE_UNITS
 from camcast.engine.node import Node
+from camcast.engine.questions import QUESTION_SECONDS
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.network import VirtualNetwork
 from camcast.testing.world import World
@@ -121,7 +122,7 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
     leaver = world.grow(60)[7]
     world.run(30.0)
     world.leave(leaver, TOPIC)
-    world.run(0.2)
+    world.run(0.2 + QUESTION_SECONDS)  # in which it is asked
     tables = world.tables()
     assert leaver.me.address not in tables
     assert all(leaver.me.address not in entries for entries in tables.values())

@@ -24,8 +24,8 @@ from camcast.engine.link_messages import (
     SuperProcesses,
 )
 from camcast.engine.links import NEW_PROCESSES, SERVES_SECONDS, SuperLinks
-from camcast.engine.liveness import LivenessService
 from camcast.engine.node import Node
+from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.search_relay import SEARCHES_REMEMBERED, SearchRelay
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -35,6 +35,7 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
+from tests.answered_liveness import AnsweredLiveness
 from tests.event_frames import batch_of, frame_of
 from tests.transcript import Transcript
 
@@ -60,7 +61,7 @@ class Bench:
         self.now = 0.0
         self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
         outlet = ControlOutlet(self.outbox, ME, Kind.LIVENESS, ABCD.group)
-        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
+        self.liveness = AnsweredLiveness(outlet, Random(1), lambda *_: True)
         self.links = SuperLinks(
             me=ME,
             super_topic=super_topic,
@@ -789,7 +790,7 @@ def test_a_crashed_super_process_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("topic", [ABC, A], ids=["of another topic", "below the one it had"])
-def test_who_took_over_a_dead_super_processes_address_gets_one_event(topic: Topic) -> None:
+def test_who_took_over_a_dead_super_processes_address_gets_few_events(topic: Topic) -> None:
     """The transport of these networks sends by address alone, as `zmq`; no check comes in the time.
 
     Before, who never was in the community answered nothing, and got every event.
@@ -802,7 +803,8 @@ def test_who_took_over_a_dead_super_processes_address_gets_one_event(topic: Topi
     join(network, heir, topic)
     for _ in range(20):
         network.publish(low, A, seconds=0.1)
-    assert heir.counters.parasites == 1
+    # One until it says so, and what comes while the dead one has time to answer.
+    assert heir.counters.parasites <= 1 + QUESTION_SECONDS / 0.1
     assert link_of(low, A).nearest()[1] == []
 
 

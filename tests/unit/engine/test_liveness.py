@@ -26,7 +26,16 @@ from camcast.engine.liveness import (
     LivenessService,
     PartLiveness,
 )
-from camcast.engine.liveness_messages import PIECES_MAX, Answer, Heartbeat, Probe, Verdict
+from camcast.engine.liveness_messages import (
+    PIECES_MAX,
+    Answer,
+    Heartbeat,
+    Here,
+    Probe,
+    Question,
+    Verdict,
+)
+from camcast.engine.questions import QUESTIONS_MAX
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
@@ -114,6 +123,12 @@ class Process:
             for contacts, r, *_ in sends
             for contact in contacts
         ]
+
+    def get_no_answer(self, now: float) -> None:
+        """Let the time for answers to questions end."""
+        for wake in self.outbox.wakes:
+            if wake.token.name[0] == "question":
+                self.service.wake(wake.token.name, now)
 
     def period(self, now: float) -> list[Message]:
         """Let the period under way end; return what was sent."""
@@ -242,8 +257,87 @@ def test_a_peer_that_is_not_in_the_group_says_so() -> None:
     other.period(0.5)  # it has spoken, and answers all the same
     (heartbeat,) = one.period(1.0)
     (answer,) = other.take(one, heartbeat, 1.0)
-    one.take(other, answer, 1.0)
+    (question,) = one.take(other, answer, 1.0)
+    assert isinstance(question, Question)
+    assert in_a.told == []  # it may be that another has said so
+    assert other.take(one, question, 1.0) == []
+    one.get_no_answer(1.4)
     assert (in_a.told, in_b.told) == ([("gone", other.me.address)], [])
+
+
+def test_who_is_in_the_group_after_all_is_not_gone() -> None:
+    """Another says in a peer's name that it left: the peer itself is asked, and answers."""
+    one, other, liar = Process(1, A), Process(2, A), Process(3)
+    part, end = one.part(A)
+    end.watch(other.me, 0.0)
+    (question,) = one.take(other, Answer((), ((int(Kind.MEMBERSHIP), A.group),)), 1.0)
+    assert one.take(other, Answer((), ((int(Kind.MEMBERSHIP), A.group),)), 1.1) == []  # once
+    assert isinstance(question, Question)
+    one.take(liar, Here(question.nonce), 1.1)
+    one.take(other, Here(b"guessed!"), 1.1)
+    (here,) = other.take(one, question, 1.2)
+    one.take(other, here, 1.3)
+    one.get_no_answer(1.4)
+    assert part.told == []
+
+
+def test_another_groups_word_does_not_move_a_peers_heartbeats() -> None:
+    """A membership may be made to watch a peer at an invented address, if it did not know it."""
+    one, other = Process(1, A, B), Process(2, A)
+    part, end = one.part(A)
+    end.watch(other.me, 0.0)
+    (heartbeat,) = one.period(1.0)
+    (answer,) = other.take(one, heartbeat, 1.0)
+    one.take(other, answer, 1.0)
+    invented = Contact(other.me.peer, "tcp://10.9.9.9:7000")
+    one.part(B)[1].watch(invented, 1.5)
+    assert one.service.is_elsewhere(invented, 1.5)
+    ((to, question),) = one.sent_to()
+    assert to == other.me.address
+    (here,) = other.take(one, question, 1.5)
+    one.take(other, here, 1.5)
+    one.get_no_answer(1.9)
+    assert {to for to, _ in one.period_to(2.0)} == {other.me.address}
+    assert part.told == []
+
+
+def test_a_peer_that_moved_is_gone_where_it_was() -> None:
+    one, other = Process(1, A), Process(2, A)
+    part, end = one.part(A)
+    end.watch(other.me, 0.0)
+    moved = Contact(other.me.peer, "tcp://10.9.9.9:7000")
+    assert one.service.is_elsewhere(moved, 1.0)
+    one.get_no_answer(1.4)
+    assert part.told == [("gone", other.me.address)]
+    end.unwatch(other.me.peer)
+    assert not one.service.is_elsewhere(moved, 1.5)
+
+
+def test_who_asks_for_much_proves_its_address_once() -> None:
+    one, other, third = Process(1, A), Process(2), Process(3)
+    _, end = one.part(A)
+    served: list[float] = []
+    for when in (1.0, 1.1):
+        end.prove(other.me, when, served.append)
+    (question,) = one.sent()
+    assert isinstance(question, Question)
+    assert len(encode(question)) <= 16
+    one.take(third, Here(question.nonce), 1.2)
+    assert served == []
+    (here,) = other.take(one, question, 1.3)
+    one.take(other, here, 1.4)
+    assert served == [1.4, 1.4]
+    end.prove(other.me, 2.0, served.append)
+    assert served == [1.4, 1.4, 2.0]
+    assert one.sent() == []
+
+
+def test_questions_are_bounded_whoever_asks() -> None:
+    one = Process(1, A)
+    _, end = one.part(A)
+    for number in range(2 * QUESTIONS_MAX):
+        end.prove(Process(2 + number % 60_000).me, 1.0, lambda _now: None)
+    assert len(one.sent()) == QUESTIONS_MAX
 
 
 def test_who_took_over_a_peers_address_speaks_for_it() -> None:
@@ -255,7 +349,10 @@ def test_who_took_over_a_peers_address_speaks_for_it() -> None:
     end_b.watch(dead.me, 0.0)
     (heartbeat,) = one.period(1.0)
     (answer,) = heir.take(one, heartbeat, 1.0)
-    one.take(heir, answer, 1.0)
+    (question,) = one.take(heir, answer, 1.0)
+    for said in heir.take(one, question, 1.0):
+        one.take(heir, said, 1.0)
+    one.get_no_answer(1.4)
     assert (in_a.told, in_b.told) == ([("gone", dead.me.address)], [])
 
 

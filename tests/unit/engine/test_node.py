@@ -210,7 +210,7 @@ def test_who_links_to_a_process_that_left_is_told_and_stops() -> None:
     network, [top, low] = network_of(ROOT, A)
     leave(network, top, ROOT)
     publish(network, low, A)
-    network.run(0.1)
+    network.run(0.6)
     participation = low.participation(A)
     assert participation is not None
     assert participation.live_links() == 0
@@ -224,7 +224,7 @@ def test_who_links_is_told_also_about_an_event_from_further_down() -> None:
     network, [top, middle, low] = network_of(ROOT, A, AB)
     leave(network, top, ROOT)
     publish(network, low, AB)
-    network.run(0.1)
+    network.run(0.6)
     assert deliveries(network, middle) == [(A.group, b"!")]
     participation = middle.participation(A)
     assert participation is not None

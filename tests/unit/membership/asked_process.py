@@ -7,12 +7,12 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from camcast.doors.membership import Membership, MembershipContext
-from camcast.engine.liveness import LivenessService
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind, control_end, decode_control
+from tests.answered_liveness import AnsweredLiveness
 
 ME = 1
 KeptT = TypeVar("KeptT", bound=Membership)
@@ -33,7 +33,7 @@ class AskedProcess(Generic[KeptT]):
         topic = Topic.parse(".a")
         self._outbox = Outbox()
         outlet = ControlOutlet(self._outbox, process(ME), Kind.MEMBERSHIP, topic.group)
-        self.liveness = LivenessService(outlet, Random(1), lambda *_: True)
+        self.liveness = AnsweredLiveness(outlet, Random(1), lambda *_: True)
         self.part = self.liveness.part(Kind.MEMBERSHIP, topic.group)
         self.context = MembershipContext(process(ME), topic, Random(1), outlet, self.part)
         self.membership = keeper(self.context, options)

@@ -214,7 +214,7 @@ def one_sided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("one_sided")
 def test_a_membership_with_the_bug() -> None:
-    watched = Watched(3)
+    watched = Watched(4)
     watched.look(5, every_seconds=2.0)
     with pytest.raises(InvariantError, match="does not know of it"):
         watched.invariants.check_symmetry()

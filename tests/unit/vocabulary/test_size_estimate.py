@@ -166,6 +166,42 @@ def test_a_forged_sample_makes_of_an_estimate_eight_times_as_much_at_the_most(si
     assert {round(estimate.size) for estimate in crowd.estimates} == {round(before)}
 
 
+@pytest.mark.parametrize("size", [10, 200])
+def test_who_goes_on_forging_is_not_believed_more_and_more(size: int) -> None:
+    """Ten minutes of forged samples: they made a thousand million; and nobody passes them on."""
+    crowd = Crowd(size, seed=7)
+    crowd.gossip(40)
+    forged = [
+        b"".join((number + 64 * each).to_bytes(8) + b"\0\0" for number in range(64))
+        for each in range(3)
+    ]
+    before, victims = max(estimate.size for estimate in crowd.estimates), crowd.estimates[:3]
+    for heartbeat in range(300 if size == 10 else 15):
+        for victim in victims:
+            victim.merge(forged[heartbeat % 3], crowd.now)
+        crowd.gossip(1)
+    assert max(estimate.size for estimate in crowd.estimates) <= 10 * before
+    if size > SAMPLE:  # those that are plausible fill a sample, and the estimate stands
+        assert max(estimate.size for estimate in crowd.estimates) <= 1.5 * before
+    newcomer = crowd.newcomer()
+    crowd.estimates.append(newcomer)
+    crowd.gossip(5)
+    assert newcomer.size <= 10 * before
+
+
+def test_a_crowd_is_counted_up_to_eight_times_those_who_were_there() -> None:
+    crowd = Crowd(10, seed=8)
+    crowd.gossip(40)
+    crowd.estimates += [crowd.newcomer() for _ in range(50)]
+    crowd.gossip(15)
+    assert {estimate.size for estimate in crowd.estimates} == {60.0}
+    crowd.estimates += [crowd.newcomer() for _ in range(340)]
+    crowd.gossip(12)
+    sizes = sorted(estimate.size for estimate in crowd.estimates)
+    assert sizes[0] > 60
+    assert sizes[100] == pytest.approx(400, rel=0.4)
+
+
 def test_who_is_heard_directly_needs_no_sample() -> None:
     """Vouched for with the time of its last sign of life, a peer counts as long as it gives one."""
     one = SizeEstimate(bytes(16), heartbeat_seconds=1.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 from camcast.doors.selective import SelectiveContext
-from camcast.engine.liveness import LivenessService
 from camcast.interests.wanted import ProcessInterest
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
@@ -15,6 +14,7 @@ from camcast.vocabulary.wire import Kind, decode_control
 from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import DECODER, LineNews, Update
 from membership.hpmcast.tables import Tables
+from tests.answered_liveness import AnsweredLiveness
 
 
 def contact(number: int) -> Contact:
@@ -25,7 +25,7 @@ def contact(number: int) -> Contact:
 def context(number: int, outbox: Outbox | None = None) -> SelectiveContext:
     me = contact(number)
     outlet = ControlOutlet(outbox or Outbox(), me, Kind.MEMBERSHIP, ROOT.group)
-    service = LivenessService(outlet, Random(1), lambda *_: True)
+    service = AnsweredLiveness(outlet, Random(1), lambda *_: True)
     liveness = service.part(Kind.MEMBERSHIP, ROOT.group)
     return SelectiveContext(me, ROOT, Random(1), outlet, liveness, interest=ProcessInterest(ROOT))
 

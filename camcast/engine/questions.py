@@ -1,0 +1,115 @@
+"""Questions to processes, whether they are where, and in what, somebody says that they are.
+
+Anybody can say in another's name that it has left, or is elsewhere; and who asks for much may name
+the address of a third process, which would then get it. So a process asks: a `Question` goes to an
+address, and who gets it there repeats its nonce (`Here`) if it is in the group that is named.
+
+A part that is told that a peer has left *doubts* it: the peer is asked at its known address, and
+the part learns that it is gone unless it answers within `QUESTION_SECONDS`. And a part lets
+whoever asks for much *prove* its address first: it is asked, and served when it has answered. It is
+not asked again for `PROVED_SECONDS`. An answer is shorter than a question; `QUESTIONS_MAX` are open
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from random import Random
+from typing import Final, Generic, TypeVar
+
+from attrs import define, field
+
+from camcast.engine.liveness_messages import Question
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.notices import NO_GROUP
+from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.topics import GroupId
+
+PartT = TypeVar("PartT")
+"""What may doubt a process: a part's end of the service."""
+
+# chosen: as SCAMP's patience with a contact: the 95 % quantile of the PlanetLab round trips
+QUESTION_SECONDS: Final = 0.4
+PROOF_SECONDS: Final = 5.0  # chosen: two lost SYNs of a connection that is new
+PROVED_SECONDS: Final = 600.0  # chosen: a process that joins a hundred communities is asked once
+PROVED_MAX: Final = 4096  # chosen: the peers of a process with a hundred topics; 1 MB
+QUESTIONS_MAX: Final = 1024  # chosen: as 800 joins in a period; 0.1 MB of records
+WAITING_MAX: Final = 8  # chosen: what one process may ask for before it has proved its address
+NONCE_BYTES: Final = 8
+
+
+@define(eq=False)
+class Asked(Generic[PartT]):
+    """A question that was not answered yet."""
+
+    contact: Contact
+    part: PartT | None = None
+    """Which doubts that the process is in its group; None: it is whether it is there at all."""
+    then: list[Callable[[float], None]] = field(factory=list)
+    """What waits for the answer; where nothing does, the parts are told if there is none."""
+
+
+class Questions(Generic[PartT]):
+    """The questions of one process; nobody else must predict what `nonces` gives."""
+
+    def __init__(self, outlet: ControlOutlet, nonces: Random) -> None:
+        self._outlet = outlet
+        self._nonces = nonces
+        self._asked: dict[bytes, Asked[PartT]] = {}
+        """By the nonce of each question."""
+        self._doubts: dict[tuple[PartT | None, Contact], bytes] = {}
+        self._proofs: dict[Contact, bytes] = {}
+        """The nonces of the questions of either sort."""
+        self._proved: dict[Contact, float] = {}  # and when; the oldest comes first
+
+    def doubt(self, part: PartT | None, contact: Contact, group: GroupId, now: float) -> None:
+        """Ask a process whether it is in a group; without a part, whether it is there at all."""
+        if (part, contact) not in self._doubts and len(self._asked) < QUESTIONS_MAX:
+            nonce = self._ask(Asked(contact, part), group, QUESTION_SECONDS)
+            self._doubts[part, contact] = nonce
+
+    def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        """See `camcast.doors.liveness.Liveness.prove`."""
+        if now - self._proved.get(contact, -inf) <= PROVED_SECONDS:
+            then(now)
+        elif (nonce := self._proofs.get(contact)) is not None:
+            if len(self._asked[nonce].then) < WAITING_MAX:
+                self._asked[nonce].then.append(then)
+        elif len(self._asked) < QUESTIONS_MAX:
+            asked = Asked[PartT](contact, then=[then])
+            self._proofs[contact] = self._ask(asked, NO_GROUP, PROOF_SECONDS)
+
+    def answered(self, source: Contact, nonce: bytes, now: float) -> bool:
+        """Take an answer; say whether it let anything happen that had waited for it."""
+        asked = self._asked.get(nonce)
+        if asked is None or asked.contact != source:
+            return False
+        self._close(nonce)
+        self._proved.pop(source, None)
+        if len(self._proved) >= PROVED_MAX:
+            del self._proved[next(iter(self._proved))]
+        self._proved[source] = now
+        for act in asked.then:
+            act(now)
+        return bool(asked.then)
+
+    def unanswered(self, nonce: bytes) -> Asked[PartT] | None:
+        """Take the end of the time for an answer; return whose doubts are right, if any are."""
+        asked = self._close(nonce) if nonce in self._asked else None
+        return None if asked is None or asked.then else asked
+
+    def _ask(self, asked: Asked[PartT], group: GroupId, seconds: float) -> bytes:
+        nonce = self._nonces.randbytes(NONCE_BYTES)
+        self._asked[nonce] = asked
+        self._outlet.send([asked.contact], Question(b"" if group == NO_GROUP else group, nonce))
+        self._outlet.wake(seconds, "question", nonce)
+        return nonce
+
+    def _close(self, nonce: bytes) -> Asked[PartT]:
+        asked = self._asked.pop(nonce)
+        if asked.then:
+            del self._proofs[asked.contact]
+        else:
+            del self._doubts[asked.part, asked.contact]
+        return asked
