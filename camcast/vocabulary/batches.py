@@ -14,6 +14,7 @@ would keep all of it alive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from itertools import accumulate, pairwise
 from struct import Struct
 from struct import pack as _pack
@@ -104,8 +105,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
 
     @property
     def signed_part(self) -> bytes:
-        """What the signature of a signed batch is over: the group of its topic, and the body."""
-        return self.topic.group + self.body[:-_SIGNATURE_BYTES]
+        """What a signed batch's signature is over: the group of its topic, a hash of the body."""
+        return _signed_part(self.topic, memoryview(self.body)[:-_SIGNATURE_BYTES])
 
     def signed(self, certificate: bytes, sign: Callable[[bytes], bytes]) -> Batch:
         """Return this unsigned batch with its publisher's signature.
@@ -115,7 +116,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         """
         body, flags = self.body, self.flags | SIGNED
         start = body[:_FLAGS_AT] + bytes((flags,)) + body[_FLAGS_AT + 1 :] + certificate
-        signature = sign(self.topic.group + start)
+        signature = sign(_signed_part(self.topic, start))
         return msgspec.structs.replace(self, flags=flags, body=start + signature)
 
     def lengths(self) -> Sequence[int]:
@@ -257,6 +258,14 @@ def decode_body(
         now,
         head_flags,
     )
+
+
+def _signed_part(topic: Topic, unsigned: bytes | memoryview) -> bytes:
+    """Return what is signed of a body; Ed25519 takes four times as long to read 32 KiB as SHA-256.
+
+    The body is `unsigned` as far as its signature.
+    """
+    return topic.group + sha256(unsigned).digest()
 
 
 def _lengths(frame: bytes, payloads_start: int, count: int) -> Sequence[int]:

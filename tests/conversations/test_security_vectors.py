@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from hashlib import blake2b
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_it_is_signed_as_the_page_says(name: str) -> None:
     assert data.hex(" ") == VECTORS[name].hex(" ")
     body = VECTORS[name][:-64]
     if domain is Domain.BATCH:
-        body = ITALY.group + body
+        body = ITALY.group + hashlib.sha256(body).digest()
     elif domain is Domain.MANDATE:
         body += SAID
         assert f"`{SAID.hex()}`" in PAGE

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from camcast.security.certificates import SLACK_SECONDS, Rights
@@ -64,7 +66,7 @@ def test_a_signed_batch_is_the_same_batch(payloads: tuple[bytes, ...], chains: K
 def test_the_signature_is_over_group_and_body() -> None:
     sent = signed(batch())
     name = Domain.BATCH.value
-    said = bytes([len(name)]) + name + ITALY.group + sent.body[:-64]
+    said = bytes([len(name)]) + name + ITALY.group + hashlib.sha256(sent.body[:-64]).digest()
     assert sent.signature == ed25519.sign(ADA.seed, said)
     assert sent.certificate == seal_hash(CERTIFICATE)
     assert sent.body[-72:] == sent.certificate + sent.signature
