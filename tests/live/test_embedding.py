@@ -8,8 +8,8 @@ import pytest
 
 from tests.patience import PATIENCE_SECONDS
 
-MODULES_MAX = 320
-"""Of all kinds, Python's own included. On Python 3.11 there are 295, which take 0.13 s of CPU, so
+MODULES_MAX = 335
+"""Of all kinds, Python's own included. On Python 3.11 there are 322, which take 0.13 s of CPU, so
 that so many take less than the 0.25 s that an import may take."""
 NEVER = {"click", "rich", "typer", "numpy", "pandas", "pyspark", "prometheus_client", "zeroconf"}
 IMPORT = "import json, sys, camcast\n"

@@ -30,8 +30,8 @@ def stranger(number: int) -> PeerId:
     return PeerId(number.to_bytes(16, "big"))
 
 
-def subscriptions(source: PeerId, *topics: str) -> bytes:
-    head = wire.control_head(Kind.PROTOCOL, ROOT.group, source, "tcp://10.9.9.9:1")
+def subscriptions(source: PeerId, *topics: str, address: str = "tcp://10.9.9.9:1") -> bytes:
+    head = wire.control_head(Kind.PROTOCOL, ROOT.group, source, address)
     return FRAME_HEADER + wire.encode_control(head, messages.encode(Subscriptions(topics)))
 
 
@@ -113,7 +113,8 @@ def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
 def test_a_wrong_topic_leaves_what_was_known() -> None:
     group = pair()
     node, other = group.nodes
-    node.receive(subscriptions(other.me.peer, ".a", "no topic"), group.now)
+    said = subscriptions(other.me.peer, ".a", "no topic", address=other.me.address)
+    node.receive(said, group.now)
     assert node.counters.malformed == 1
     assert cached(group, 0, of=1) == (X,)
 

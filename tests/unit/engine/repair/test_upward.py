@@ -70,10 +70,11 @@ def test_what_is_told_upward_last_is_told_until_it_has_been_heard(world: RepairW
         said, world.said = world.said, []
         return [have.reply for _, _, have in said if isinstance(have, Have) and have.below]
 
-    world.publish(one, A, seconds=6.5)
+    world.publish(one, A, seconds=6.8)
     told()
-    world.cut(lambda source, _: source != root.me.address)  # it hears, and is not heard
-    world.run(5.0)
+    # It hears, and is not heard, between two checks of whether it lives.
+    world.cut(lambda source, _: source != root.me.address)
+    world.run(4.5)
     numbers = told()
     assert len(numbers) >= 2
     assert numbers == sorted(dict.fromkeys(numbers))
