@@ -47,7 +47,7 @@ from camcast.engine.repair.lack import Holder, check_held
 from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
 from camcast.engine.repair.messages import Have, Heard, Nonces, Want
 from camcast.engine.repair.news import News
-from camcast.engine.repair.shared import JOINING_SECONDS, OLDER_SECONDS, Shared
+from camcast.engine.repair.shared import JOINING_SECONDS, Shared
 from camcast.engine.repair.upward import Upward
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
@@ -253,8 +253,7 @@ class Repair(Repairs):
         shared, haves = self._shared, self._haves
         neighbour = shared.neighbour(source.peer)
         if not have.below:
-            # As generously as the neighbour itself counts: it may have joined between two hops.
-            neighbour.member_since = now - have.member - OLDER_SECONDS
+            neighbour.hear_member(have.member, now)
         since = now - have.history if have.below and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):

@@ -31,10 +31,25 @@ class Neighbour:
 
     member_since: float = -inf
     """When it became a member, by this process's clock."""
+    heard: float = -inf
+    """When it last said how long it had been a member."""
     agreement: Agreement = field(factory=Agreement)
     second: float = -inf
     """When the second began in which `answered` bytes went to it."""
     answered: int = 0
+
+    def hear_member(self, seconds: float, now: float) -> None:
+        """Take for how long it says to have been a member.
+
+        What was on its way for long makes it seem younger than it is, so that it would not be told
+        of what is from its time: the earliest time counts. But who has become a member since it
+        was last heard is a member anew.
+        """
+        # As generously as the neighbour itself counts: it may have joined between two hops.
+        since = now - seconds - OLDER_SECONDS
+        if since < self.member_since or since > self.heard:
+            self.member_since = since
+        self.heard = now
 
 
 @define(eq=False)

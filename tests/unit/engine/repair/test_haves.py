@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from camcast.engine.repair.agreement import TOLD_MAX
+from camcast.engine.repair.agreement import FULL_SECONDS, TOLD_MAX
 from camcast.engine.repair.messages import Have
 from camcast.engine.repair.shared import OLDER_SECONDS
 from camcast.settings.climate import Climate
@@ -38,6 +38,23 @@ def test_a_have_of_ranges_that_cannot_be_is_malformed(
     before = one.counters.malformed
     world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, ((stream, 1, 0, bounds),)))
     assert one.counters.malformed == before + 1
+
+
+def test_a_have_that_was_late_makes_no_member_younger(world: RepairWorld) -> None:
+    """It was then not offered what is from its first second, and took that for older than itself
+    (hybrid 848); but who comes back as itself is a member anew."""
+    (one,) = members(world, A)
+    joined = world.now
+    world.publish(one, A, seconds=10.0)
+
+    def offered_to(member: float) -> list[int]:
+        said = world.ask(one, Have(b"n", member, 1.0, "", 1, 0.0, ()))
+        world.run(FULL_SECONDS)
+        return [held[1] for have in said if isinstance(have, Have) for held in have.streams]
+
+    assert offered_to(world.now - joined) == [1]
+    assert offered_to(world.now - joined - 1.0) == [1]  # it was on its way for a second
+    assert offered_to(0.1) == []
 
 
 def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld) -> None:
