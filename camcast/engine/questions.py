@@ -74,10 +74,8 @@ class Questions(Generic[PartT]):
         if now - self._proved.get(contact, -inf) <= PROVED_SECONDS:
             then(now)
         elif (nonce := self._proofs.get(contact)) is not None:
-            asked = self._asked[nonce]
-            if len(asked.then) < WAITING_MAX:  # it asks again: the question may be lost
-                asked.then.append(then)
-                self._outlet.send([contact], Question(b"", nonce))
+            if len(self._asked[nonce].then) < WAITING_MAX:
+                self._asked[nonce].then.append(then)
         elif len(self._asked) < QUESTIONS_MAX:
             asked = Asked[PartT](contact, then=[then])
             self._proofs[contact] = self._ask(asked, NO_GROUP, PROOF_SECONDS)

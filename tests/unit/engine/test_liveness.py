@@ -319,9 +319,8 @@ def test_who_asks_for_much_proves_its_address_once() -> None:
     served: list[float] = []
     for when in (1.0, 1.1):
         end.prove(other.me, when, served.append)
-    question, again = one.sent()  # the first may be lost
+    (question,) = one.sent()
     assert isinstance(question, Question)
-    assert again == question
     assert len(encode(question)) <= 16
     one.take(third, Here(question.nonce), 1.2)
     assert served == []
