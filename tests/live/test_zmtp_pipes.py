@@ -34,6 +34,25 @@ def message(record: bytes) -> bytes:
     return frame_head(len(HEADER) + len(record)) + HEADER + record
 
 
+@live
+@pytest.mark.parametrize(("size", "frames"), [(20, 2), (40_000, 3)])
+async def test_what_is_sent_a_turn_later_shares_the_frame_unless_much_waits(
+    size: int, frames: int
+) -> None:
+    pipes, one, other = new_pipes(), Inbox(), Inbox()
+    contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in (one, other)]
+    pipes.send(contacts, make_record(0))
+    assert await one.has_numbers(1) == await other.has_numbers(1) == [0]  # connected
+    before = pipes.counters.frames_sent
+    pipes.send(contacts[:1], make_record(1, size))
+    pipes.send(contacts[1:], make_record(1))
+    asyncio.get_running_loop().call_soon(pipes.send, contacts[1:], make_record(2))
+    assert await other.has_numbers(3) == [0, 1, 2]
+    assert await one.has_numbers(2) == [0, 1]
+    assert pipes.counters.frames_sent - before == frames
+    pipes.close()
+
+
 # -- libzmq at the other end
 
 
