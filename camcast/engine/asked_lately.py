@@ -1,4 +1,4 @@
-"""What a process has asked of late, so that several parts that want to know the same ask once."""
+"""The questions that a process has put lately: parts that want to know the same thing ask once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from math import inf
 from typing import Final
 
-QUESTIONS_MAX: Final = 4096  # chosen: of a process in a hundred communities some 300 are open
+QUESTIONS_MAX: Final = 4096  # chosen: a process in a hundred communities has some 300 open
 
 
 class AskedLately:

@@ -1,4 +1,4 @@
-"""Datagrams that are counted for the trace: a discovery's UDP is control traffic, too."""
+"""Counts the bytes of a discovery's datagrams for the trace: they are control traffic, too."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.topics import GroupId
 
-NO_GROUP: Final = GroupId(b"")
-"""Datagrams serve all communities of a process: their bytes are of none."""
+DATAGRAMS: Final = GroupId(b"")
+"""Where `Outbox.control_bytes` counts datagrams: they serve all communities of a process."""
 
 
 class CountedDatagrams(DatagramPort):
@@ -23,8 +23,8 @@ class CountedDatagrams(DatagramPort):
         return self._port.open(host, port)
 
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
-        """See `DatagramPort`; the headers of UDP and IP, and of what hides it, are not counted."""
-        self._control_bytes[NO_GROUP] = self._control_bytes.get(NO_GROUP, 0) + len(data)
+        """See `DatagramPort`; headers of UDP, IP and encryption are not counted."""
+        self._control_bytes[DATAGRAMS] = self._control_bytes.get(DATAGRAMS, 0) + len(data)
         self._port.send(port, target, data, to)
 
     def close(self, port: int) -> None:

@@ -1,22 +1,22 @@
-"""The doorkeeper of a node: of what arrives, it takes what the sender may say (TRUST, profiles).
+"""The doorkeeper of a node: it drops what a sender has no right to say (TRUST, profiles).
 
 Theory of operation
 -------------------
-Every frame comes over a link, at whose other end is a process that has proved its key and that a
-trusted root certifies. Four rules hold for what it sends:
+The process at the other end of a link has proved its key, and a trusted root certifies it. Four
+rules hold for what that process sends:
 
-- Who is named as the sender is the process at the end of the link. Only a message that is declared
-  as `passed_on` may have another sender; that one is known by an introduction of its own then, and
-  its *mandate* comes with the message, signed by it (`camcast.engine.mandates`).
+- The named sender is the process at the end of the link. Only a message whose class says
+  `passed_on` may have another sender; that sender is then known by an introduction, and the message
+  carries a *mandate* that the sender has signed (`camcast.engine.mandates`).
 - The sender's address is one that it has signed.
-- Processes that a message names are known by introductions; the others are taken out of it.
-- The sender, and whoever passes a message on, has the right to say it: what goes on within a
-  community, the right to join it; questions about it and what climbs into it, the right to link to
-  it, which goes with the right to join or publish in it or below it.
+- A message names processes that are known by introductions; any other is removed from it.
+- The sender, and the process that passes a message on, have the right to say it. A message within a
+  community needs the right to join it; a question about it, or what climbs into it, needs the right
+  to link to it, which the right to join or publish in it or below it includes.
 
-What is against one of these is dropped and counted. So that others can keep to the third, whoever
-names a process sends its introduction before (`introduce`), and of itself whenever it has signed a
-new one.
+What breaks a rule is dropped and counted. For the third rule, a process sends the introductions of
+the processes that a message names before that message (`vouch`), and its own again whenever it has
+signed a new one.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ from camcast.vocabulary.wire import Kind
 
 _log = logging.getLogger(__name__)
 
-# chosen: an introduction travels before what names the process, in the same frame mostly; who was
-# started anew in the meantime, or has too many to remember, does without for so long
+# chosen: a receiver that was restarted, or has forgotten an introduction, is without it for so long
 CARRY_SECONDS: Final = 60.0
-# chosen: for good; each link begins with this process's own introduction, so that a new one is said
-# once to each neighbour on top of that
+# chosen: for ever; each link begins with this process's own introduction, so a neighbour gets by
+# this way only one that was signed anew
 ONCE_SECONDS: Final = 1e9
 # chosen: 7 kB with one certificate each, 30 kB with a chain of four each: a frame has 32 KiB
 INTRODUCTIONS_MAX: Final = 16
@@ -70,7 +69,7 @@ class Introductions(Message, frozen=True, tag=8):
 
 
 class Doorkeeper:
-    """Judges what one node gets; `offset` is the time since 1970 when its clock was at 0."""
+    """Judges what arrives at one node; `offset` is the time since 1970 when its clock was at 0."""
 
     def __init__(
         self,
@@ -110,7 +109,7 @@ class Doorkeeper:
         return link is not None and self._admission.admits(link, self._now)
 
     def take(self, link: PeerId | None, message: Introductions) -> None:
-        """Get to know processes; of one that is not known yet only what it says of itself."""
+        """Learn introductions; from a process that is not admitted yet, only its own."""
         admitted = self.admits(link)
         for introduction in message.introductions:
             if not admitted and self._admission.owner(introduction) != link:
@@ -144,7 +143,7 @@ class Doorkeeper:
         return self._admission.may_join(peer, topic, self._now)
 
     def only_members(self, contacts: Sequence[Contact], topic: Topic) -> tuple[Contact, ...]:
-        """Return those of whom it is known that they may be members of a topic's community."""
+        """Return the contacts that are known, and that may be members of a topic's community."""
         return tuple(c for c in contacts if self.knows(c) and self.may_join(c.peer, topic))
 
     def judge(
@@ -154,9 +153,9 @@ class Doorkeeper:
         link: PeerId | None,
         topic: Topic | None,
     ) -> MessageT | None:
-        """Return what is taken of a message; None if nothing is.
+        """Return a message without what its sender may not say; None if nothing is left.
 
-        `topic` is that of the community in which it came, None where it came in none.
+        `topic` is that of the community that the message is for; None if it is for no community.
         """
         if source.peer != link and not message.passed_on:
             self.refuse("in_anothers_name")
@@ -179,7 +178,7 @@ class Doorkeeper:
         return known
 
     def refuse(self, why: str) -> None:
-        """Count what is not taken, and say so now and then."""
+        """Count a refusal, and log it once a minute."""
         self.refused[why] += 1
         self._counters.unadmitted += 1
         if self._log.due(why, self._now):
@@ -203,7 +202,7 @@ class Doorkeeper:
             case Pong(topic=name) | SuperProcesses(topic=name, pushed=False):
                 return may_join(sender, read_topic(name), now)
             case AnsContact() | Gone():
-                return True  # of those that it names the right is looked at; who left, has left
+                return True  # `_known_only` checks those that it names; to have left needs no right
             case Have(below=below) if below and topic is not None:
                 return may_link(sender, topic, now)
             case _ if topic is not None:
@@ -224,7 +223,7 @@ class Doorkeeper:
                 return self._admission.may_serve(sender, topic, self._now)
 
     def _known_only(self, value: Any, topic: Topic | None) -> Any:
-        """Return a value without processes that are not known, or None if it was about them."""
+        """Return a value without unknown processes, or None if it was about these alone."""
         if isinstance(value, Contact):
             known = value.peer == self._me.peer or self.knows(value)
             return value if known and (topic is None or self.may_join(value.peer, topic)) else None
@@ -266,7 +265,7 @@ class Doorkeeper:
     def _introduce(
         self, receivers: Sequence[Contact], message: Message, on_behalf_of: Contact | None
     ) -> None:
-        """Send the introductions before a message that need be, to those who lack them."""
+        """Send the introductions that go before a message to the receivers that may lack them."""
         if isinstance(message, Introductions):
             return
         named = [*named_in(message)] if _names_processes(type(message)) else []

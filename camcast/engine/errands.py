@@ -1,9 +1,9 @@
-"""Errands: what a process does as a helper, asked by others whether a peer of theirs is alive.
+"""Errands: a helper finds out for other processes whether a peer of theirs is alive.
 
 A helper that has heard of the peer lately says so at once. Else it sends the peer a heartbeat, and
 tells all who asked when a sign of life comes, or that none came in time. A `Probe` draws one
-heartbeat and one verdict, smaller than it; of one asker and of all `PROBES_ASKER_MAX` and
-`PROBES_MAX` a second are read.
+heartbeat and one verdict, which are smaller. At most `PROBES_ASKER_MAX` probes of one asker, and
+`PROBES_MAX` of all, are read in a second.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from camcast.engine.liveness_messages import Heartbeat, Probe, Verdict
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
 
-# chosen: units a helper tries. At 30 % loss two connections, with SYNs after 0, 1 and 3 s, take
-# longer once in four times; three helpers all fail once in 60. A crash is confirmed after 3 + 5.
+# chosen: units that a helper tries for. At 30 % loss two connections, with SYNs after 0, 1 and 3 s,
+# take longer in one of four cases; three helpers all fail in one of 60. A crash is confirmed after
+# 3 + 5.
 PROBE_UNITS: Final = 5
 PROBE_SECONDS_MAX: Final = 30.0  # chosen: bounds how long a probe is kept, whatever is asked for
 PROBES_MAX: Final = 256  # chosen: probes read in a second, and under way; 50 kB
-PROBES_ASKER_MAX: Final = 32  # chosen: of one asker; more than all peers of one process
-ASKERS_MAX: Final = 32  # chosen: who is told of one probe; three of a community's neighbours ask
+PROBES_ASKER_MAX: Final = 32  # chosen: of one asker; more than the peers of one process
+ASKERS_MAX: Final = 32  # chosen: askers of one probe; three of a community's neighbours ask
 
 
 @define(eq=False)
 class Errand:
-    """What this process does as a helper: it finds out whether a peer is alive."""
+    """One peer about which this process, as a helper, finds out whether it is alive."""
 
     began: float
     seconds: float
@@ -45,7 +46,7 @@ class Errands:
         self._outlet = outlet
         self.under_way: dict[PeerId, Errand] = {}
         """By the peer that others ask about."""
-        self._read: dict[PeerId, int] = {}  # how many probes were read of each asker since
+        self._read: dict[PeerId, int] = {}  # probes read of each asker since `_read_since`
         self._read_since = -inf
 
     def take(
@@ -61,7 +62,7 @@ class Errands:
         """Take up an errand, or answer at once if this process knows.
 
         `heard` is when it heard of the peer last, and `watched` whether it sends the peer
-        heartbeats; a process that is `late` knows nothing.
+        heartbeats; `late`: this process did not run lately, so it does not know.
         """
         if now - self._read_since >= 1.0:
             self._read.clear()
@@ -78,7 +79,7 @@ class Errands:
             self._outlet.send([asker], Verdict(contact.peer, alive=True))
             return
         errand = self.under_way.get(contact.peer)
-        # A verdict on an errand was lost, or this asker is late.
+        # Then the verdict was lost on its way, or this asker came later than the others.
         reported = errand is not None and errand.reported
         if (watched and unheard >= seconds) or reported:
             self._outlet.send([asker], Verdict(contact.peer, alive=False))
@@ -93,7 +94,7 @@ class Errands:
             self._outlet.send([contact], Heartbeat(()))
 
     def end(self, peer: PeerId, began: Hashable, now: float, heard: float, *, late: bool) -> None:
-        """Report that a peer was not heard of, unless this process was not running itself."""
+        """Report that a peer was not heard of, unless this process itself did not run meanwhile."""
         errand = self.under_way.get(peer)
         if errand is None or errand.began != began:
             return  # the peer was heard of

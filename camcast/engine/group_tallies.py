@@ -1,8 +1,8 @@
 """The tallies that go along with heartbeats: whether neighbours know the same events.
 
 The repair of each group keeps its tally (`camcast.engine.repair.agreement`); the liveness service
-carries it. Neighbours that agreed once have seldom something new to say, so that a tally goes along
-while something has changed of late, and else with a piece of the group's membership.
+carries it. Neighbours that agreed once seldom have news of each other, so a heartbeat carries a
+group's tally only while something has changed lately, or with a piece of the group's membership.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ class GroupTallies:
         self._lateness = lateness
         self._since_1970 = since_1970
         self._is_member = is_member
-        self._second = 0  # up to which the tallies go that are changing
+        self._second = 0  # that the tallies in `_changing` end at
         self._changing: dict[GroupId, bytes] = {}
 
     def between(
         self, shared: Iterable[GroupId], named: Iterable[GroupId], now: float
     ) -> tuple[tuple[GroupTally, ...], int]:
-        """Return what to tell a peer, and up to which second since 1970 it goes.
+        """Return the tallies for a heartbeat to a peer, and the second since 1970 that they end at.
 
-        Of the groups that are `shared` with it those in which something has changed of late, and of
-        the `named` ones, those with a piece, all that are repaired.
+        They are those of the groups `shared` with the peer in which something has changed lately,
+        and of all `named` groups, which have a piece in the heartbeat; groups without repair have
+        none.
         """
         second = self._lateness.second(self._since_1970, now)
         if second != self._second:  # the same for all peers
             self._second, self._changing = second, self._find_changing(second, now)
         changing = self._changing
-        told = {group: changing[group] for group in shared if group in changing} if changing else {}
+        tallies = {g: changing[g] for g in shared if g in changing} if changing else {}
         for group in named:
-            if group not in told and (repair := self._repair(group)) is not None:
-                told[group] = repair.tally(second)
-        return tuple(told.items()), second if told else 0
+            if group not in tallies and (repair := self._repair(group)) is not None:
+                tallies[group] = repair.tally(second)
+        return tuple(tallies.items()), second if tallies else 0
 
     def hear(self, source: Contact, group: GroupId, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a group at a peer."""

@@ -37,7 +37,7 @@ class HeldBatches:
         return len(self._held)
 
     def hold(self, held: HeldBatch) -> tuple[bool, list[HeldBatch]]:
-        """Hold a batch; return whether it was not held before, and those that had to go for it."""
+        """Hold a batch; return whether it is new here, and the batches that had to go for it."""
         key = held.participation.topic.group, held.batch.body
         if key in self._held:
             return False, []

@@ -11,13 +11,13 @@ that come in order extend a range, at a cost that does not depend on how many ca
 may be forged, however, and name a number that its stream will not reach for years. So a hole wider
 than `JUMP` is never given up, for then all that its publisher is still to publish would count as
 known. Such ranges have at most `JUMPS_MAX` places, and what asks for one more is refused. Where
-repair asks for what is missing, no hole is given up that it asks for: a batch for which there is no
-range left is refused, and asked for in turn, when the holes below it are filled.
+repair asks for what is missing, no hole that it asks for is given up: a batch for which no range is
+left is refused, and asked for once the holes below it are filled.
 
-*Too many streams.* Where there is no room for a new stream, those are forgotten of which nothing
-new has come for `IDLE_SECONDS`; where none is idle, the new one is refused. Peers may have
-introduced a share of the streams each, so that a flood of streams from one peer neither lets old
-events count as new again nor keeps the streams out that others tell of.
+*Too many streams.* Where there is no room for a new stream, the streams without anything new for
+`IDLE_SECONDS` are forgotten; where none is idle, the new one is refused. Each peer may introduce a
+share of the streams, so that one peer's flood of streams neither makes old events count as new
+again nor keeps out the streams that other peers tell of.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ JUMPS_MAX: Final = RANGES_MAX // 2  # chosen: the other half is for events that 
 STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 MB a group (G5)
 SHARE: Final = STREAMS_MAX // 4  # chosen: most places are out of a single peer's reach
 IDLE_SECONDS: Final = 240.0  # [DESIGN 4] twice the time for which payloads are kept
-_LOOK_SECONDS: Final = 1.0  # chosen: to look through all streams takes some 10 ms
+_LOOK_SECONDS: Final = 1.0  # chosen: between two looks through all streams, which take some 10 ms
 
 
 class KnownRanges:
@@ -52,9 +52,10 @@ class KnownRanges:
         self.begun = -inf
         """When its first event was published; infinitely long ago if that event never came."""
         self.floor = 1
-        """Repair does not ask for what is missing below (`camcast.engine.repair`)."""
+        """Repair asks for nothing below this number (`camcast.engine.repair`)."""
         self.before = 1
-        """Nobody is told of what is missing below: it is from before this process's time."""
+        """No subscriber is told of what is missing below this number: it is from before this
+        process's time."""
         self.introduced_by = introduced_by
         self.repaired = repaired
         """Whether repair asks for what is missing from `floor` on."""
@@ -107,9 +108,9 @@ class KnownRanges:
         return holes
 
     def add(self, first: int, count: int) -> int | None:
-        """Note that these events are known; None, and nothing noted, if there is no room.
+        """Note that these events are known; return None, and note nothing, if there is no room.
 
-        Returns how many events were given up for it.
+        Otherwise returns how many events were given up for it.
         """
         stop = first + count
         bounds = self.bounds
@@ -118,7 +119,7 @@ class KnownRanges:
             if bounds:
                 self._settle()
             return 0
-        if not bounds:  # it has overtaken others; for the first range there is always room
+        if not bounds:  # it has overtaken earlier ones; the first range always has room
             bounds += first, stop
             return 0
         if bounds[-1] == first:  # in order, of a stream that was joined late
@@ -193,10 +194,10 @@ class KnownStreams:
         self._look_after = 0.0
 
     def introduce(self, stream: bytes, peer: bytes, now: float) -> KnownRanges | None:
-        """Begin to keep what is known of a stream that `peer` told of; None: there is no room.
+        """Begin to keep what is known of a stream that `peer` told of; None if there is no room.
 
-        There always is for those that this process publishes, or accepts from another of its
-        groups, whose `peer` is empty.
+        An empty `peer` stands for this process, which publishes the stream or accepts it from
+        another of its groups: then there is always room.
         """
         if self._is_full(peer):
             self._forget_idle(now)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
-CONTACTS_MAX: Final = 64  # chosen: that one answer has, whatever z is (G5); 3 kB
+CONTACTS_MAX: Final = 64  # chosen: contacts in one answer, whatever z is (G5); 3 kB
 SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
 
 

@@ -1,13 +1,13 @@
 """The mandates that a node gives, gets and passes on (`camcast.security.mandates`).
 
-What a mandate is *said* to be for: the kind of the record and its group, the name that the
-message's class gives (`Message.mandate`), and the fields which nobody changes on the way
-(`Message.mandated`). The message that is passed on need not be the one that came: a subscription
-draws copies of it. So the latest mandate of each process for each thing is kept, and goes along
-with whatever is passed on for it.
+A mandate says what it is for: the kind of the record and its group, the name that the message's
+class gives (`Message.mandate`), and the fields that nobody changes on the way (`Message.mandated`).
+The message that is passed on need not be the one that came: SCAMP makes copies of a subscription.
+So the latest mandate of each process for each purpose is kept, and goes along with whatever is
+passed on for that process.
 
-Who has a mandate can use it again, and only for what it is for. It counts for five minutes, and
-each process acts upon it `USES_MAX` times at the most.
+Whoever has a mandate can use it again, but only for its purpose. It is valid for five minutes, and
+each process acts upon it at most `USES_MAX` times.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
-# chosen: the longest walks of SCAMP's copies, 64 steps, of 21 copies in a community of 20, come by
-# each process 70 times; with c=50, 230 times.
+# chosen: 21 copies of a SCAMP subscription, which walk 64 steps at most, visit each process of a
+# community of 20 some 70 times; with c=50, 230 times.
 USES_MAX: Final = 256
-MANDATES_MAX: Final = 16_384  # chosen: of 50 joins a second in the five minutes; 5 MB
+MANDATES_MAX: Final = 16_384  # chosen: the mandates of 50 joins a second for five minutes; 5 MB
 KEPT_MAX: Final = 4096  # chosen: as many as processes are known by records
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 _Given: TypeAlias = tuple[PeerId, bytes, bytes]
-"""Whose it is, what is said, and the mandate."""
+"""The process that gave a mandate, what the mandate is for, and the mandate."""
 
 
 class Mandates:
@@ -40,9 +40,9 @@ class Mandates:
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
         self._uses: dict[_Given, int] = {}
-        """Of those that were verified; the oldest comes first."""
+        """How often each verified mandate was used; the oldest comes first."""
         self._latest: dict[tuple[PeerId, bytes], bytes] = {}
-        """By whose it is and what is said; the oldest comes first."""
+        """By the process that gave it and what it is for; the oldest comes first."""
 
     def give(self, kind: Kind, group: GroupId, message: Message, now: float) -> bytes:
         """Return this process's own mandate for a message, empty if it needs none."""
@@ -83,6 +83,6 @@ class Mandates:
 
 
 def said_by(kind: Kind, group: GroupId, message: Message) -> bytes:
-    """Return what the mandate of a message is said to be for."""
+    """Return, as bytes to sign, what a mandate for this message is for."""
     fields = [getattr(message, name) for name in message.mandated]
     return _encode([int(kind), group, message.mandate, *fields])

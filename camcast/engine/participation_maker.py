@@ -53,7 +53,7 @@ class ParticipationMaker:
     _asked: AskedLately = field(init=False, factory=AskedLately)
     _serial: int = field(init=False, default=0)
     _nonces: Nonces | None = field(init=False, default=None)
-    """Of the questions of repair; None without a store."""
+    """Nonces for the questions of repair; None without a store."""
 
     def __attrs_post_init__(self) -> None:
         if self._settings.store is not None:
@@ -72,7 +72,7 @@ class ParticipationMaker:
         settings, topic, serial = self._settings, group.topic, self._serial
         backend = settings.backend
         changes: list[tuple[bool, Contact]] = []
-        asked = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
+        selective = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
         membership = backend.keeper(
             backend.context(
                 me=self._me,
@@ -81,7 +81,7 @@ class ParticipationMaker:
                 outlet=ControlOutlet(self._outbox, self._me, Kind.MEMBERSHIP, topic.group, serial),
                 liveness=self._liveness.part(Kind.MEMBERSHIP, topic.group),
                 watch=lambda there, contact: changes.append((there, contact)),
-                **asked,
+                **selective,
             ),
             settings.options or backend.options(),
         )

@@ -1,8 +1,8 @@
-"""Questions to processes, whether they are where, and in what, somebody says that they are.
+"""Questions that check what somebody says of a process: its address, and whether it left a group.
 
-Anybody can say in another's name that it has left, or is elsewhere; and who asks for much may name
-the address of a third process, which would then get it. So a process asks: a `Question` goes to an
-address, and who gets it there repeats its nonce (`Here`) if it is in the group that is named.
+Anybody can say in another process's name that it has left, or has a new address; and whoever asks
+for much can name the address of a third process, which would then get the answer. So a `Question`
+goes to the address, and the process there repeats its nonce (`Here`) if it is in the named group.
 
 A part that is told that a peer has left *doubts* it: the peer is asked at its known address, and
 the part learns that it is gone unless it answers within `QUESTION_SECONDS`. And a part lets

@@ -1,4 +1,4 @@
-"""How often a node does in a second what others can make it do."""
+"""A bound on how often in a second a node does what other processes can make it do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Rate:
 
     def __init__(self, a_second: int) -> None:
         self._a_second = a_second
-        self._second = -inf  # when the second began of which is counted
+        self._second = -inf  # when the second that is counted began
         self._count = 0
 
     def allows(self, now: float) -> bool:

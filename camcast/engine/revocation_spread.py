@@ -1,9 +1,10 @@
 """How lists of revocations reach every process.
 
-Who learns a newer list sends it to his neighbours at once, and so on. Every few seconds a process
-also tells one neighbour the hash of all lists that it knows. The other one answers with its own
-lists where the hashes differ, and is answered with newer ones: so a list reaches those too who
-were away, or joined later. What is answered is bounded, since anybody may ask in another's name.
+A process that learns a newer list sends it to its neighbours at once, which do the same. Every few
+seconds a process also tells one neighbour the hash of all lists that it knows. Where the hashes
+differ, the neighbour answers with its own lists, and gets newer ones back, so that a list also
+reaches processes that were away or joined later. Answers are bounded, since anybody may ask in
+another process's name.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
 
-# chosen: a list that one process has is everywhere within some periods of a few processes each
-# [TRUST: 30 s], and a hash costs a process 15 bytes a second
+# chosen: a list of one process reaches all within some periods [TRUST: 30 s], and a hash costs a
+# process 15 bytes a second
 PERIOD_SECONDS: Final = 5.0
-ANSWERS_MAX: Final = 4  # chosen: a period; processes whose hashes differ meet now and then
+ANSWERS_MAX: Final = 4  # chosen: answers in a period; neighbours' hashes seldom differ
 ANSWER_BYTES_MAX: Final = 2**16  # chosen: two full lists, of which most have some hundred bytes
 NEIGHBOURS_MAX: Final = 64  # chosen: all in the tables of a process of a few communities
 
@@ -39,7 +40,7 @@ class RevocationsKnown(Message, frozen=True, tag=3):
 
 
 class RevocationSpread:
-    """Spreads lists for one process; `neighbours` returns so many contacts, chosen by chance."""
+    """Spreads lists for one process; `neighbours(k)` draws k contacts from its tables."""
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class RevocationSpread:
         self._neighbours = neighbours
         self._rng = rng
         self._spread = signatures.revocations_hash()
-        """The hash of what the neighbours were sent; another where a file told something new."""
+        """The hash of the lists that the neighbours were sent; a list read from a file makes it
+        differ."""
         self._answered = AskedLately()
         self._answers = 0
         outlet.wake(PERIOD_SECONDS, "revocations")
@@ -85,7 +87,7 @@ class RevocationSpread:
             receivers = [c for c in self._neighbours(NEIGHBOURS_MAX) if c.peer != source.peer]
             self._outlet.send(receivers, message)
         elif not reason and message.data not in self._signatures.revocations():
-            self._answer(source, now)  # which has an older one
+            self._answer(source, now)  # the source has an older one
         return reason
 
     def _answer(self, source: Contact, now: float) -> None:

@@ -45,7 +45,8 @@ class Settings:
     signatures: Signatures | None = None
     """What signs this process's events and judges the others'; None: none is signed."""
     reserve_numbers: ReserveNumbers = by_clock
-    """Names this process's streams, where its identity outlives it."""
+    """Reserves numbers of streams; `by_clock` will not do where an identity outlives its
+    process."""
     admission: Admission | None = None
     """What knows the other processes, and what they may do; None: everybody may do everything."""
     topics: tuple[Topic, ...] = ()

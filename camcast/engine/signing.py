@@ -1,14 +1,12 @@
 """The signing part of a node: batches are signed, verified, and accompanied by certificates.
 
-Theory of operation
--------------------
-A signed batch names the certificate of its publisher by a hash. Who sends a batch to a process,
-be it the publisher or a forwarder, sends the chain of certificates before it, unless it did so
-within the last seconds; a copy that was asked for always has it. So whoever gets a batch can mostly
-verify it at once. Where the chain got lost, the batch is *held*, and the chain is asked for: of the
-sender, whose address is in the batch or in a table, else of two neighbours. What waits for
-`HELD_SECONDS`, or has to make room for others, is dropped. It does not count as known then, so
-another copy, or repair, brings it later.
+Theory of operation ------------------- A signed batch names the certificate of its publisher by a
+hash. The publisher, and each forwarder, sends a receiver the chain of certificates before the
+batch, unless it did so within the last seconds; a copy that was asked for always comes with the
+chain. So a receiver can mostly verify a batch at once. Where the chain got lost, the batch is
+*held*, and the chain is asked for: of the sender, whose address is in the batch or in a table, else
+of two neighbours. What waits for `HELD_SECONDS`, or has to make room for others, is dropped. It
+does not count as known then, so another copy, or repair, brings it later.
 
 A batch is verified when it is new to its group, before it counts as known there: a forged copy of
 an event must not keep the genuine one out.
@@ -39,13 +37,13 @@ from camcast.vocabulary.topics import Topic
 
 _log = logging.getLogger(__name__)
 
-# chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; for so long a
-# process that lost one does without this sender's copies, unless it asks for them
+# chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; a process that
+# lost a chain does without this sender's copies for so long, unless it asks
 CARRY_SECONDS: Final = 10.0
-ASK_SECONDS: Final = 1.0  # chosen: longer than most round trips; each further copy asks again
-NEIGHBOURS_ASKED: Final = 2  # chosen: of those who have the batch, and so the chain, any will do
-# chosen: as many as publishers can begin to publish at once; a question has 60 bytes and goes to
-# who may have been named by a stranger, an answer is some 400 bytes
+ASK_SECONDS: Final = 1.0  # chosen: longer than most round trips; the next copy asks again
+NEIGHBOURS_ASKED: Final = 2  # chosen: neighbours mostly have the batch too, and so the chain
+# chosen: so many publishers may begin at once; a question has 60 bytes, may go to whom a stranger
+# names, and draws an answer of some 400 bytes
 QUESTIONS_A_SECOND: Final = 64
 ANSWERS_A_SECOND: Final = 64
 WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
@@ -70,8 +68,8 @@ SecurityMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | 
 class Signing:
     """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0.
 
-    `neighbours` returns so many contacts, chosen by chance, and `contact` who has an identity, if
-    that is in a table.
+    `neighbours(k)` draws k contacts from the tables, and `contact(peer)` finds a peer's contact
+    there.
     """
 
     def __init__(
@@ -101,9 +99,10 @@ class Signing:
         self.refused: Counter[str] = Counter()
         """Events, chains of certificates, and lists, by why they were not believed."""
         self.put_out: dict[PeerId, None] = {}
-        """The processes that are known to be revoked: nothing but certificates is taken of them."""
+        """The processes known to be revoked: only messages about certificates are taken from
+        them."""
         self.forgeries = 0
-        """Records among these that nobody who verifies what he passes on can have sent."""
+        """Refused records that no process which verifies what it passes on can have sent."""
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
@@ -125,8 +124,8 @@ class Signing:
     ) -> bool:
         """Verify a batch of another process that came in a group.
 
-        One that is refused is counted, and one whose certificate is not known is held. `address`
-        is that of its sender `source` if the batch named it, else empty.
+        A batch that is refused is counted, and one whose certificate is not known is held.
+        `address` is that of the sender `source`, empty if the record did not name it.
         """
         retention = participation.context.parameters.retention_seconds
         offset = self._offset
@@ -178,7 +177,7 @@ class Signing:
     def accompany(
         self, batch: Batch, peers: Sequence[Contact], now: float, *, asked_for: bool = False
     ) -> None:
-        """Send the chain of a batch, which is sent next, to those of its receivers that need it."""
+        """Send the chain for a batch, before the batch itself, to the receivers that need it."""
         seconds, certificate = 0.0 if asked_for else CARRY_SECONDS, batch.certificate
         carried = self._carried
         lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
@@ -186,7 +185,7 @@ class Signing:
             self._outlet.send(lacking, Certificates(tuple(chain)))
 
     def _note_put_out(self, now: float) -> None:
-        """Look through all certificates; not as often as others would like, for it takes 6 ms."""
+        """Renew `put_out` from all certificates; at 6 ms, too slow for each list that arrives."""
         self.put_out = dict.fromkeys(self._signatures.put_out(self._offset + now))
 
     def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:

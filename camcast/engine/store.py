@@ -8,9 +8,9 @@ once, whoever received it. What a node may hand out is decided by what it knows 
 
 A batch is kept until `retention_seconds` after its *publication*, by the age that came with it, so
 that repair makes no event immortal: what is asked for again and again on its way through a
-community is as old at its last process as at its first. The bytes of all are bounded. What has to
-be let go before its time for that is counted, and `retention_reached` says how far back the store
-goes then.
+community is as old at its last process as at its first. The bytes of all are bounded. A batch that
+has to go early for this bound is counted, and `retention_reached` then says how far back the store
+goes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from camcast.vocabulary.batches import EVENTS_MAX, Batch
 from camcast.vocabulary.events import StreamId
 
 STORE_BYTES_MAX: Final = 1 << 26  # [PROTOCOLS 8] 64 MiB a loop
-BATCH_BYTES: Final = 512  # chosen: what a batch takes beside its body, in CPython 3.11, rounded up
+BATCH_BYTES: Final = 512  # chosen: bytes of a batch beside its body in CPython 3.11, rounded up
 
 _first = attrgetter("first")
 
@@ -102,7 +102,7 @@ class Store:
         return kept[place] if place < len(kept) else None
 
     def retention_reached(self, now: float) -> float:
-        """Return how many seconds back all is here that was to be kept; infinite at first."""
+        """Return for how many seconds back nothing was let go early; at first infinite."""
         return now - self._let_go
 
     def _drop(self, now: float) -> None:

@@ -1,10 +1,10 @@
 """Strangers: what a node answers to the links and discoveries of other processes.
 
-A process of another community that searches for super-processes, checks those that it has, or
-still sends events to a process that has left, or to the one that had this address before, is
-answered from what this process holds: its topic tables and its super-topic tables. Who searches is
-also told of those that check this process as their super-process. So two communities below this one
-find each other when no gateway lives.
+A process of another community searches for super-processes, checks those that it has, or still
+sends events to a process that has left or that had this address before. This process answers it
+from its topic tables and its super-topic tables. It also names, to a process that searches, those
+that check this one as their super-process, so that two communities below this one find each other
+when no gateway lives.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
-# chosen: as many as have links to a process, unless thousands do; each needs one. Of events with
-# forged addresses, 64 processes a second get a record of some 90 bytes.
+# chosen: each process that has a link to this one needs one goodbye. Events with forged addresses
+# make 64 processes a second get a record of some 90 bytes.
 GOODBYES_A_SECOND: Final = 64
-BELOW_MAX: Final = 64  # chosen: of the g in each community that check, a dozen communities'; 10 kB
-BELOW_SECONDS: Final = 60.0  # chosen: a dozen checks; who is dead is not named for longer
+BELOW_MAX: Final = 64  # chosen: the g checkers of a dozen communities; 10 kB
+BELOW_SECONDS: Final = 60.0  # chosen: a dozen checks; a dead process is not named for longer
 
 
 class _Below(NamedTuple):
@@ -122,7 +122,7 @@ class Strangers:
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """Answer a question of another process's links, or take an answer to those of `group`.
 
-        Whether it is in a topic that it is joining, this process does not say: nobody shall send it
+        A question about a topic that this process is joining is not answered: nobody shall send it
         events yet, or forget its address.
         """
         self._forget_below(now)
@@ -146,8 +146,8 @@ class Strangers:
                 elif asked not in self._groups.current:
                     self._outlet(group).send([source], Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():
-                # All tables share what one has asked. And who is gone may answer an event of any
-                # subtopic, so that the group does not say whose it is.
+                # All tables share what one has asked. And `Gone` may answer an event of any
+                # subtopic, so its group does not say which table it is for.
                 for table in self._groups.tables():
                     table.receive(source, message, now)
             case _ if (asking := self._groups.current.get(group)) is not None:
@@ -164,7 +164,7 @@ class Strangers:
         self._outlet(group).send([source], answer)
 
     def _forget_below(self, now: float) -> None:
-        """Forget who has not checked this process of late, and who are too many."""
+        """Forget those that have not checked this process lately, and the oldest of too many."""
         below = self._below
         while below:
             oldest = next(iter(below))
@@ -177,8 +177,8 @@ class Strangers:
     ) -> None:
         """Tell the sender of an event that this process is not in the event's super-community.
 
-        It has left, or listens where a process that died did before. Without a true address, or
-        beyond `GOODBYES_A_SECOND`, nobody is told.
+        This process has left, or listens where one that died did before. Nobody is told without a
+        valid address, or beyond `GOODBYES_A_SECOND`.
         """
         left = self._groups.left.get(group)
         above = (left.topic,) if left is not None else (event_topic, *event_topic.ancestors())

@@ -108,7 +108,7 @@ class Agreement:
     def hear(self, difference: int, second: int, now: float) -> bool:
         """Take the difference of the tallies up to a second; say whether all is to be told.
 
-        It is to a neighbour that is new, and to one with which it differs twice running.
+        All is told to a neighbour that is new, and to one whose tally differs twice running.
         """
         is_new = self.at == self.told_at == -inf
         waited = now - self.told_at >= self.pause

@@ -35,7 +35,7 @@ class Unheard:
     peer: PeerId
     when: float
     since: float
-    """From when on it matters whoever was a member then, as the page said."""
+    """What was published after this time matters, whoever was a member then (`Have.history`)."""
     streams: list[StreamId]
 
 
@@ -48,7 +48,7 @@ class Haves:
         self._shared = shared
         self._nonces = nonces
         self._bytes = 0.0  # said of late in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
-        self._at = 0.0  # when that was reckoned
+        self._at = 0.0  # when `_bytes` was computed last
         self._pages_told = 0
 
     def held(

@@ -56,10 +56,10 @@ class Passed(NamedTuple):
 
 @define(eq=False)
 class Lack:
-    """What is missing of one stream, as far as this process knows; see the module's docstring."""
+    """What is missing of one stream, as far as this process knows, and who may have it."""
 
     since: float
-    """Since when the lowest number is missing that is missing now, or something above all known."""
+    """Since when the lowest number that is missing now is missing, or something above all known."""
     due: float
     """When it is asked for next."""
     sender: Contact | None = None
@@ -73,7 +73,7 @@ class Lack:
     lowest: int = 0
     """The lowest number that was missing when that was last looked at; 0 before."""
     hole: int = 0
-    """The same if it was below one that is known, so that it was missing then; else 0."""
+    """The same number if it has surely been missing `since`, as it is below a known one; else 0."""
 
     def hear(self, holder: Holder, *, offers: bool) -> bool:
         """Take in what another process holds, in place of what it told before.
@@ -92,16 +92,16 @@ class Lack:
         if not holder.below:
             _, offered, begun, bounds = holder.held
             below = min(bounds[0], offered) if offered else bounds[0]
-            # As times, for ages would be too small when they are looked at.
+            # Kept as a time, for an age would be too small when it is looked at.
             begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
-            if peer in self.passed and (told := self.passed[peer].begun) > -inf:
+            if peer in self.passed and (earlier := self.passed[peer].begun) > -inf:
                 # An age that lay in a queue makes it younger than it is.
-                begun_at = told if begun == UNKNOWN else min(begun_at, told)
+                begun_at = earlier if begun == UNKNOWN else min(begun_at, earlier)
             self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
 
     def note_lowest(self, known: KnownRanges | None, now: float) -> None:
-        """Note that what was missing at first has come: of a stream that flows, more always is."""
+        """Note if what was missing first has come: a stream that flows always lacks something."""
         if known is not None:
             holes = known.holes()
             lowest = holes[0][0] if holes else known.stop

@@ -27,12 +27,11 @@ class Have(Message, tag=1, frozen=True):
     """What the sender knows of some streams.
 
     `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds, and keeps
-    the bodies of all that it got in the last `kept` seconds. `below`
-    is the topic of its community if the message is for a super-community, else empty. If `reply` is
-    not 0, it asks for a full `Have` in return, or, in a super-community, for a `Heard` with this
-    number. What is younger than `history` seconds, if that is not 0, matters whoever was a member
-    then: a community is asked for it, and a super-community told that perhaps nobody there has had
-    it.
+    the bodies of all that it got in the last `kept` seconds. `below` is the topic of its community
+    if the message is for a super-community, else empty. If `reply` is not 0, it asks for a full
+    `Have` in return, or, in a super-community, for a `Heard` with this number. What is younger than
+    `history` seconds, if that is not 0, matters whoever was a member then: a community is asked for
+    it, and a super-community told that perhaps nobody there has had it.
     """
 
     nonce: bytes

@@ -34,7 +34,7 @@ from camcast.vocabulary.topics import Topic
 
 # chosen: one event in thirty draws no upward message; it is then asked for `ASK_SECONDS` later
 CLIMB_SECONDS: Final = 0.1
-HEARD_SECONDS: Final = 1.5  # chosen: two rounds of news; a `Heard` is there sooner but in a pause
+HEARD_SECONDS: Final = 1.5  # chosen: two rounds of news; a `Heard` is sooner, except in a pause
 
 
 @define(eq=False)
