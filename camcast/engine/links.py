@@ -19,13 +19,13 @@ does not ask, and answers are given to all.
 super-processes whether they are still in their topic (`Ping`). Those of which nothing has arrived
 since, in time, have failed; whatever arrives is a sign of life. The links *listen* to their
 super-processes (`camcast.doors.liveness`), so that they learn of a death that another part of the
-process has found; they do not watch them, since heartbeats from all N_t processes of the community
-instead of the checks of g of them would be the super-community's load. With τ or fewer alive it
-asks the live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A
-table without an entry starts a search. Who failed is not taken back from others' tables for some
-periods, which would pass the dead around for ever, but asked itself when it is named; its own
-answer clears it. So comes back who was named as a member while it was still joining: until it has
-joined it answers nothing.
+process has found; they do not watch them, for then heartbeats of all N_t processes of the community
+would load the super-community, instead of checks by g of them. With τ or fewer alive it asks the
+live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A table without an
+entry starts a search. For some periods, a super-process that failed does not come back because
+others name it, which would pass the dead around for ever: it is then asked itself, and its own
+answer brings it back. In this way a process comes back that was named while it was still joining:
+it answers once it has joined.
 
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each
@@ -34,16 +34,16 @@ the community, so that one survivor heals all. So links come back after a partit
 levels, or a crash of all that a table had, also where no gateway lives. Who says that it left the
 topic is forgotten. A process that was started anew at an address takes the place of the one before.
 
-*Service.* What climbs is told to an entry from when it came in. So it serves what climbed before as
-well if another was there until it came, or when it has been there for long enough to be told all
-that is kept. While no live entry does, the table says since when (`unserved_since`): since the last
-sign of life of those that have failed.
+*Service.* An entry is told what climbs from when it came in. It *serves* what climbed before, too,
+if another that did was there until then, or once it has been there for long enough to be told all
+that is kept. While no live entry serves, the table says since when (`unserved_since`): since the
+last sign of life of the entries that failed.
 
-What is learned is pushed once to a few members of the own community, who merge it. MERGE
-keeps the entries, which live as far as is known, prefers nearer ancestors and keeps the size z.
-What others name comes in beside entries as near, never instead of them; now and then, to spread
-load, a cold process is asked, and takes the place of a random entry if it answers. Who is said to
-have left the topic is asked before it is forgotten (`Liveness.doubt`).
+What is learned is pushed once to a few members of the own community, who merge it. MERGE keeps the
+entries, which live as far as is known, prefers nearer ancestors and keeps the size z. A process
+that others name never replaces an entry as near; now and then, to spread load, a cold process is
+asked, and takes the place of a random entry if it answers. A process that is said to have left the
+topic is asked before it is forgotten (`Liveness.doubt`).
 
 Readings (PROTOCOLS 1): line 22 of Figure 5 writes t for super(t), line 31 must compare with
 super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
@@ -79,7 +79,7 @@ from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 
-NEW_PROCESSES: Final = 16  # chosen: to ask for; the cold list then outlives several crashes; 0.8 kB
+NEW_PROCESSES: Final = 16  # chosen: to ask for: the cold list then outlives several crashes; 0.8 kB
 FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
@@ -118,8 +118,8 @@ class SuperLinks(Watcher):
     ) -> None:
         """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows.
 
-        `known(group, k)` are members of a community that the process knows. All its tables have
-        one `asked`.
+        `known(group, k)` are members of a community that the process knows. All tables of the
+        process share one `asked`.
         """
         self.super_topic = super_topic
         self._me = me
@@ -144,9 +144,9 @@ class SuperLinks(Watcher):
         self._scope: list[Topic] = []
         self._pause = parameters.search_seconds
         self._search_number = 0
-        self._waited = 0.0  # between the last step of the search and the one before
+        self._waited = 0.0  # the pause between the last two steps of the search
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
-        self._served = -inf  # until when those who have left the table were there for what climbs
+        self._served = -inf  # until when entries that have left the table served what climbs
 
     # -- what others read ----------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class SuperLinks(Watcher):
         self._search_if_wanting(now)
 
     def _answered(self, source: Contact, name: str, now: float) -> None:
-        """Let a cold super-process in that has answered, and ask it for others."""
+        """Take a `Pong`: a cold super-process comes in, and is asked for others."""
         self._failed.pop(source.peer, None)
         for entry in list(self._table.values()):
             if entry.contact.address == source.address:
@@ -370,10 +370,10 @@ class SuperLinks(Watcher):
         return min(CONTACTS_MAX, max(self._parameters.z, NEW_PROCESSES))
 
     def _warm(self, now: float) -> None:
-        """Ask cold processes, no farther than those at hand, whether they live.
+        """Ask cold processes, no farther than the nearest entries, whether they live.
 
-        As many as there is room for, where farther ones make room; of a full table one that is
-        nearer or in exchange.
+        It asks as many as there is room for, counting entries that are farther as room; for a full
+        table it asks one, if that is nearer or is to be exchanged.
         """
         topic, contacts = self._nearest
         level = topic.level if contacts else 0
@@ -409,7 +409,7 @@ class SuperLinks(Watcher):
             self._served = max(self._served, until)
 
     def _shelve(self, entry: _Entry, now: float, lived: float) -> None:
-        """Move an entry to the cold list that `lived` until then as far as is known."""
+        """Move an entry to the cold list; `lived` is until when it is known to have lived."""
         self._note_served(entry, lived)
         del self._table[entry.contact.peer]
         self._liveness.unwatch(entry.contact.peer)
@@ -424,14 +424,14 @@ class SuperLinks(Watcher):
     def _merge(self, topic: Topic, contacts: Iterable[Contact], now: float, *, asked: bool) -> bool:
         """Merge what others say of `topic`; say whether the table changed.
 
-        If they were asked, those for whom there is no room are remembered. Those that failed are
-        asked themselves, as many as there is room for.
+        With `asked`, they answer a question, and those for whom there is no room are remembered.
+        Those that failed lately are asked themselves, as many as there is room for.
         """
         changed = False
         doubted: dict[str, Cold] = {}
         for contact in contacts:
             if contact.peer in (self._me.peer, b"") or contact.address == self._me.address:
-                continue  # oneself, or who listened here before
+                continue  # this process, or one that listened here before
             if self._failed.get(contact.peer, now) > now:
                 cold = self._cold.get(contact.address)
                 doubted[contact.address] = cold or Cold(contact, topic, now)

@@ -6,8 +6,9 @@ Each part of a process (a membership, the links) has a `PartLiveness`, its end o
 peer has one entry, with the parts that *watch* it or only *listen* to it; the shortest period
 and the shortest silence of these parts count.
 
-*Signs of life.* The node says of every record from whom it comes (`heard`). A record that was
-passed on for another process names that process: it was alive a walk ago.
+*Signs of life.* The node names the sender of every record (`heard`). A record that was passed on
+names the process that it was passed on for, which was alive a walk ago; it does not count where
+links prove who is at their other end.
 
 *Heartbeats.* Once a period every watched peer gets a `Heartbeat`. Its receiver answers, unless the
 receiver has sent a heartbeat of its own since the sender's last one. So two processes that watch
@@ -18,12 +19,12 @@ heartbeat answered in any case (`reply`).
 *Pieces.* Heartbeats and answers carry pieces of the parts that the sender has in the peer: a small
 message of a part, of the kind and for the group it would otherwise be sent in, or empty for "I
 watch you as a member of this group". A part's piece goes along when the part asks for it (`tell`),
-and otherwise in one heartbeat of `AGAIN`: two processes that share a hundred topics have little
-new to say of each. A receiver that is not in the group says so in its answer (`gone`), and the
-watching part learns it (`Watcher.peer_gone`). Of a group that it has left within `LEFT_SECONDS` it
-says so to all who send a heartbeat, for a lost goodbye was else noticed only by the next piece. So
-a part learns it, too, when the answer comes from another process
-at the peer's address, which took over the port of one that died.
+and otherwise in one heartbeat of `AGAIN`: two processes that share a hundred topics have little new
+to say of each. A receiver that is not in the group says so in its answer (`gone`), and the watching
+part learns it (`Watcher.peer_gone`). For `LEFT_SECONDS` after it left a group, a process says so in
+each answer: a peer that its goodbye did not reach would notice only with its next piece. The
+watching part learns it, too, when another process answers at the peer's address, since it took over
+the port of one that died.
 
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
 accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
@@ -55,8 +56,8 @@ elsewhere, where no record proves an address; its messages from there are droppe
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
 answer of about its size, and `PIECES_MAX` pieces of it are read. What a `Probe` draws is bounded
-too (`camcast.engine.errands`). Verdicts count only from peers that were asked. Who lies in them
-shortens a suspicion to `low` if all helpers do, and lengthens it to `UNREACHED`.
+too (`camcast.engine.errands`). Verdicts count only from peers that were asked. Lies in them shorten
+a suspicion to `low` if all helpers lie, and lengthen it to `UNREACHED`.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Entry:
     heard: float
     """When the peer was last heard of; before its first record as `began`."""
     parts: dict[PartLiveness, bool] = field(factory=dict)
-    """Those that watch the peer (True) or listen to it."""
+    """The parts that watch the peer (True) or listen to it (False)."""
     watched: bool = False
     period: float = inf
     silence: float = inf
@@ -132,7 +133,8 @@ class Entry:
     vouched: float = -inf
     """When a helper last said that the peer lives."""
     helpers: dict[PeerId, bool] = field(factory=dict)
-    """Who was asked about this suspect, and whether they cannot reach it either."""
+    """The helpers asked about this suspect, and whether each said that it cannot reach it
+    either."""
     due: dict[PartLiveness, float] = field(factory=dict)
     """When the piece of each part goes along again at the latest."""
 
@@ -170,15 +172,15 @@ class LivenessService:
         nonces: Random | None = None,
         addresses_signed: bool = False,
     ) -> None:
-        """Nonces of questions are drawn from `nonces`, by default as all else.
+        """Nonces of questions are drawn from `nonces`, or from `rng` without it.
 
-        With `addresses_signed`, a contact has the address that its process itself has said.
+        With `addresses_signed`, each process has signed the address in its contact.
         """
         self._outlet = outlet
         self._rng = rng
         self._errands = Errands(outlet)
         self.questions: Questions[PartLiveness] = Questions(outlet, nonces or rng)
-        """Those of all parts."""
+        """The open questions of all parts."""
         self._addresses_signed = addresses_signed
         self._take_piece = take_piece
         self._tallies = tallies
@@ -194,7 +196,7 @@ class LivenessService:
         self.isolated = False
         """Whether every watched peer was suspect at the end of the last period that watched any."""
         self.given_up: dict[PeerId, None] = {}
-        """The peers that parts were told of as silent, until the node has told of it."""
+        """The peers that parts were told are silent, until the node has reported it."""
         self.pauses = 0
         """How often this process did not run for longer than a period."""
         self.paused_seconds = 0.0
@@ -319,7 +321,7 @@ class LivenessService:
                 return False
         self._forgive_lateness(now)
         watched = suspects = 0
-        told = False
+        changed = False
         for entry in list(self.entries.values()):
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
@@ -329,9 +331,9 @@ class LivenessService:
             if suspect:
                 suspects += entry.watched and entry.met
                 pause = min(pause, entry.unit)
-                entry.due = dict.fromkeys(entry.due, -inf)  # perhaps it has given this one up
+                entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
                 self._ask_helpers(entry, now)
-                told = self._judge(entry, now) or told
+                changed = self._judge(entry, now) or changed
             elif entry.helpers:
                 entry.helpers.clear()
             if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
@@ -344,14 +346,14 @@ class LivenessService:
             self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
             self.isolated = suspects == watched
         if watched and suspects == watched:
-            told = True
+            changed = True
             for part in [part for parts in list(self._parts.values()) for part in parts]:
                 part.watcher.all_silent(now)
         self._schedule(
             min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf),
             now,
         )
-        return told
+        return changed
 
     # -- suspicion -------------------------------------------------------------------------
 
@@ -377,23 +379,24 @@ class LivenessService:
         return [one for one in asked if one is not None and one.suspected_for(now) <= 0]
 
     def _ask_helpers(self, entry: Entry, now: float) -> None:
-        """Ask about a suspect, again those that have not answered; the last heard live for sure."""
+        """Ask helpers about a suspect: those heard last, and again those without an answer."""
         helpers = self._live_helpers(entry, now)
         if len(helpers) < HELPERS:
-            others = [
+            candidates = [
                 one
                 for peer, one in self.entries.items()
                 if one.met and one.silence < inf and one.suspected_for(now) <= 0
                 if peer not in entry.helpers
             ]
-            # At a host of neither: processes of a loop share a connection, and fall silent as one.
+            # Best at a host of neither: processes of one loop share a connection, and fall silent
+            # as one.
             near = [host_of(one) for one in (self._outlet.me.address, entry.contact.address)]
             helpers += nlargest(
                 HELPERS - len(helpers),
-                others,
+                candidates,
                 key=lambda one: (host_of(one.contact.address) not in near, one.heard),
             )
-        # Who is asked later, since the first ones died at the same time, has less time left.
+        # A helper that is asked later, since the first ones died too, has less time.
         units = max(SILENCE_UNITS, PROBE_UNITS - entry.suspected_for(now) / entry.unit)
         probe = Probe(entry.contact, units * entry.unit)
         unanswered = [
@@ -480,7 +483,7 @@ class LivenessService:
                 self.questions.doubt(part, entry.contact, part.group, now)
 
     def _tell_gone(self, asked: Asked[PartLiveness] | None, now: float) -> bool:
-        """Tell who doubted a process that it is gone: a part, or all that have it at an address."""
+        """Tell the part that doubted a process, or all that have it at an address in doubt."""
         if asked is None:
             return False
         entry = self.entries.get(asked.contact.peer)

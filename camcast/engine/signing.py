@@ -1,12 +1,14 @@
 """The signing part of a node: batches are signed, verified, and accompanied by certificates.
 
-Theory of operation ------------------- A signed batch names the certificate of its publisher by a
-hash. The publisher, and each forwarder, sends a receiver the chain of certificates before the
-batch, unless it did so within the last seconds; a copy that was asked for always comes with the
-chain. So a receiver can mostly verify a batch at once. Where the chain got lost, the batch is
-*held*, and the chain is asked for: of the sender, whose address is in the batch or in a table, else
-of two neighbours. What waits for `HELD_SECONDS`, or has to make room for others, is dropped. It
-does not count as known then, so another copy, or repair, brings it later.
+Theory of operation
+-------------------
+A signed batch names the certificate of its publisher by a hash. The publisher, and each forwarder,
+sends a receiver the chain of certificates before the batch, unless it did so within the last
+seconds; a copy that was asked for always comes with the chain. So a receiver can mostly verify a
+batch at once. Where the chain got lost, the batch is *held*, and the chain is asked for: of the
+sender, whose address is in the batch or in a table, else of two neighbours. A batch that waits for
+`HELD_SECONDS`, or has to make room for others, is dropped. It does not count as known then, so
+another copy, or repair, brings it later.
 
 A batch is verified when it is new to its group, before it counts as known there: a forged copy of
 an event must not keep the genuine one out.
