@@ -55,9 +55,9 @@ now and then asks the discovery for members, and probes one that is not in its v
 *Hostile peers.* One small message draws as many copies as the view has members. So a process makes
 at most `COPIES_A_PERIOD` copies in a period; a subscription or renewal beyond that is not taken,
 and whoever sent it in earnest asks again. Anybody can say goodbye in another's name, or name
-another address for it. So nobody is gone, and no address is another, before the process at the
-known address was asked (`Probe`) and did not say within a round trip that it is there. A forged
-goodbye thus changes no table, and a forged answer keeps what silence takes out.
+another address for it. So the liveness service asks the process at the known address first
+(`Liveness.doubt`), and SCAMP forgets the peer only if that process does not answer: a forged
+goodbye changes no table.
 
 Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
 to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
@@ -154,8 +154,6 @@ class Scamp(Membership):
         )
         self._sampled: dict[PeerId, bool] = {}
         """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
-        self._doubted: dict[PeerId, float] = {}
-        """Who is said to have left, or to be elsewhere, and was asked then."""
         self._cold = ColdList()
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
         self._joined = False
@@ -231,7 +229,7 @@ class Scamp(Membership):
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
         self._leaving = True
         holders = self.holders()
-        view = [contact for contact in self._view if contact.peer not in self._doubted]
+        view = list(self._view)
         replacing = max(0, len(holders) - self._options.c - 1) if view else 0
         for number, holder in enumerate(holders):
             # Nobody can replace the leaver by itself.
@@ -249,12 +247,9 @@ class Scamp(Membership):
                 self._outlet.send([source], Drop(left=True))
             return
         known = self._known(source.peer)
-        if known is not None:
-            if known.address != source.address:
-                self._doubt(known, now)
-                return
-            if isinstance(message, Kept | Probe | Arc):  # which nobody passes on for another
-                self._doubted.pop(source.peer, None)
+        if known is not None and known.address != source.address:
+            self._liveness.doubt(known, now)
+            return
         match message:  # the frequent ones first
             case Arc():
                 self._on_arc(source, message, now)
@@ -296,8 +291,6 @@ class Scamp(Membership):
                     self._attempt = 0
             case ("renewed",):
                 self._drop_replaced()
-            case ("doubted", bytes(peer), asked) if self._doubted.get(PeerId(peer)) == asked:
-                self._let_go(PeerId(peer), now)
 
     # -- subscription ------------------------------------------------------------------------
 
@@ -454,7 +447,7 @@ class Scamp(Membership):
     def _on_drop(self, source: Contact, now: float, *, left: bool) -> None:
         known = self._known(source.peer)
         if left and known is not None:
-            self._doubt(known, now)
+            self._liveness.doubt(known, now)
         elif left:
             self._cold.pop(source.address)
         elif len(self._view) > 1:
@@ -465,19 +458,6 @@ class Scamp(Membership):
         """Return the contact of a member of the view or a holder."""
         holder = self._holders.get(peer)
         return self._view.get(peer) if holder is None else holder.contact
-
-    def _doubt(self, contact: Contact, now: float) -> None:
-        """Ask a process of whom somebody, perhaps itself, says that it is not there any more."""
-        if contact.peer not in self._doubted:
-            self._doubted[contact.peer] = now
-            self._outlet.send([contact], Probe(b"", cold=True))
-            self._outlet.wake(self._options.join_seconds, "doubted", contact.peer, now)
-
-    def _let_go(self, peer: PeerId, now: float) -> None:
-        """Forget a process that was asked whether it is there, and did not say so."""
-        del self._doubted[peer]
-        self._drop_arc(peer, now)
-        self._forget_holder(peer)
 
     def _drop_arc(self, peer: PeerId, now: float) -> None:
         """Hold no arc to a peer, which may still hold one to this process."""
@@ -513,9 +493,9 @@ class Scamp(Membership):
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: forget a process that was asked whether it is there."""
-        self._doubted[contact.peer] = now
-        self._let_go(contact.peer, now)
+        """See `Watcher`: drop both arcs, and do not put the peer on the cold list."""
+        self._drop_arc(contact.peer, now)
+        self._forget_holder(contact.peer)
 
     def _give_up(self, peer: PeerId, now: float) -> None:
         """Forget an arc whose end fell silent, and remember its end as cold."""
