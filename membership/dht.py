@@ -226,6 +226,8 @@ class DhtTable(Membership):
             if not isinstance(message, Goodbye):
                 self._outlet.send([source], Goodbye())
             return
+        if not self._joined and not isinstance(message, Goodbye | Release):
+            self.join((), now)  # it is in the table of a member, though its search found nobody
         match message:
             case Holding():
                 self._held_by(source, now)

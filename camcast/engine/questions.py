@@ -6,9 +6,10 @@ goes to the address, and the process there repeats its nonce (`Here`) if it is i
 
 A part that is told that a peer has left *doubts* it: the peer is asked at its known address, and
 the part learns that it is gone unless it answers within `QUESTION_SECONDS`. And a part lets
-whoever asks for much *prove* its address first: it is asked, and served when it has answered. It is
-not asked again for `PROVED_SECONDS`. An answer is shorter than a question; `QUESTIONS_MAX` are open
-at a time.
+whoever asks for much *prove* its address first: it is asked, again after each of `PROOF_PAUSES`,
+since messages get lost, and served when it has answered. Whoever has proved its address need not do
+so again for `PROVED_SECONDS`. An answer is shorter than a question; `QUESTIONS_MAX` are open at a
+time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ PartT = TypeVar("PartT")
 
 # chosen: as SCAMP's patience with a contact: the 95 % quantile of the PlanetLab round trips
 QUESTION_SECONDS: Final = 0.4
-PROOF_SECONDS: Final = 5.0  # chosen: two lost SYNs of a connection that is new
+# chosen: as that patience, doubled each time; together as long as two lost SYNs of a connection
+# that is new. Where 30 % are lost, one proof in 15 fails; with one question, one in 2 would.
+PROOF_PAUSES: Final = (0.4, 0.8, 1.6, 2.2)
 PROVED_SECONDS: Final = 600.0  # chosen: a process that joins a hundred communities is asked once
 PROVED_MAX: Final = 4096  # chosen: the peers of a process with a hundred topics; 1 MB
 QUESTIONS_MAX: Final = 1024  # chosen: as 800 joins in a period; 0.1 MB of records
@@ -44,6 +47,9 @@ class Asked(Generic[PartT]):
     """A question that was not answered yet."""
 
     contact: Contact
+    question: Question
+    pauses: tuple[float, ...]
+    """The seconds from now to each time that it is asked again, and to the end of its patience."""
     part: PartT | None = None
     """Which doubts that the process is in its group; None: it is whether it is there at all."""
     then: list[Callable[[float], None]] = field(factory=list)
@@ -66,8 +72,9 @@ class Questions(Generic[PartT]):
     def doubt(self, part: PartT | None, contact: Contact, group: GroupId, now: float) -> None:
         """Ask a process whether it is in a group; without a part, whether it is there at all."""
         if (part, contact) not in self._doubts and len(self._asked) < QUESTIONS_MAX:
-            nonce = self._ask(Asked(contact, part), group, QUESTION_SECONDS)
-            self._doubts[part, contact] = nonce
+            named = b"" if group == NO_GROUP else group
+            asked = Asked(contact, self._question(named), (QUESTION_SECONDS,), part)
+            self._doubts[part, contact] = self._ask(asked)
 
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
         """See `camcast.doors.liveness.Liveness.prove`."""
@@ -77,8 +84,8 @@ class Questions(Generic[PartT]):
             if len(self._asked[nonce].then) < WAITING_MAX:
                 self._asked[nonce].then.append(then)
         elif len(self._asked) < QUESTIONS_MAX:
-            asked = Asked[PartT](contact, then=[then])
-            self._proofs[contact] = self._ask(asked, NO_GROUP, PROOF_SECONDS)
+            asked = Asked[PartT](contact, self._question(b""), PROOF_PAUSES, then=[then])
+            self._proofs[contact] = self._ask(asked)
 
     def answered(self, source: Contact, nonce: bytes, now: float) -> bool:
         """Take an answer; say whether it let anything happen that had waited for it."""
@@ -95,15 +102,25 @@ class Questions(Generic[PartT]):
         return bool(asked.then)
 
     def unanswered(self, nonce: bytes) -> Asked[PartT] | None:
-        """Take the end of the time for an answer; return whose doubts are right, if any are."""
-        asked = self._close(nonce) if nonce in self._asked else None
-        return None if asked is None or asked.then else asked
+        """Take the end of a pause: ask again, or return whose doubts are right, if any are."""
+        asked = self._asked.get(nonce)
+        if asked is None:
+            return None
+        if asked.pauses:
+            self._ask(asked)
+            return None
+        self._close(nonce)
+        return None if asked.then else asked
 
-    def _ask(self, asked: Asked[PartT], group: GroupId, seconds: float) -> bytes:
-        nonce = self._nonces.randbytes(NONCE_BYTES)
+    def _question(self, group: bytes) -> Question:
+        return Question(group, self._nonces.randbytes(NONCE_BYTES))
+
+    def _ask(self, asked: Asked[PartT]) -> bytes:
+        nonce, (pause, *later) = asked.question.nonce, asked.pauses
+        asked.pauses = tuple(later)
         self._asked[nonce] = asked
-        self._outlet.send([asked.contact], Question(b"" if group == NO_GROUP else group, nonce))
-        self._outlet.wake(seconds, "question", nonce)
+        self._outlet.send([asked.contact], asked.question)
+        self._outlet.wake(pause, "question", nonce)
         return nonce
 
     def _close(self, nonce: bytes) -> Asked[PartT]:

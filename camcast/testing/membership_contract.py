@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar, Final
 
+from attrs import evolve
+
+from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.membership import Membership
 from camcast.doors.plugs import find_backend
 from camcast.engine import liveness_messages
@@ -13,7 +16,7 @@ from camcast.engine.node import Node
 from camcast.testing.garbage import GARBAGE, malformed
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.topics import ROOT
+from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, decode_control, encode_control
 
@@ -25,6 +28,26 @@ def membership_of(node: Node) -> Membership:
     """Return a node's membership of the only group that it is in."""
     (participation,) = node.participations
     return participation.membership
+
+
+class _Unanswered(Discovery):
+    """The discovery of a process whose gateway is silent."""
+
+    def __init__(self, context: DiscoveryContext) -> None:
+        self._outlet = context.outlet
+
+    def announce(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+
+    def withdraw(self, topic: Topic, now: float) -> None:
+        """See `Discovery`."""
+
+    def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        """See `Discovery`."""
+        self._outlet.found(topic, (), (STRANGER.address,))
+
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        """See `Discovery`."""
 
 
 class MembershipContract:
@@ -91,6 +114,16 @@ class MembershipContract:
         world.census.enter(ROOT, founders[0].me)
         world.run(self.merge_seconds)
         assert [len(membership_of(node).peers()) for node in founders] == [1, 1]
+
+    def test_whose_search_fails_is_taken_in_by_members_that_find_it(self) -> None:
+        """It has asked nobody yet, and knows of the community only what they write to it."""
+        world = self.grown(3)
+        newcomer = world.start(evolve(world.settings, discovery=_Unanswered))
+        world.do(newcomer, lambda node, now: node.join(ROOT, now))
+        world.run(1.0)
+        assert not membership_of(newcomer).joined
+        world.census.enter(ROOT, newcomer.me)
+        assert world.run(self.merge_seconds, lambda: membership_of(newcomer).joined)
 
     # -- what others read ----------------------------------------------------------------------
 

@@ -149,13 +149,13 @@ class SizeEstimate:
         """Say whether another process's sample comes from a community that never met this one.
 
         Members of one community hold nearly the same smallest numbers; two communities of the
-        same name, founded apart, have none in common.
+        same name, founded apart, have none in common. Who has not begun to join has met nobody.
         """
         if not _is_sample(encoded):
             return False
         theirs = [number for number, _ in _ENTRY.iter_unpack(encoded)]
         common = sum(number in self._heard for number in theirs)
-        return 2 * common < min(len(theirs), len(self._heard))
+        return 2 * common < min(len(theirs), max(1, len(self._heard)))
 
     def refresh(self, now: float) -> None:
         """Vouch for oneself, drop what is too old, and estimate anew."""

@@ -227,6 +227,8 @@ class HpmcastMembership(Membership):
             self._say_goodbye(source, message)
             return
         if not self._joined and not isinstance(message, View):
+            if isinstance(message, Gossip) and not self._asking:
+                self.join((source,), now)  # a member found it, though its search found nobody
             return
         near = self._tables.distance(source.peer)
         if near == 1 and (entry := self._tables.line_for(source.peer, 1)) and entry.line:

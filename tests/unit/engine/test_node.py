@@ -6,14 +6,17 @@ import gc
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from itertools import pairwise
 from types import FunctionType, ModuleType
 from typing import Any
 
 import msgspec
 import pytest
+from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
@@ -21,12 +24,14 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Token
+from camcast.vocabulary.outbox import Finding, Token
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from membership.dht import Greeting
 from membership.scamp import messages as said
 from overlays import gateways
+from overlays.gateways import RENEW_SECONDS, TIMEOUT_SECONDS
 from tests.event_frames import batch_of, frame_of
 from tests.transcript import Transcript
 
@@ -675,3 +680,37 @@ def test_a_node_notes_that_a_gateway_is_lost_and_back() -> None:
     network.restart(gateway)
     network.run(60.0)
     assert noted(node) == ["gateway_back", "joined"]
+
+
+def test_a_newcomer_whose_gateway_is_silent_asks_as_often_as_it_announces_itself() -> None:
+    """So one that loses a few answers is not kept out for long."""
+    network = World(1)
+    gateway = network.add()
+    network.kill(gateway)
+    node = network.add((gateway.me.address,))
+    node.outbox.notices = []
+    join(network, node, A)
+    searches = []
+    for second in range(300):
+        network.run(1.0)
+        searches += [second for one in noted(node) if one == "unanswered"]
+    pauses = [after - before for before, after in pairwise(searches)]
+    longest = RENEW_SECONDS + TIMEOUT_SECONDS
+    assert max(pauses) == longest
+    assert len(searches) > 300 / longest
+
+
+def test_who_was_taken_in_before_its_search_was_answered_joins_once() -> None:
+    """A second joining would run a second chain of timers beside the first."""
+    network = World(1, membership="dht")
+    member = network.join(A)
+    gateways = {ROOT: (stranger(1).address,)}
+    searching = evolve(network.settings, discovery=find_discovery("gateways"), gateways=gateways)
+    node = network.start(searching)
+    join(network, node, A)
+    network.inject(node.me.address, control(Kind.MEMBERSHIP, A, member.me, Greeting()))
+    participation = node.participation(A)
+    assert participation is not None
+    assert participation.joined
+    node.contacts_found(Finding(A, (member.me,), size=2.0), network.now)
+    assert [one for one in node.outbox.wakes if one.token.kind is Kind.MEMBERSHIP] == []
