@@ -16,6 +16,7 @@ from camcast.cli.output import print_json, wide_console
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.report.csv_text import csv_text
+from camcast.report.output_place import output_file
 from camcast.scenarios.workload import KINDS, Workload
 from camcast.sweeps import ProgressBar, SweepError
 
@@ -108,10 +109,11 @@ def compare_protocols(
                 seed=seed,
             ),
         )
-        with ProgressBar("compare protocols") as bar:
-            costs = compare(comparison, results, workers, bar.update)
-        if output is not None:
-            output.write_text(csv_text([attrs.asdict(cost) for cost in costs]))
+        with output_file(output):
+            with ProgressBar("compare protocols") as bar:
+                costs = compare(comparison, results, workers, bar.update)
+            if output is not None:
+                output.write_text(csv_text([attrs.asdict(cost) for cost in costs]))
     if json:
         print_json([attrs.asdict(cost) for cost in costs], "compare-protocols/1")
     else:

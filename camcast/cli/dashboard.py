@@ -15,6 +15,7 @@ from camcast.dashboard import recording
 from camcast.dashboard.gathering import Moment, gather, sockets_of
 from camcast.dashboard.page import page
 from camcast.dashboard.server import DashboardServer
+from camcast.report.output_place import output_file
 
 
 def dashboard(
@@ -48,7 +49,8 @@ def dashboard(
     with clear_failures(OSError, recording.RecordingError, CommandError):
         if len(sources) == 1 and sources[0].is_file():
             path = output or sources[0].with_suffix(".html")
-            path.write_text(page(recording.read(sources[0])), "utf-8")
+            with output_file(path):
+                path.write_text(page(recording.read(sources[0])), "utf-8")
             print_line(str(path))
             return
         if output is not None:

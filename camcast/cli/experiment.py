@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 
 import attrs
@@ -21,8 +22,10 @@ from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import progress_line
 from camcast.experiment.run import run_experiment
 from camcast.experiment.workers import ExperimentError
-from camcast.runs.folder import OutputError, OutputFolder
+from camcast.report.output_place import OutputError
+from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
+from camcast.sweeps.sigterm import sigterm_stops
 
 Processes = Annotated[
     int | None, typer.Option("--processes", "-p", help="Operating system processes; default: 2.")
@@ -30,7 +33,9 @@ Processes = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", metavar="DIR", help="Where traces and results go; default: a new folder."
+        "--output",
+        metavar="DIR",
+        help="Where traces and results go; default: a new folder, of demo none.",
     ),
 ]
 
@@ -84,15 +89,15 @@ EXPERIMENT: Final = ExperimentOptions()
 def carry_out(
     scenario: Scenario,
     given: ExperimentOptions,
-    folder: Callable[[], Path],
+    folder: Path | None,
     reception_min: float = 0.0,
 ) -> None:
     """Run an experiment and print its summary, as a table or as JSON.
 
-    The results go into `folder()`, unless --output was given. With a passphrase all links are
-    encrypted; in the profile ``signed`` each node has a key of its own. --metrics has a port for
-    each process. Exits with `EXIT_FAILED` if there were parasites where the protocol has none, or,
-    in a run that was not interrupted, a reception below `reception_min`.
+    The results go into `folder`, unless --output was given; None: they are not kept. With a
+    passphrase all links are encrypted; in the profile ``signed`` each node has a key of its own.
+    --metrics has a port for each process. Exits with `EXIT_FAILED` if there were parasites where
+    the protocol has none, or, in a run that was not interrupted, a reception below `reception_min`.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
         passphrase = options.passphrase(given.profile, given.passphrase_file)
@@ -102,19 +107,27 @@ def carry_out(
             served = _say_where(*metrics_address(given.metrics), scenario.processes)
         control = None if given.control is None else _sockets(given.control)
     with clear_failures(ExperimentError, OptionError, OutputError):
-        path = given.output or folder()
-        with progress_line() as show:
-            outcome = asyncio.run(
-                run_experiment(
-                    scenario, OutputFolder(path), show, passphrase, served, control, signed=signed
-                )
+        kept = given.output or folder
+        place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))
+        with sigterm_stops(), place as path, progress_line() as show:
+            output = OutputFolder(Path(path))
+            running = run_experiment(
+                scenario, output, show, passphrase, served, control, signed=signed
             )
+            try:
+                outcome = asyncio.run(running)
+            except ExperimentError as error:
+                if kept is None or not (logs := output.logs()):
+                    raise
+                raise ExperimentError(f"{error}; see {', '.join(map(str, logs))}") from error
     if given.json:
-        print_json(outcome.as_json() | {"scenario": scenario.name, "output": str(path)}, "run/1")
+        told = {"scenario": scenario.name, "output": None if kept is None else str(kept)}
+        print_json(outcome.as_json() | told, "run/1")
     else:
         console = wide_console()
         print_outcome(outcome, console)
-        console.print(f"output: {path}", highlight=False, soft_wrap=True)
+        said = "not kept; --output DIR keeps the traces" if kept is None else kept
+        console.print(f"output: {said}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
     parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
     if parasites or missed:

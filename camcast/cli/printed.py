@@ -107,7 +107,7 @@ class RunOutcome(TypedDict):
     counters: dict[str, int]
     kill: dict[str, Any] | None
     scenario: str
-    output: str
+    output: str | None
 
 
 class VirtualScenarioGiven(TypedDict):

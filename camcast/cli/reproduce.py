@@ -185,12 +185,15 @@ def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) ->
         from camcast.reproduction.plan_folder import EVIDENCE, PlanFolder
     evidence: list[Evidence] = []
     rows: list[dict[str, Any]] = []
-    for name, paper in PAPERS.items():
-        folder = PlanFolder(path / name, paper, paper.plan(seed=seed))
+    whole = ResultsFolder(path)
+    folders = [
+        PlanFolder(path / name, paper, paper.plan(seed=seed)) for name, paper in PAPERS.items()
+    ]
+    for folder in folders:
         found = _with_bar(folder, workers)
         evidence += found.evidence
         rows += folder.evidence(found)
-        ResultsFolder(path).write_rows(EVIDENCE, None, rows)  # of the papers that are done
+        whole.write_rows(EVIDENCE, None, rows)  # of the papers that are done
     if json:
         print_json({"evidence": rows, "output": str(path)}, "reproduce/1")
     else:

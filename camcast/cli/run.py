@@ -120,7 +120,7 @@ def run(
         )
         chosen = options.with_preset(chosen, preset)
         chosen.publications()  # a wrong workload is found before anything starts
-    carry_out(chosen, experiment, lambda: dated_folder(chosen.name))
+    carry_out(chosen, experiment, dated_folder(chosen.name))
 
 
 def _base(

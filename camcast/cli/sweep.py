@@ -16,6 +16,7 @@ from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, say, wide_console
 from camcast.cli.setting_options import Workers
 from camcast.cli.spark_options import Conf, Master, conf_of
+from camcast.report.output_place import make_output_folder
 from camcast.sweeps import JSON, ProgressBar
 from camcast.sweeps import sweep as sweep_cells
 
@@ -93,7 +94,8 @@ def sweep(
             axes = [read_axis(text) for text in grid or []]
             chosen = _engine(engine, workers, master, conf)
             points = read_sweep(scenario, axes, repetitions, seed)
-        _make(output)
+        for folder in (output, output / _RESULTS):
+            make_output_folder(folder)
         results = _computed(points, output / _CELLS, chosen, workers)
         rows = write_sweep(output / _RESULTS, points, results)
         if json:
@@ -116,15 +118,6 @@ def _engine(
     from camcast.pipeline.spark.sweep import spark_engine
 
     return spark_engine(master=master, conf=settings)
-
-
-def _make(output: Path) -> None:
-    try:
-        (output / _RESULTS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(
-            f"--output {output}: {error.strerror}; give a folder that can be written"
-        ) from None
 
 
 def _computed(

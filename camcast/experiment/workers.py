@@ -167,7 +167,7 @@ class Workers:
             self._fail(
                 ExperimentError(
                     f"worker {worker.number} (process {worker.process.pid}) ended with code"
-                    f" {worker.process.returncode}{_last_words(worker.log)}; see {worker.log}"
+                    f" {worker.process.returncode}{_last_words(worker.log)}"
                 )
             )
         self._news.set()

@@ -10,13 +10,15 @@ import msgspec
 
 from camcast.report.csv_text import csv_text
 from camcast.report.drawing import Drawing
+from camcast.report.output_place import make_output_folder
 
 
 class ResultsFolder:
-    """A folder that results are written to."""
+    """A folder that results are written to, made if it is not there. Raises `OutputError`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        make_output_folder(path)
 
     def write_rows(
         self, name: str, about: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]

@@ -46,7 +46,7 @@ class FolderError(CamcastError, ValueError):
 class PlanFolder(ResultsFolder, Generic[P, R]):
     """A folder for one plan: new, empty, or with what a run of the same plan left behind.
 
-    Raises `FolderError`, and `OSError` when it cannot be used.
+    Raises `FolderError`, and `OutputError` when it cannot be used.
     """
 
     def __init__(self, path: Path, paper: Paper[P, R], plan: P) -> None:
@@ -56,7 +56,6 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         kept_apart = attrs.asdict(plan, filter=lambda field, _: field.name != _PROTOCOLS)
         given = {"paper": paper.name, **kept_apart, "camcast": __version__}
         asked = msgspec.json.decode(msgspec.json.encode(given))
-        path.mkdir(parents=True, exist_ok=True)
         file = path / PLAN_FILE
         if file.exists():
             try:

@@ -20,6 +20,7 @@ import msgspec
 
 from camcast import __version__
 from camcast.live.zmq_pipes import library_versions
+from camcast.report.output_place import OutputError
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.workload import digest
 from camcast.vocabulary.errors import CamcastError
@@ -29,13 +30,6 @@ SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
 
 World = Literal["live", "virtual"]
-
-
-class OutputError(CamcastError, OSError):
-    """The output folder cannot be used; `strerror` says why."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(None, message)
 
 
 class RunEntryError(CamcastError, ValueError):
@@ -78,6 +72,10 @@ class OutputFolder:
     def log(self, worker: int) -> Path:
         """Return the path of what a worker says on standard error."""
         return self.path / f"worker-{worker}.log"
+
+    def logs(self) -> list[Path]:
+        """Return what there is of what workers said on standard error."""
+        return sorted(self.path.glob("worker-*.log"))
 
     def traces(self) -> list[Path]:
         """Return all traces in JSON lines that are there."""

@@ -6,21 +6,26 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from camcast.cli import demo, experiment
 from camcast.experiment.progress import Progress
 from camcast.experiment.run import run_experiment
 from camcast.experiment.workers import ExperimentError
-from camcast.runs.folder import OutputError, OutputFolder
+from camcast.report.output_place import OutputError
+from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import summarise
 from camcast.runs.trace_reading import read_traces
 from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
+from tests.camcast_command import answer
 from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.printed_json import checked
 
@@ -90,7 +95,7 @@ def test_a_worker_s_last_words_are_in_the_message(
     failing.write_text("#!/bin/sh\necho 'ImportError: no such thing' >&2\nexit 3\n")
     failing.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(failing))
-    with pytest.raises(ExperimentError, match="ended with code 3: ImportError: no such thing; see"):
+    with pytest.raises(ExperimentError, match=r"3: ImportError: no such thing$"):
         asyncio.run(run_experiment(_small(), OutputFolder(tmp_path / "out"), _ignore))
 
 
@@ -156,6 +161,36 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
         process.wait()
     assert len(workers) == 2
     wait_until(lambda: not [pid for pid in workers if _lives(pid)])
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
+    interrupted: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """But for the table or JSON, a demo is over when it is over, at Ctrl-C too."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    traces: list[Path] = []
+
+    async def watched(scenario: Scenario, folder: OutputFolder, *given: Any, **named: Any) -> Any:
+        traces.append(folder.path)
+        if interrupted:
+            asyncio.get_running_loop().call_later(0.5, os.kill, os.getpid(), signal.SIGINT)
+        return await run_experiment(scenario, folder, *given, **named)
+
+    few = Scenario(
+        communities={Topic(()): 2},
+        workload=Workload(events=1000 if interrupted else 2, rate=20),
+        processes=1,
+    )
+    monkeypatch.setattr(demo, "departures", lambda: few)
+    monkeypatch.setattr(experiment, "run_experiment", watched)
+    found = answer(capfd, "demo")
+    assert (found["interrupted"], found["output"]) == (interrupted, None)
+    assert traces[0].parent == tmp_path
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(

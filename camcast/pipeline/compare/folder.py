@@ -61,13 +61,12 @@ class ReportFolderError(CamcastError, ValueError):
 class ReportFolder(ResultsFolder):
     """A folder for one comparison: new, empty, or with an earlier one, which is overwritten.
 
-    Raises `ReportFolderError`, and `OSError` when it cannot be used.
+    Raises `ReportFolderError`, and `OutputError` when it cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
         self._is_new = not path.exists()
-        path.mkdir(parents=True, exist_ok=True)
+        super().__init__(path)
         if not (path / f"{_MAIN}.json").exists() and any(path.iterdir()):
             raise ReportFolderError(
                 f"{path} is not empty and has no {_MAIN}.json; give --output a new folder"

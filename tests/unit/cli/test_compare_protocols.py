@@ -60,6 +60,17 @@ def test_a_small_comparison(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert [line.split()[0] for line in printed[-4:]] == ["protocol", *NAMES]
 
 
+@pytest.mark.parametrize("place", ["absent/table.csv", "."])
+def test_a_table_that_cannot_be_written_is_refused_before_anything_is_computed(
+    place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    results, table = tmp_path / "done.jsonl", tmp_path / place
+    given = ["--protocols", "multicast", "--results", results, "--output", table]
+    code, error = refusal(capfd, "compare-protocols", *SMALL, *given)
+    assert (code, f"--output {table}: " in error) == (1, True), error
+    assert not results.exists()
+
+
 def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -30,6 +30,7 @@ from camcast.reproduction.papers import HPMCAST, PAPERS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import Cell, SweepError
 from camcast.systems import SYSTEMS
+from tests.camcast_command import refusal
 from tests.unit.reproduction.page import Page
 
 PAPER_OF_PROTOCOL = {
@@ -184,6 +185,17 @@ def test_all_has_a_folder_a_paper_and_one_file_of_evidence(
         assert row["command"].startswith(f"camcast reproduce {row['item']} ")
         assert "--seed 7" in row["command"]
         assert (tmp_path / row["item"] / "plan.json").exists()
+
+
+def test_all_refuses_a_folder_of_something_else_before_any_paper_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(PlanFolder, "reproduce", lambda *_: pytest.fail("a paper was computed"))
+    last = tmp_path / list(PAPERS)[-1]
+    last.mkdir()
+    (last / "notes.txt").touch()
+    code, error = refusal(capfd, "reproduce", "all", "--output", tmp_path)
+    assert (code, f"{last} is not empty" in error) == (2, True), error
 
 
 # -- which cells ----------------------------------------------------------------------------------
