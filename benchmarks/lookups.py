@@ -14,14 +14,14 @@ from time import process_time
 
 from camcast.vocabulary.topics import Topic
 from tests.signed_overlay import SignedOverlays
-from tests.unit.overlays.kademlia.kademlia_world import World
+from tests.unit.overlays.kademlia.kademlia_world import Overlays
 
 SOCCER = Topic.parse(".soccer")
 FINDS = 40  # chosen: some seconds
 UPKEEP_SECONDS = 120.0  # chosen: past the quick upkeep after a start
 
 
-def measure(name: str, world: World, members: int) -> None:
+def measure(name: str, world: Overlays, members: int) -> None:
     """Let so many join, one every 20 ms, look up, and rest; print what it took."""
     clock = process_time()
     joins: list[Callable[[], float]] = []
@@ -54,7 +54,7 @@ def measure(name: str, world: World, members: int) -> None:
     )
 
 
-def joined(world: World, number: int) -> Callable[[], float]:
+def joined(world: Overlays, number: int) -> Callable[[], float]:
     """Let a process join, and return what says how long that took."""
     began, over = world.now, world.launch(number, [SOCCER])
     return lambda: over[1] - began
@@ -65,5 +65,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=50)
     count = parser.parse_args().members
-    measure("open", World(), count)
+    measure("open", Overlays(), count)
     measure("signed", SignedOverlays(), count)

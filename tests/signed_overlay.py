@@ -20,7 +20,7 @@ from camcast.vocabulary.topics import Topic
 from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import KademliaOverlay
 from tests.signed_world import certificate, key, with_own
-from tests.unit.overlays.kademlia.kademlia_world import PORT, World
+from tests.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 
 BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
 
@@ -52,7 +52,7 @@ class Identities:
         return self._known.may_link(peer, topic, self._now())
 
 
-class SignedOverlays(World):
+class SignedOverlays(Overlays):
     """Host 0, the first node of all, may serve; the others are members of .soccer, unless `own`."""
 
     def __init__(self, seed: int = 1, loss: float = 0.0) -> None:

@@ -32,7 +32,7 @@ from overlays.kademlia.protocol import PADDING
 from tests.authority import EVE, MEMBER, ROOT, grant
 from tests.mutations import mutated
 from tests.signed_overlay import SignedOverlays
-from tests.unit.overlays.kademlia.kademlia_world import PORT, World
+from tests.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 
 SOCCER = Topic.parse(".soccer")
 FAR = 2**32 - 1
@@ -48,7 +48,7 @@ pack = msgspec.msgpack.encode
 class Mallory:
     """A host that says what it likes; in `signed` in boxes, with what it has of certificates."""
 
-    def __init__(self, world: World, who: str, number: int = HOST) -> None:
+    def __init__(self, world: Overlays, who: str, number: int = HOST) -> None:
         self.world = world
         self.heard: list[bytes] = []
         self.rng = Random(number)
@@ -114,18 +114,18 @@ class Mallory:
                     self._send(one, source)
 
 
-def neighbours(world: World, number: int) -> list[Endpoint]:
+def neighbours(world: Overlays, number: int) -> list[Endpoint]:
     tables = world.overlays[number].neighbours.values()
     return [node.address for nodes in tables for node in nodes]
 
 
-def town(profile: str) -> World:
-    world: World = SignedOverlays() if profile == "signed" else World()
+def town(profile: str) -> Overlays:
+    world: Overlays = SignedOverlays() if profile == "signed" else Overlays()
     world.populate([SOCCER] * 4, settle=3.0)
     return world
 
 
-def near_a_key(world: World, mallory: Mallory) -> bool:
+def near_a_key(world: Overlays, mallory: Mallory) -> bool:
     """He takes a place among the members: his identifier is in their subtree, as he says."""
     said = mallory.says_that_it_is()
     mallory.answers = lambda _method, _arguments: [said]
@@ -134,7 +134,7 @@ def near_a_key(world: World, mallory: Mallory) -> bool:
     return mallory.at in neighbours(world, VICTIM)
 
 
-def a_forged_contact(world: World, mallory: Mallory) -> bool:
+def a_forged_contact(world: Overlays, mallory: Mallory) -> bool:
     """He is asked for a member's contact, and names a process that does not exist."""
     near_a_key(world, mallory)
     said = mallory.says_that_it_is()
@@ -146,7 +146,7 @@ def a_forged_contact(world: World, mallory: Mallory) -> bool:
     return any(FORGED in world.find(number, SOCCER, 8).contacts for number in (VICTIM, 3))
 
 
-def a_poisoned_answer(world: World, mallory: Mallory) -> bool:
+def a_poisoned_answer(world: Overlays, mallory: Mallory) -> bool:
     """He is a node that everybody may ask, and names accomplices that are no members."""
     outside = b"" if mallory.boxes is not None else b"\xfe" * 20
     accomplice = Mallory(world, "a member of .chess", ACCOMPLICE)
@@ -170,7 +170,7 @@ def a_poisoned_answer(world: World, mallory: Mallory) -> bool:
     return FORGED in found.contacts
 
 
-def a_question(world: World, mallory: Mallory) -> bool:
+def a_question(world: Overlays, mallory: Mallory) -> bool:
     """He asks who is in the community, where he may not even send events to."""
     mallory.ask(
         VICTIM, "contact", mallory.says_that_it_is(Topic.parse(".chess")), SOCCER.group, PADDING
@@ -187,7 +187,7 @@ def a_question(world: World, mallory: Mallory) -> bool:
     return any(world.contact(VICTIM).address.encode() in data for data in heard)
 
 
-def a_replay(world: World, mallory: Mallory) -> bool:
+def a_replay(world: Overlays, mallory: Mallory) -> bool:
     """He sends again what a member has asked of another, from his own address."""
     seen: list[bytes] = []
     carry = world.datagrams.send
@@ -207,7 +207,7 @@ def a_replay(world: World, mallory: Mallory) -> bool:
     return bool(mallory.heard)
 
 
-Attack = Callable[[World, Mallory], bool]
+Attack = Callable[[Overlays, Mallory], bool]
 ATTACKS: list[Attack] = [near_a_key, a_forged_contact, a_poisoned_answer, a_question, a_replay]
 
 

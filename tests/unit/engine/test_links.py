@@ -31,19 +31,14 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
-from tests.answered_liveness import AnsweredLiveness
 from tests.event_frames import batch_of, frame_of
+from tests.lone_process import LoneProcess, contact
 from tests.transcript import Transcript
 
 A, AB, ABC, ABCD = (Topic.parse(name) for name in (".a", ".a.b", ".a.b.c", ".a.b.c.d"))
-
-
-def contact(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16, "big")), f"tcp://10.0.0.1:{number}")
 
 
 def contacts(*numbers: int) -> tuple[Contact, ...]:
@@ -53,20 +48,19 @@ def contacts(*numbers: int) -> tuple[Contact, ...]:
 ME, NEIGHBOUR, FELLOW = contacts(1000, 1001, 1002)
 
 
-class Bench:
+class Bench(LoneProcess):
     """The links of a process of `.a.b.c.d`, whose super-topic is `.a.b.c`, without a network."""
 
     def __init__(self, size: float = 1.0, super_topic: Topic = ABC, **parameters: Any) -> None:
-        self.outbox = Outbox()
+        super().__init__(ME, DECODER)
         self.now = 0.0
         self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
-        outlet = ControlOutlet(self.outbox, ME, Kind.LIVENESS, ABCD.group)
-        self.liveness = AnsweredLiveness(outlet, Random(1), lambda *_: True)
+        self.liveness = self.answered_liveness(ABCD.group)
         self.links = SuperLinks(
             me=ME,
             super_topic=super_topic,
             parameters=self.parameters,
-            outlet=ControlOutlet(self.outbox, ME, Kind.LINKS, ABCD.group),
+            outlet=self.outlet(Kind.LINKS, ABCD.group),
             liveness=self.liveness.part(Kind.LINKS, ABCD.group),
             rng=Random(1),
             peers=lambda k: [FELLOW][:k],
@@ -79,15 +73,10 @@ class Bench:
     def start(self) -> None:
         self.links.start(self.now)
 
-    def sent(self, kind: type[Message]) -> list[tuple[list[str], Any]]:
-        """Take away what was sent, and return the messages of one kind."""
-        sends, self.outbox.sends = self.outbox.sends, []
-        decoded = []
-        for asked, record, _, _ in sends:
-            body = wire.decode_control(record, 0, len(record)).body
-            addresses = [one.address for one in asked]
-            decoded.append((addresses, DECODER.decode(body)))
-        return [(to, message) for to, message in decoded if isinstance(message, kind)]
+    def said_of(self, kind: type[Message]) -> list[tuple[list[str], Any]]:
+        """Take away what was sent, and return the messages of one kind with their addresses."""
+        sent = [([one.address for one in to], message) for to, message in self.sent()]
+        return [(to, message) for to, message in sent if isinstance(message, kind)]
 
     def sought(self) -> list[str]:
         seeks, self.outbox.seeks = self.outbox.seeks, []
@@ -131,7 +120,7 @@ def test_the_scope_widens_by_one_ancestor_a_timeout() -> None:
     expected.append([*expected[-1], "."])
     for scope in expected:
         assert bench.sought() == scope
-        [(asked, request)] = bench.sent(ReqContact)
+        [(asked, request)] = bench.said_of(ReqContact)
         assert asked == [NEIGHBOUR.address]
         assert list(request.topics) == scope
         assert request.ttl == bench.parameters.search_ttl
@@ -150,11 +139,13 @@ def test_an_answer_for_the_super_topic_ends_the_search() -> None:
     bench.tell(AnsContact(".a.b.c", contacts(1, 2)))
     assert not bench.links.searching
     assert bench.nearest == (".a.b.c", [1, 2])
-    assert [(to, m.topic) for to, m in bench.sent(SuperProcesses)] == [([FELLOW.address], ".a.b.c")]
+    assert [(to, m.topic) for to, m in bench.said_of(SuperProcesses)] == [
+        ([FELLOW.address], ".a.b.c")
+    ]
     bench.sought()
     bench.fire("search")
     assert bench.sought() == []
-    assert bench.sent(ReqContact) == []
+    assert bench.said_of(ReqContact) == []
 
 
 def test_a_farther_ancestor_is_used_while_the_search_goes_on_for_the_nearer() -> None:
@@ -196,16 +187,16 @@ def test_an_empty_answer_or_only_oneself_changes_nothing() -> None:
     assert bench.nearest == (".a.b.c", [])
 
 
-class Relay:
+class Relay(LoneProcess):
     """A `SearchRelay` of a process that knows the communities in `known`."""
 
     def __init__(self, known: dict[Topic, tuple[Contact, ...]], **parameters: Any) -> None:
-        self.outbox = Outbox()
+        super().__init__(ME, DECODER)
         by_group = {topic.group: list(members) for topic, members in known.items()}
         self.relay = SearchRelay(
             known=lambda group, wanted: by_group.get(group, [])[:wanted],
             neighbours=lambda k: list(contacts(*range(1, 21)))[:k],
-            outlet=lambda group: ControlOutlet(self.outbox, ME, Kind.LINKS, group),
+            outlet=lambda group: self.outlet(Kind.LINKS, group),
             parameters=Parameters(**parameters),
         )
 
@@ -213,10 +204,7 @@ class Relay:
         self, search: bytes, topics: tuple[str, ...] = (".a", "."), ttl: int = 3
     ) -> list[tuple[list[str], str, Message]]:
         self.relay.receive(contact(1), GroupId(b"searcher"), ReqContact(search, topics, ttl))
-        sends, self.outbox.sends = self.outbox.sends, []
-        records = [
-            ([one.address for one in to], wire.decode_control(r, 0, len(r))) for to, r, *_ in sends
-        ]
+        records = [([one.address for one in to], record) for to, record in self.records()]
         assert all(record.group == b"searcher" for _, record in records)
         return [(to, r.address, DECODER.decode(r.body)) for to, r in records]
 
@@ -279,7 +267,7 @@ def linked(*numbers: int, **parameters: Any) -> Bench:
     bench = Bench(**parameters)
     bench.start()
     bench.know(ABC, *numbers)
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.sought()
     return bench
 
@@ -287,14 +275,14 @@ def linked(*numbers: int, **parameters: Any) -> Bench:
 def test_a_check_pings_every_super_process_and_who_is_silent_has_failed() -> None:
     bench = linked(1, 2, 3, tau=0)
     bench.fire("check")
-    pings = bench.sent(Ping)
+    pings = bench.said_of(Ping)
     assert [to for to, _ in pings] == [[contact(n).address] for n in (1, 2, 3)]
     assert {ping.topic for _, ping in pings} == {".a.b.c"}
     bench.tell(Pong(".a.b.c"), contact(1))
     bench.tell(Pong(".a.b.c"), contact(3))
     bench.fire("verdict")
     assert bench.nearest == (".a.b.c", [1, 3])
-    assert bench.sent(NewProcess) == []
+    assert bench.said_of(NewProcess) == []
 
 
 @pytest.mark.parametrize(("tau", "alive", "asks"), [(1, 2, 0), (1, 1, 1), (2, 2, 2), (2, 3, 1)])
@@ -304,7 +292,7 @@ def test_with_tau_or_fewer_alive_the_live_ones_are_asked_for_more(
     """With more alive one is asked all the same, as long as the cold list has nobody."""
     bench = linked(1, 2, 3, tau=tau)
     bench.checked(*range(1, alive + 1))
-    requests = bench.sent(NewProcess)
+    requests = bench.said_of(NewProcess)
     assert [to for to, _ in requests] == [[contact(n + 1).address] for n in range(asks)]
     assert all(request == NewProcess(".a.b.c", 16) for _, request in requests)
 
@@ -361,7 +349,7 @@ def test_a_check_happens_with_probability_p_sel() -> None:
         bench.fire("check")
         for wake in [w for w in bench.outbox.wakes if w.token.name == ("verdict",)]:
             bench.outbox.wakes.remove(wake)
-    assert abs(len(bench.sent(Ping)) - 100) < 39
+    assert abs(len(bench.said_of(Ping)) - 100) < 39
 
 
 def test_checks_are_jittered_around_their_period() -> None:
@@ -401,10 +389,10 @@ def test_gone_from_another_topic_is_no_reason_to_forget() -> None:
 def hour_of_silence(bench: Bench) -> set[str]:
     """Let checks and searches go on unanswered for an hour; return who was asked by `Ping`."""
     asked: set[str] = set()
-    bench.sent(Message)
+    bench.said_of(Message)
     while bench.now < 3600.0:
         bench.fire("check")
-        asked.update(to for addresses, _ in bench.sent(Ping) for to in addresses)
+        asked.update(to for addresses, _ in bench.said_of(Ping) for to in addresses)
     return asked
 
 
@@ -413,15 +401,14 @@ def test_who_failed_is_asked_until_it_answers_and_forgotten_by_no_timer() -> Non
     bench.checked()
     assert bench.nearest == (".a.b.c", [])
     assert hour_of_silence(bench) == {contact(n).address for n in (1, 2, 3)}
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.tell(Pong(".a.b.c"), contact(2))
     assert bench.nearest == (".a.b.c", [2])
-    sends, bench.outbox.sends = list(bench.outbox.sends), []
-    bench.outbox.sends = sends
-    [(asked, request)] = bench.sent(NewProcess)
+    sends = list(bench.outbox.sends)
+    [(asked, request)] = bench.said_of(NewProcess)
     assert (asked, request.topic) == ([contact(2).address], ".a.b.c")
     bench.outbox.sends = sends
-    [(told, push)] = bench.sent(SuperProcesses)
+    [(told, push)] = bench.said_of(SuperProcesses)
     assert (told, push.contacts, push.pushed) == ([FELLOW.address], contacts(2), True)
     assert not bench.links.searching
 
@@ -430,12 +417,12 @@ def test_who_failed_is_asked_when_a_peer_says_that_it_lives() -> None:
     """So one that finds a survivor heals the others, who do not take its word for it."""
     bench = linked(1, 2)
     bench.checked(2)
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.tell(SuperProcesses(".a.b.c", contacts(1, 1, 1), pushed=True), FELLOW)
     assert bench.nearest == (".a.b.c", [2])
-    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]
+    assert [to for to, _ in bench.said_of(Ping)] == [[contact(1).address]]
     bench.tell(SuperProcesses(".a.b.c", contacts(3, 4, 1), pushed=True), FELLOW)
-    assert bench.sent(Ping) == []  # no room
+    assert bench.said_of(Ping) == []  # no room
 
 
 def test_who_was_linked_while_it_was_still_joining_comes_back_when_it_is_named_again() -> None:
@@ -444,10 +431,10 @@ def test_who_was_linked_while_it_was_still_joining_comes_back_when_it_is_named_a
     bench = linked(1)
     bench.tell(Gone(".a.b.c"), contact(1))
     assert bench.nearest == (".a.b.c", [])
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
     assert bench.nearest == (".a.b.c", [])
-    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]
+    assert [to for to, _ in bench.said_of(Ping)] == [[contact(1).address]]
     bench.tell(Pong(".a.b.c"), contact(1))
     bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
     assert bench.nearest == (".a.b.c", [1])
@@ -458,12 +445,12 @@ def test_farther_ones_take_no_room_from_the_nearest() -> None:
     bench = linked(1, 2)
     bench.checked()  # both seem dead
     bench.know(AB, 3, 4, 5)
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.tell(SuperProcesses(ABC.name, contacts(6, 1), pushed=True), FELLOW)
     assert bench.nearest == (ABC.name, [6])
-    assert [to for to, _ in bench.sent(Ping)] == [[contact(1).address]]  # it may live after all
+    assert [to for to, _ in bench.said_of(Ping)] == [[contact(1).address]]  # it may live after all
     bench.checked(4, 5, 6)
-    assert [to for to, _ in bench.sent(NewProcess)] == [[contact(6).address]]
+    assert [to for to, _ in bench.said_of(NewProcess)] == [[contact(6).address]]
 
 
 def test_a_leaver_is_not_asked_again() -> None:
@@ -498,16 +485,17 @@ def test_a_table_asks_as_many_as_it_has_room_for() -> None:
     bench = linked(1, 2, 3, tau=0)
     bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False), contact(1))
     bench.checked(1)
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.checked(1)
-    (entry, _), (first, _), (second, _) = bench.sent(Ping)
+    (entry, _), (first, _), (second, _) = bench.said_of(Ping)
     assert entry == [contact(1).address]
     assert first != second
-    for [address] in (first, second):
-        bench.tell(Pong(".a.b.c"), contact(int(address.rpartition(":")[2])))
-    bench.sent(Message)
+    for asked in contacts(*range(4, 40)):
+        if [asked.address] in (first, second):
+            bench.tell(Pong(".a.b.c"), asked)
+    bench.said_of(Message)
     bench.checked(*bench.nearest[1])
-    assert [to for to, _ in bench.sent(Ping)] == [[c.address] for c in bench.links.nearest()[1]]
+    assert [to for to, _ in bench.said_of(Ping)] == [[c.address] for c in bench.links.nearest()[1]]
 
 
 def test_of_a_full_table_a_nearer_ancestors_process_is_asked() -> None:
@@ -519,9 +507,9 @@ def test_of_a_full_table_a_nearer_ancestors_process_is_asked() -> None:
     bench.checked(2)
     bench.tell(SuperProcesses(".a.b", contacts(3), pushed=True))
     assert bench.nearest == (".a.b", [2, 3])
-    bench.sent(Message)
+    bench.said_of(Message)
     bench.checked(2, 3)
-    pings = bench.sent(Ping)
+    pings = bench.said_of(Ping)
     assert ([contact(1).address], Ping(".a.b.c")) in pings
     bench.tell(Pong(".a.b.c"), contact(1))
     assert bench.nearest == (".a.b.c", [1])
@@ -696,7 +684,7 @@ def test_a_refresh_lets_one_in_that_has_answered_for_a_random_one() -> None:
     bench.tell(Pong(".a.b.c"), contact(4))
     assert bench.nearest == (".a.b.c", [1, 2, 3])  # it was not asked
     bench.checked(1, 2, 3)
-    *_, ([asked], _) = bench.sent(Ping)
+    *_, ([asked], _) = bench.said_of(Ping)
     [fresh] = [number for number in range(4, 9) if contact(number).address == asked]
     for number in (fresh, *range(4, 9)):
         bench.tell(Pong(".a.b.c"), contact(number))
@@ -716,7 +704,7 @@ def test_a_push_is_not_passed_on() -> None:
     bench = linked()
     bench.tell(SuperProcesses(".a.b.c", contacts(1), pushed=True))
     assert bench.nearest == (".a.b.c", [1])
-    assert bench.sent(SuperProcesses) == []
+    assert bench.said_of(SuperProcesses) == []
 
 
 @pytest.mark.parametrize("name", [".a.b.c.d", ".a.b.x", ".x"])

@@ -39,9 +39,9 @@ from camcast.engine.questions import QUESTIONS_MAX
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import Kind, MalformedError, decode_control
+from camcast.vocabulary.wire import Kind, MalformedError
+from tests.lone_process import LoneProcess
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
 ALONE = SILENCE_UNITS + HIGH_FACTOR * LOW_MIN
@@ -80,19 +80,17 @@ class Part(Watcher):
         return Word(self.word) if self.word else None
 
 
-class Process:
+class Process(LoneProcess):
     """One process with a liveness service, which is in some groups."""
 
     def __init__(self, number: int, *groups: Topic, host: int | None = None) -> None:
         """A process at the host of its own number, or at another's."""
         host = number if host is None else host
         address = f"tcp://10.0.{host >> 8}.{host & 255}:{7000 + number - host}"
-        self.me = Contact(PeerId(number.to_bytes(16)), address)
+        super().__init__(Contact(PeerId(number.to_bytes(16)), address), liveness_messages.DECODER)
         self.groups = {topic.group for topic in groups}
         self.taken: list[tuple[GroupId, bytes]] = []
-        self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, self.me, Kind.LIVENESS, GroupId(bytes(8)))
-        self.service = LivenessService(outlet, Random(number), self._take)
+        self.service = LivenessService(self.outlet(Kind.LIVENESS), Random(number), self._take)
 
     def _take(self, _source: Contact, _kind: int, group: GroupId, body: bytes, _now: float) -> bool:
         if group in self.groups and body:
@@ -111,18 +109,13 @@ class Process:
         end.report_to(part, period, silence)
         return part, end
 
-    def sent(self) -> list[Message]:
+    def messages(self) -> list[Message]:
         """Take away what was sent."""
-        return [message for _, message in self.sent_to()]
+        return [message for _, message in self.said_to()]
 
-    def sent_to(self) -> list[tuple[str, Message]]:
+    def addressed(self) -> list[tuple[str, Message]]:
         """Take away what was sent, with the address of each receiver."""
-        sends, self.outbox.sends = self.outbox.sends, []
-        return [
-            (contact.address, liveness_messages.DECODER.decode(decode_control(r, 0, len(r)).body))
-            for contacts, r, *_ in sends
-            for contact in contacts
-        ]
+        return [(to.address, message) for to, message in self.said_to()]
 
     def get_no_answer(self, now: float) -> None:
         """Let the time for answers to questions end."""
@@ -138,7 +131,7 @@ class Process:
         """Let the period under way end; return what was sent to which address."""
         names = [wake.token.name for wake in self.outbox.wakes]
         self.service.wake([name for name in names if name[0] == "period"][-1], now)
-        return self.sent_to()
+        return self.addressed()
 
     def hear(self, now: float, *peers: Process) -> None:
         """Let records arrive from these."""
@@ -147,17 +140,15 @@ class Process:
 
     def errands(self, now: float) -> list[tuple[str, Message]]:
         """Let the errands under way end; return what was sent to which address."""
-        wakes, self.outbox.wakes = self.outbox.wakes, []
-        for wake in wakes:
-            if wake.token.name[0] == "errand":
-                self.service.wake(wake.token.name, now)
-        return self.sent_to()
+        for _, name in self.wakes("errand"):
+            self.service.wake(name, now)
+        return self.addressed()
 
     def take(self, source: Process, message: Message, now: float) -> list[Message]:
         """Let a message arrive; return what was sent."""
         self.service.heard(source.me.peer, now)
         self.service.receive(source.me, message, now)
-        return self.sent()
+        return self.messages()
 
 
 def test_a_peer_that_parts_share_gets_one_heartbeat_with_a_piece_of_each() -> None:
@@ -292,7 +283,7 @@ def test_another_groups_word_does_not_move_a_peers_heartbeats() -> None:
     invented = Contact(other.me.peer, "tcp://10.9.9.9:7000")
     one.part(B)[1].watch(invented, 1.5)
     assert one.service.is_elsewhere(invented, 1.5)
-    ((to, question),) = one.sent_to()
+    ((to, question),) = one.addressed()
     assert to == other.me.address
     (here,) = other.take(one, question, 1.5)
     one.take(other, here, 1.5)
@@ -319,7 +310,7 @@ def test_who_asks_for_much_proves_its_address_once() -> None:
     served: list[float] = []
     for when in (1.0, 1.1):
         end.prove(other.me, when, served.append)
-    (question,) = one.sent()
+    (question,) = one.messages()
     assert isinstance(question, Question)
     assert len(encode(question)) <= 16
     one.take(third, Here(question.nonce), 1.2)
@@ -329,7 +320,7 @@ def test_who_asks_for_much_proves_its_address_once() -> None:
     assert served == [1.4, 1.4]
     end.prove(other.me, 2.0, served.append)
     assert served == [1.4, 1.4, 2.0]
-    assert one.sent() == []
+    assert one.messages() == []
 
 
 def test_questions_are_bounded_whoever_asks() -> None:
@@ -337,7 +328,7 @@ def test_questions_are_bounded_whoever_asks() -> None:
     _, end = one.part(A)
     for number in range(2 * QUESTIONS_MAX):
         end.prove(Process(2 + number % 60_000).me, 1.0, lambda _now: None)
-    assert len(one.sent()) == QUESTIONS_MAX
+    assert len(one.messages()) == QUESTIONS_MAX
 
 
 def test_who_took_over_a_peers_address_speaks_for_it() -> None:
@@ -665,10 +656,10 @@ def test_a_helper_tries_by_itself_and_tells_each_asker_once_what_it_found() -> N
     probe = Probe(target.me, 5.0)
     for asker, now in ((one, 0.0), (two, 1.0)):
         helper.service.receive(asker.me, probe, now)
-        assert helper.sent_to() == [(target.me.address, Heartbeat(()))]
+        assert helper.addressed() == [(target.me.address, Heartbeat(()))]
     helper.hear(2.0, target)
     verdict = Verdict(target.me.peer, alive=True)
-    assert helper.sent_to() == [(one.me.address, verdict), (two.me.address, verdict)]
+    assert helper.addressed() == [(one.me.address, verdict), (two.me.address, verdict)]
     helper.hear(3.0, target)
     assert helper.errands(5.0) == []
 
@@ -680,7 +671,7 @@ def test_a_helper_that_hears_nothing_says_so_in_the_end_and_corrects_itself() ->
     assert helper.errands(5.0) == [(one.me.address, verdict)]
     assert helper.take(two, Probe(target.me, 5.0), 6.0) == [verdict]
     helper.hear(7.0, target)
-    assert helper.sent() == [Verdict(target.me.peer, alive=True)]
+    assert helper.messages() == [Verdict(target.me.peer, alive=True)]
     assert helper.service._errands.under_way == {}
 
 

@@ -15,13 +15,12 @@ from camcast.engine.revocation_spread import (
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
-from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.wire import Kind
 from tests.authority import ADA, CLUB, EVE, ROOT
+from tests.lone_process import LoneProcess, contact
 from tests.signed_world import (
     ITALY,
-    NO_GROUP,
     SOCCER,
     SignedWorld,
     certificate,
@@ -107,32 +106,25 @@ def knows(node: Node, other: Node) -> bool:
     return other.me.peer in (*known, *above)
 
 
-def contact(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), f"tcp://127.0.{number // 250}.{number % 250 + 1}:9")
-
-
-class Process:
+class Process(LoneProcess):
     """One process with three neighbours, and what it sends."""
 
     def __init__(self, *lists: bytes) -> None:
-        self.outbox = Outbox()
+        super().__init__(Contact(ADA.public.peer_id, "tcp://127.0.0.1:7000"))
         self.signatures = with_own(ADA, certificate(ADA))
         for data in lists:
             assert self.signatures.take_revocations(data, 0.0) == ""
-        me = Contact(ADA.public.peer_id, "tcp://127.0.0.1:7000")
         self.neighbours = [contact(number) for number in (1, 2, 3)]
         self.spread = RevocationSpread(
             self.signatures,
-            ControlOutlet(self.outbox, me, Kind.SECURITY, NO_GROUP),
+            self.outlet(Kind.SECURITY),
             lambda wanted: self.neighbours[:wanted],
             Random(1),
         )
 
-    def sent(self) -> list[tuple[int, bytes]]:
-        """Return to how many the records went that were sent until now, and these."""
-        sends = [(len(send.contacts), send.record) for send in self.outbox.sends]
-        self.outbox.sends.clear()
-        return sends
+    def bodies(self) -> list[tuple[int, bytes]]:
+        """Return to how many each message went that was sent until now, and its bytes."""
+        return [(len(to), record.body) for to, record in self.records()]
 
     def take(self, data: bytes, source: Contact, now: float = 1.0) -> str:
         return self.spread.take(source, RevocationNews(data), 0.0, now)
@@ -141,12 +133,12 @@ class Process:
 def test_news_goes_on_to_all_neighbours_but_the_one_who_told() -> None:
     process = Process(revocations(1))
     assert process.take(revocations(2, SERIAL), process.neighbours[0]) == ""
-    ((count, record),) = process.sent()
+    ((count, record),) = process.bodies()
     assert (count, revocations(2, SERIAL) in record) == (2, True)
     assert process.take(revocations(2, SERIAL), process.neighbours[1]) == ""
-    assert process.sent() == []
+    assert process.bodies() == []
     process.spread.wake()
-    ((count, record),) = process.sent()  # the hash, to one
+    ((count, record),) = process.bodies()  # the hash, to one
     assert count == 1
     assert process.signatures.revocations_hash() in record
 
@@ -155,13 +147,13 @@ def test_what_a_file_told_goes_to_all_neighbours() -> None:
     process = Process()
     process.signatures.take_revocations(revocations(1, SERIAL), 0.0)
     process.spread.wake()
-    assert [count for count, _ in process.sent()] == [3]
+    assert [count for count, _ in process.bodies()] == [3]
 
 
 def test_an_older_list_is_answered_with_the_newer_one() -> None:
     process = Process(revocations(2, SERIAL))
     assert process.take(revocations(1), contact(9)) == ""
-    ((count, record),) = process.sent()
+    ((count, record),) = process.bodies()
     assert (count, revocations(2, SERIAL) in record) == (1, True)
 
 
@@ -171,25 +163,25 @@ def test_what_no_issuer_signed_goes_nowhere() -> None:
     assert process.take(revocations(9, SERIAL, by=CLUB), contact(9)) == "untrusted"
     assert process.take(revocations(2, SERIAL)[:-1] + b"\0", contact(9)) == "forged"
     assert process.take(b"garbage", contact(9)) == "malformed"
-    assert process.sent() == []
+    assert process.bodies() == []
 
 
 def test_who_asks_in_the_names_of_many_draws_little() -> None:
     process = Process(revocations(1, *range(1000)))
     for number in range(1000):
         process.spread.compare(contact(number), RevocationsKnown(b"another!"), 1.0)
-    assert len(process.sent()) == ANSWERS_MAX
+    assert len(process.bodies()) == ANSWERS_MAX
     process.spread.wake()
-    process.sent()
+    process.bodies()
     process.spread.compare(contact(0), RevocationsKnown(b"another!"), 1.0 + PERIOD_SECONDS)
-    assert len(process.sent()) == 1
+    assert len(process.bodies()) == 1
     process.spread.compare(contact(0), RevocationsKnown(b"another!"), 2.0 + PERIOD_SECONDS)
-    assert process.sent() == []
+    assert process.bodies() == []
 
 
 def test_who_knows_no_list_asks_for_them() -> None:
     process = Process()
     process.spread.compare(contact(9), RevocationsKnown(b"another!"), 1.0)
-    ((count, record),) = process.sent()
+    ((count, record),) = process.bodies()
     assert count == 1
     assert process.signatures.revocations_hash() in record

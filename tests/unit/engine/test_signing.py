@@ -25,12 +25,11 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, EVE, ROOT, grant
+from tests.lone_process import LoneProcess, contact
 from tests.signed_world import (
     ITALY,
-    NO_GROUP,
     SOCCER,
     SignedWorld,
     certificate,
@@ -208,20 +207,20 @@ def test_a_batch_that_comes_in_several_groups_is_verified_once(
 
 
 def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
-    outbox, me = Outbox(), Contact(PeerId(ADA.public.peer_id), "tcp://127.0.0.1:7000")
+    ada = ADA.public.peer_id
+    process = LoneProcess(Contact(ada, "tcp://127.0.0.1:7000"))
     signatures = with_own(ADA, certificate(ADA))
-    outlet = ControlOutlet(outbox, me, wire.Kind.SECURITY, NO_GROUP)
-    recorder = Recorder(None, outbox, Groups())
+    outlet = process.outlet(wire.Kind.SECURITY)
+    recorder = Recorder(None, process.outbox, Groups())
     signing = Signing(
         signatures, outlet, recorder, lambda _: [], lambda _: None, Random(1), offset=0.0
     )
-    batch = signing.sign(make_batch(stream_id(me.peer, 7), 1, [b"goal"], SOCCER, published=5_000))
-    peers = [Contact(PeerId(bytes([n]) * 16), f"tcp://127.0.0.{n}:7000") for n in (1, 2, 3)]
+    batch = signing.sign(make_batch(stream_id(ada, 7), 1, [b"goal"], SOCCER, published=5_000))
+    peers = [contact(n) for n in (1, 2, 3)]
 
     def told(to: Sequence[Contact], now: float, *, asked_for: bool = False) -> list[Contact]:
-        outbox.sends.clear()
         signing.accompany(batch, to, now, asked_for=asked_for)
-        return [contact for send in outbox.sends for contact in send.contacts]
+        return [one for receivers, _ in process.records() for one in receivers]
 
     assert told(peers[:2], 1.0) == peers[:2]
     assert told(peers, 2.0) == peers[2:]

@@ -18,7 +18,8 @@ from membership.cyclon import (
     Shuffle,
     Walk,
 )
-from tests.unit.membership.asked_process import ME, AskedProcess, number_of, process
+from tests.lone_process import contact, number_of
+from tests.unit.membership.asked_process import ME, AskedProcess
 
 
 class Bench(AskedProcess[Cyclon]):
@@ -26,8 +27,9 @@ class Bench(AskedProcess[Cyclon]):
 
     def __init__(self, *view: int) -> None:
         super().__init__(Cyclon, BACKEND.parse_options({"view": 4, "shuffle": 3}))
+        self.found()
         for number in view:
-            self.receive(number, Given(Entry(process(number), 0)))
+            self.receive(number, Given(Entry(contact(number), 0)))
         self.said()
 
     def period(self, now: float) -> Shuffle:
@@ -42,9 +44,9 @@ def test_an_answer_fills_free_slots_and_then_takes_the_partners_and_those_that_w
     bench.membership.wake(("period",), 1.0)
     ((partner, shuffle),) = bench.said()
     assert isinstance(shuffle, Shuffle)
-    assert shuffle.entries[0] == Entry(process(ME), 0)
+    assert shuffle.entries[0] == Entry(contact(ME), 0)
     assert [entry.age for entry in shuffle.entries] == [0, 1, 1]
-    entries = (Entry(process(5), 3), Entry(process(ME), 9), Entry(process(6), 4))
+    entries = (Entry(contact(5), 3), Entry(contact(ME), 9), Entry(contact(6), 4))
     bench.receive(partner, Answer(shuffle.number, entries, b""), 1.1)
     assert bench.table == sorted({2, 3, 4, 5, 6} - {partner})
 
@@ -52,7 +54,7 @@ def test_an_answer_fills_free_slots_and_then_takes_the_partners_and_those_that_w
 def test_an_answer_is_taken_once_and_only_to_a_question() -> None:
     bench = Bench(2, 3, 4)
     shuffle = bench.period(1.0)
-    foreign = (Entry(process(7), 0),)
+    foreign = (Entry(contact(7), 0),)
     bench.receive(9, Answer(shuffle.number ^ 1, foreign, b""), 1.1)
     assert bench.table == [2, 3, 4]
     bench.receive(2, Answer(shuffle.number, (), b""), 1.1)
@@ -69,7 +71,7 @@ def test_who_does_not_answer_is_asked_twice_then_dropped_and_not_taken_again_for
     assert bench.said() == [(partner, shuffle)]
     bench.period(2.0)
     assert partner not in bench.table
-    older, younger = (Entry(process(partner), age) for age in (3, 0))
+    older, younger = (Entry(contact(partner), age) for age in (3, 0))
     bench.receive(8, Shuffle(1, (older,), b""), 3.5)
     assert partner not in bench.table
     bench.receive(8, Shuffle(2, (younger,), b""), 3.5)
@@ -107,8 +109,8 @@ def test_no_more_walks_are_started_in_a_period_than_are_allowed() -> None:
 def test_what_is_no_process_or_is_too_long_is_not_taken() -> None:
     bench = Bench(2)
     nobody = Contact(UNKNOWN_PEER, "tcp://10.0.0.9:7000")
-    many = tuple(Entry(process(number), -number) for number in range(20, 40))
-    bench.receive(2, Shuffle(1, (Entry(nobody, 0), Entry(process(ME), 0), *many), b""))
+    many = tuple(Entry(contact(number), -number) for number in range(20, 40))
+    bench.receive(2, Shuffle(1, (Entry(nobody, 0), Entry(contact(ME), 0), *many), b""))
     assert bench.table == [2, 20]
 
 

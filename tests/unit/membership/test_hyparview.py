@@ -21,7 +21,8 @@ from membership.hyparview_messages import (
     Shuffle,
     ShuffleReply,
 )
-from tests.unit.membership.asked_process import ME, AskedProcess, number_of, process
+from tests.lone_process import contact, number_of
+from tests.unit.membership.asked_process import ME, AskedProcess
 
 
 class Bench(AskedProcess[HyParView]):
@@ -29,9 +30,10 @@ class Bench(AskedProcess[HyParView]):
 
     def __init__(self, active: tuple[int, ...] = (), passive: tuple[int, ...] = ()) -> None:
         super().__init__(HyParView, BACKEND.parse_options({"active": 3, "passive": 4}))
+        self.found()
         for number in active:
             self.receive(number, Neighbor(True, b""))
-        self.receive(2, ShuffleReply(tuple(map(process, passive))))
+        self.receive(2, ShuffleReply(tuple(map(contact, passive))))
         self.said()
 
     @property
@@ -52,9 +54,9 @@ class Bench(AskedProcess[HyParView]):
 
 def sample_of(*numbers: int) -> bytes:
     """Return the sample of a community that this process has never met."""
-    estimate = SizeEstimate(process(numbers[0]).peer, 1.0)
+    estimate = SizeEstimate(contact(numbers[0]).peer, 1.0)
     for number in numbers:
-        estimate.note(process(number).peer, 0.0)
+        estimate.note(contact(number).peer, 0.0)
     return estimate.encode(0.0)
 
 
@@ -67,17 +69,17 @@ def test_a_newcomer_takes_the_place_of_a_neighbour_and_walks_along_the_other_lin
     assert bench.table == [*others, 9]
     assert bench.watched == [*others, 9]
     assert bench.passive == [evicted]
-    assert sorted(to for to, m in said if m == ForwardJoin(6, process(ME).peer)) == others
+    assert sorted(to for to, m in said if m == ForwardJoin(6, contact(ME).peer)) == others
     assert (9, Accepted(b"")) in said
 
 
 def test_a_walk_fills_a_passive_view_on_its_way_and_an_active_one_at_its_end() -> None:
     bench = Bench(active=(2,))
     for steps in (6, 3, 0):
-        bench.receive(9, ForwardJoin(steps, process(3).peer))
+        bench.receive(9, ForwardJoin(steps, contact(3).peer))
     assert bench.said() == [
-        (2, ForwardJoin(5, process(ME).peer)),
-        (2, ForwardJoin(2, process(ME).peer)),
+        (2, ForwardJoin(5, contact(ME).peer)),
+        (2, ForwardJoin(2, contact(ME).peer)),
         (9, Neighbor(True, b"")),
     ]
     assert bench.passive == [9]
@@ -98,7 +100,7 @@ def test_only_high_priority_gets_into_a_full_view() -> None:
 def test_a_failed_neighbour_is_replaced_from_the_passive_view_until_one_accepts() -> None:
     """4.3: whoever does not answer is forgotten, whoever refuses is kept."""
     bench = Bench(active=(2, 3, 4), passive=(5, 6, 7))
-    bench.membership.peer_silent(process(3), 1.0)
+    bench.membership.peer_silent(contact(3), 1.0)
     ((silent, request),) = bench.said()
     assert request == Neighbor(False, b"")
     bench.membership.wake(("answer", 1), 1.4)
@@ -114,7 +116,7 @@ def test_a_failed_neighbour_is_replaced_from_the_passive_view_until_one_accepts(
 
 def test_without_any_neighbour_the_priority_is_high() -> None:
     bench = Bench(active=(2,), passive=(5,))
-    bench.membership.peer_silent(process(2), 1.0)
+    bench.membership.peer_silent(contact(2), 1.0)
     assert bench.said() == [(5, Neighbor(True, b""))]
 
 
@@ -147,9 +149,9 @@ def test_who_disconnects_stays_known_and_who_leaves_does_not() -> None:
 
 def test_a_shuffle_ends_where_its_steps_do_and_as_many_come_back() -> None:
     bench = Bench(active=(2,), passive=(5, 6, 7, 8))
-    bench.receive(9, Shuffle(6, b"", (process(10), process(11))))
-    assert bench.said() == [(2, Shuffle(5, process(ME).peer, (process(10), process(11))))]
-    bench.receive(9, Shuffle(1, b"", (process(10), process(11))))
+    bench.receive(9, Shuffle(6, b"", (contact(10), contact(11))))
+    assert bench.said() == [(2, Shuffle(5, contact(ME).peer, (contact(10), contact(11))))]
+    bench.receive(9, Shuffle(1, b"", (contact(10), contact(11))))
     ((origin, reply),) = bench.said()
     assert origin == 9
     assert isinstance(reply, ShuffleReply)
@@ -162,7 +164,7 @@ def test_a_forged_shuffle_is_cut_and_says_nothing_of_this_process() -> None:
     bench = Bench(active=(2,))
     nobody = Contact(UNKNOWN_PEER, "tcp://10.0.0.9:7000")
     bench.receive(
-        9, Shuffle(-5, b"", (nobody, process(ME), process(2), *map(process, range(20, 60))))
+        9, Shuffle(-5, b"", (nobody, contact(ME), contact(2), *map(contact, range(20, 60))))
     )
     assert len(bench.passive) <= 4
     assert not {0, ME, 2} & set(bench.passive)
@@ -177,7 +179,7 @@ def test_two_communities_that_never_met_become_one() -> None:
     said = bench.said()
     assert 9 in bench.table
     assert (9, Accepted(b"")) in said
-    assert [m for _, m in said].count(ForwardJoin(6, process(ME).peer)) == 2
+    assert [m for _, m in said].count(ForwardJoin(6, contact(ME).peer)) == 2
     full = Bench(active=(2, 3, 4))
     full.receive(9, Accepted(sample_of(9, 10, 11, 12)))
     assert 9 in full.table

@@ -31,21 +31,16 @@ from camcast.protocols.tree import (
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.messages import Message
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import REPAIRED, Kind, decode_control
+from camcast.vocabulary.wire import REPAIRED, Kind
+from tests.lone_process import LoneProcess, contact
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 PUBLISHER = PeerId(b"p" * 16)
 STREAM = stream_id(PUBLISHER, 1)
 NEIGHBOURS = 20
-
-
-def contact(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number}:7000")
 
 
 def peer(number: int) -> PeerId:
@@ -84,22 +79,21 @@ class Neighbours:
         return len(self.table) + 1.0
 
 
-class Stand:
+class Stand(LoneProcess):
     """A tree dissemination of process 99, and all that it did."""
 
     def __init__(self, neighbours: int = NEIGHBOURS) -> None:
+        super().__init__(contact(99), Tree.decoder)
         self.membership = Neighbours(neighbours)
-        self.sent: list[tuple[list[int], list[int]]] = []
+        self.pushed: list[tuple[list[int], list[int]]] = []
         """What was sent together, by first numbers, and to whom."""
         self.told: list[tuple[int, tuple[StreamId, ...]]] = []
         self.watched: dict[PeerId, Contact] = {}
         self.watcher: RepairWatcher | None = None
         self.now = 100.0
-        self._outbox = Outbox()
-        me = contact(99)
         self.tree = Tree(
             DisseminationContext(
-                me=me,
+                me=self.me,
                 group=A,
                 interest=ProcessInterest(A),
                 attributes=EventAttributes(),
@@ -107,7 +101,7 @@ class Stand:
                 super_tables=[],
                 parameters=Parameters(c=2, spread="tree"),
                 events=cast(Any, self),
-                outlet=ControlOutlet(self._outbox, me, Kind.PROTOCOL, A.group),
+                outlet=self.outlet(Kind.PROTOCOL, A.group),
                 groups=cast(Any, self),
                 rng=Random(1),
                 liveness=cast(Any, self),
@@ -134,7 +128,7 @@ class Stand:
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
         numbers = [int.from_bytes(one.peer) for one in peers]
-        self.sent.append(([one.first for one in batches], numbers))
+        self.pushed.append(([one.first for one in batches], numbers))
 
     # -- what happens to it ----------------------------------------------------------------
 
@@ -152,38 +146,21 @@ class Stand:
             self.tree.receive(contact(child), Prune(STREAM), self.now)
         for child in children:
             self.tree.receive(contact(child), Graft(STREAM), self.now)
-        self.sent.clear()
+        self.pushed.clear()
         self.said()
 
     def children(self) -> list[int]:
         """Return to whom the next batch would go, by sending one from a process of no place."""
-        before = len(self.sent)
+        before = len(self.pushed)
         self.push(batch(10_000, repaired=True), source=98)
-        ((_, to),) = self.sent[before:]
-        del self.sent[before:]
+        ((_, to),) = self.pushed[before:]
+        del self.pushed[before:]
         return to
-
-    def said(self) -> list[tuple[int, Message]]:
-        """Return the messages since the last time, and to whom each was sent."""
-        sends, self._outbox.sends = self._outbox.sends, []
-        assert all(one.control for one in sends)
-        return [
-            (int.from_bytes(to.peer), self._decoded(one.record))
-            for one in sends
-            for to in one.contacts
-        ]
-
-    def wakes(self) -> list[tuple[float, tuple[Any, ...]]]:
-        wakes, self._outbox.wakes = self._outbox.wakes, []
-        return [(delay, token.name) for delay, token in wakes]
 
     def wake(self) -> None:
         """Let all timers go off, at the time at which each is due."""
         for delay, name in sorted(self.wakes()):
             self.tree.wake(name, self.now + delay)
-
-    def _decoded(self, record: bytes) -> Message:
-        return self.tree.decoder.decode(decode_control(record, 0, len(record)).body)
 
 
 @pytest.fixture
@@ -196,7 +173,7 @@ def stand() -> Stand:
 
 def test_what_is_not_busy_infects_and_dies(stand: Stand) -> None:
     stand.push(batch(busy=False), source=1)
-    ((_, to),) = stand.sent
+    ((_, to),) = stand.pushed
     assert len(to) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
     stand.wake()
     assert not stand.told
@@ -206,7 +183,7 @@ def test_what_is_not_busy_infects_and_dies(stand: Stand) -> None:
 def test_what_comes_from_a_subtopic_infects_and_dies(stand: Stand) -> None:
     """It enters the community at several processes."""
     stand.push(batch(topic=AB), source=1)
-    ((_, to),) = stand.sent
+    ((_, to),) = stand.pushed
     assert len(to) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
 
 
@@ -215,10 +192,10 @@ def test_there_are_so_many_trees_at_most_and_idle_ones_make_room(stand: Stand) -
     streams = [stream_id(PUBLISHER, number) for number in range(TREES_MAX + 1)]
     for stream in streams:
         stand.push(batch(stream=stream), source=1)
-    assert [len(to) for _, to in stand.sent] == [few] * TREES_MAX + [many]
+    assert [len(to) for _, to in stand.pushed] == [few] * TREES_MAX + [many]
     stand.now += IDLE_SECONDS
     stand.push(batch(2, stream=streams[-1]), source=1)
-    assert len(stand.sent[-1][1]) == few
+    assert len(stand.pushed[-1][1]) == few
 
 
 # -- eager push ----------------------------------------------------------------------------------
@@ -229,7 +206,7 @@ def test_the_first_batch_goes_to_few_and_not_back(stand: Stand) -> None:
     for seed_batch in range(20):
         one = stream_id(PUBLISHER, seed_batch)
         stand.push(batch(stream=one), source=1)
-        _, to = stand.sent[-1]
+        _, to = stand.pushed[-1]
         assert len(set(to)) == CHILDREN_FIRST
         assert 1 not in to
 
@@ -237,7 +214,7 @@ def test_the_first_batch_goes_to_few_and_not_back(stand: Stand) -> None:
 def test_batches_of_one_tree_leave_together_and_others_apart(stand: Stand) -> None:
     other = stream_id(PUBLISHER, 2)
     stand.push(batch(1), batch(2), batch(1, stream=other), batch(3), source=1)
-    assert [firsts for firsts, _ in stand.sent] == [[1, 2], [1], [3]]
+    assert [firsts for firsts, _ in stand.pushed] == [[1, 2], [1], [3]]
 
 
 def test_who_prunes_gets_no_more_and_who_grafts_does(stand: Stand) -> None:
@@ -253,13 +230,13 @@ def test_a_publisher_without_children_chooses_others() -> None:
     stand = Stand()
     own = stream_id(contact(99).peer, 1)
     assert stand.tree.disseminate(batch(stream=own), stand.now).peers == CHILDREN_FIRST
-    ((_, to),) = stand.sent
+    ((_, to),) = stand.pushed
     for child in to:
         stand.tree.receive(contact(child), Prune(own), stand.now)
     assert stand.tree.disseminate(batch(2, stream=own), stand.now).peers == CHILDREN_FIRST
     assert stand.tree.reach(NEIGHBOURS) == CHILDREN_FIRST
     first_hop = stand.tree.first_hop(stand.membership.peers())
-    assert [int.from_bytes(one.peer) for one in first_hop] == stand.sent[-1][1]
+    assert [int.from_bytes(one.peer) for one in first_hop] == stand.pushed[-1][1]
 
 
 def test_who_publishes_nothing_along_a_tree_waits_for_its_table(stand: Stand) -> None:

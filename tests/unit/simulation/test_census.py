@@ -11,22 +11,19 @@ import pytest
 from camcast.doors.discovery import DiscoveryContext
 from camcast.simulation.census import Census, CensusDiscovery
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.outbox import Finding, Outbox
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
+from tests.lone_process import LoneProcess, contact
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
 
 
-def contact(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), f"tcp://10.0.0.{number + 1}:7000")
-
-
 def member(census: Census, number: int) -> tuple[CensusDiscovery, Outbox]:
-    outbox, me = Outbox(), contact(number)
-    outlet = ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8)))
-    context = DiscoveryContext(me, Random(0), outlet, lambda _group, _wanted: [], {})
-    return census.discovery(context), outbox
+    process = LoneProcess(contact(number))
+    outlet = process.outlet(Kind.DISCOVERY)
+    context = DiscoveryContext(process.me, Random(0), outlet, lambda _group, _wanted: [], {})
+    return census.discovery(context), process.outbox
 
 
 def test_the_first_finds_nobody_the_next_the_first_and_nobody_finds_itself() -> None:

@@ -16,12 +16,10 @@ from camcast.interests.bounded import BYTES_MAX, TERMS_MAX, read_interest
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX
 from camcast.vocabulary import messages
-from camcast.vocabulary.outbox import Outbox
-from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, decode_control
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 from membership.hpmcast import budget as hpmcast_reading
 from membership.hpmcast import messages as hpmcast_messages
 from membership.hpmcast.budget import READ_BYTES_MAX, TEXT_BYTES
-from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import (
     DECODER,
     LINES_BYTES_MAX,
@@ -32,9 +30,9 @@ from membership.hpmcast.messages import (
     parts,
 )
 from membership.hpmcast.tables import MEMBERS_MAX, Tables
-from tests.unit.membership.hpmcast.members import contact, context, line
+from tests.lone_process import contact
+from tests.unit.membership.hpmcast.members import Member, line
 
-OPTIONS = HpmcastOptions(arity=2, depth=2, redundancy=2)
 LARGEST = " or ".join(f".topic{n:02d}.{'x' * 16}" for n in range(TERMS_MAX))[:BYTES_MAX]
 
 
@@ -49,30 +47,15 @@ def fitting(lines: Iterable[LineNews], bytes_max: int = PAYLOAD_BYTES_MAX) -> tu
     return tuple(kept)
 
 
-class Member:
-    """The membership of a process, what it sends, and what it reads."""
+class Reader(Member):
+    """A process that is told by process 3, and whose reading is watched."""
 
-    def __init__(self, number: int = 1) -> None:
-        self.me = contact(number)
-        self.outbox = Outbox()
-        self.membership = HpmcastMembership(context(number, self.outbox), OPTIONS)
-        self.tables = self.membership._tables
-
-    def receive(self, message: messages.Message, now: float = 0.5) -> None:
+    def told(self, message: messages.Message, now: float = 0.5) -> None:
         body = messages.encode(message)
         assert len(body) <= PAYLOAD_BYTES_MAX + 16
-        self.membership.receive(contact(3), DECODER.decode(body), now)
+        self.receive(3, DECODER.decode(body), now)
 
-    def said(self) -> list[tuple[str, bytes]]:
-        """Return the messages since the last time, with the addresses they are for."""
-        sends, self.outbox.sends = self.outbox.sends, []
-        return [
-            (to.address, decode_control(record, 0, len(record)).body)
-            for contacts, record, _, _ in sends
-            for to in contacts
-        ]
-
-    def tick(self, now: float) -> None:
+    def quiet_tick(self, now: float) -> None:
         """Let a period pass, in which all of its tables were heard of."""
         for _, _, entry in self.tables.entries():
             entry.heard = now
@@ -83,9 +66,9 @@ class Member:
         return sum(entry.unread for _, _, entry in self.tables.entries())
 
 
-def founder(number: int = 1) -> Member:
-    member = Member(number)
-    member.membership.join((), 0.0)
+def founder(number: int = 1) -> Reader:
+    member = Reader(number)
+    member.found()
     return member
 
 
@@ -125,7 +108,7 @@ def test_what_is_read_of_a_message_is_bounded(kind: str, whose: str, texts_read:
     hostile = fitting(lines, PAYLOAD_BYTES_MAX // 4)
     assert sum(len(one.interest) + TEXT_BYTES for one in hostile) > 3 * READ_BYTES_MAX
     for now in (0.5, 0.6):
-        member.receive(Update(hostile), now)
+        member.told(Update(hostile), now)
         assert sum(map(len, texts_read)) <= READ_BYTES_MAX
         assert len(texts_read) <= READ_BYTES_MAX / TEXT_BYTES
     assert member.unread
@@ -138,14 +121,14 @@ def test_what_is_read_of_a_message_is_bounded(kind: str, whose: str, texts_read:
 def test_a_text_that_is_too_large_is_not_read_and_not_kept(texts_read: list[str]) -> None:
     member = founder()
     hostile = fitting(line(2 * n + 3, interest=f"{'x' * BYTES_MAX}{n}") for n in count())
-    member.receive(Update(hostile))
+    member.told(Update(hostile))
     assert member.membership.refused == len(hostile)
     assert len(member.membership.table(1)) == 1
 
 
 def test_what_many_say_is_read_once(texts_read: list[str]) -> None:
     member = founder()
-    member.receive(Update(fitting(line(2 * n + 3, interest=LARGEST) for n in range(400))))
+    member.told(Update(fitting(line(2 * n + 3, interest=LARGEST) for n in range(400))))
     assert len(member.membership.table(1)) == 401
     assert member.unread == 0
     assert texts_read == [LARGEST]
@@ -155,14 +138,14 @@ def test_who_is_unread_wants_everything_and_is_not_passed_on() -> None:
     """Nobody misses an event for it; a period after another everything is read."""
     member, size = founder(), 40
     lines = tuple(line(2 * n + 3, interest=TEXTS["long"](n)) for n in range(size))
-    member.receive(Update(lines))
+    member.told(Update(lines))
     periods = 0
     while unread := member.unread:
         assert len(member.membership.peers()) == size
         wide = [one for one in member.membership.table(1) if one.interest == Interest.parse(".")]
         assert len(wide) == 1 + unread  # the process itself wants everything, too
         assert len(member.tables.news(1)) == len(member.tables.newer((), 1)) == 2 + size - unread
-        member.receive(Update(lines))  # no newer: nothing is read for it
+        member.told(Update(lines))  # no newer: nothing is read for it
         assert member.unread == unread
         periods += 1
         member.membership.wake(("tick",), float(periods))
@@ -174,24 +157,24 @@ def test_who_is_unread_wants_everything_and_is_not_passed_on() -> None:
 
 def test_what_turns_out_to_be_no_interest_is_as_if_it_had_never_come() -> None:
     member = founder()
-    member.receive(Update((line(3, stamp=5), line(5, stamp=5))))
+    member.told(Update((line(3, stamp=5), line(5, stamp=5))))
     spent = tuple(line(2 * n + 7, interest=TEXTS["long"](n)) for n in range(20))
-    member.receive(Update((*spent, line(3, stamp=99, interest=TEXTS["long and wrong"](1)))))
+    member.told(Update((*spent, line(3, stamp=99, interest=TEXTS["long and wrong"](1)))))
     assert member.membership.refused == 0
     for now in (1.0, 2.0):
         member.membership.wake(("tick",), now)
     assert member.membership.refused == 1
     assert contact(3).peer not in member.membership.peers()
-    member.receive(Update((line(3, stamp=6, interest=".b"),)))
+    member.told(Update((line(3, stamp=6, interest=".b"),)))
     assert member.membership.table(1)[1].interest == Interest.parse(".b")
 
 
 def test_who_goes_unread_is_read_no_more(texts_read: list[str]) -> None:
     member = founder()
     lines = tuple(line(2 * n + 3, interest=TEXTS["long"](n)) for n in range(40))
-    member.receive(Update(lines))
+    member.told(Update(lines))
     gone = tuple(LineNews(1, one.key, 2, (), 0, "") for one in lines)
-    member.receive(Update(gone))
+    member.told(Update(gone))
     texts_read.clear()
     member.membership.wake(("tick",), 1.0)
     assert not texts_read
@@ -200,20 +183,18 @@ def test_who_goes_unread_is_read_no_more(texts_read: list[str]) -> None:
 
 def test_a_full_table_refuses_without_reading(texts_read: list[str]) -> None:
     member = founder()
-    member.receive(Update(fitting(line(2 * n + 3) for n in range(MEMBERS_MAX - 1))))
+    member.told(Update(fitting(line(2 * n + 3) for n in range(MEMBERS_MAX - 1))))
     assert (len(member.membership.table(1)), member.membership.refused) == (MEMBERS_MAX, 0)
     texts_read.clear()
-    member.receive(
-        Update((line(2 * MEMBERS_MAX + 9, interest=".new"), line(3, 2, interest=".newer")))
-    )
+    member.told(Update((line(2 * MEMBERS_MAX + 9, interest=".new"), line(3, 2, interest=".newer"))))
     assert (len(member.membership.table(1)), member.membership.refused) == (MEMBERS_MAX, 1)
     assert texts_read == [".newer"]
 
 
 def test_a_line_that_is_not_newer_is_not_refused() -> None:
     member = founder()
-    member.receive(Update((line(3, stamp=5),)))
-    member.receive(Update((line(3, stamp=5, interest="x =>"), line(3, stamp=4), line(3, stamp=0))))
+    member.told(Update((line(3, stamp=5),)))
+    member.told(Update((line(3, stamp=5, interest="x =>"), line(3, stamp=4), line(3, stamp=0))))
     assert member.membership.refused == 0
 
 
@@ -230,7 +211,7 @@ def test_who_leads_is_asked_once_a_message(monkeypatch: pytest.MonkeyPatch) -> N
     member = founder()
     asked.clear()
     own = (LineNews(2, 1, 10 + 2 * n, (contact(3),), 1, ".") for n in range(100))
-    member.receive(Update(tuple(one for n, news in enumerate(own) for one in (line(3, n), news))))
+    member.told(Update(tuple(one for n, news in enumerate(own) for one in (line(3, n), news))))
     assert asked == [1]
     assert [stamp for level, _, stamp in member.tables.stamps(1) if level == 2] == [209]
 
@@ -288,7 +269,7 @@ def test_any_one_message_of_an_honest_process_is_read_at_once(terms: list[int]) 
     ]
     for part in parts(one for one in lines if len(one.interest) <= BYTES_MAX):
         member = founder()
-        member.receive(Update(part))
+        member.told(Update(part))
         assert member.unread == 0
         assert len(member.membership.peers()) == len(part)
 
@@ -301,61 +282,61 @@ def test_a_view_of_any_size_goes_to_a_newcomer() -> None:
     size = 600
     lines = tuple(line(2 * n + 7, interest=TEXTS["long"](n)) for n in range(size))
     assert len(messages.encode(View(lines))) > PAYLOAD_BYTES_MAX
-    old, newcomer = founder(), Member(5)
+    old, newcomer = founder(), Reader(5)
     for part in parts(lines):
-        old.receive(Update(part))
+        old.told(Update(part))
     now = 0.0
     while old.unread:
-        old.tick(now := now + 1.0)
+        old.quiet_tick(now := now + 1.0)
     old.said()
     newcomer.membership.join([old.me], now)
     ((_, join),) = newcomer.said()
-    old.membership.receive(newcomer.me, DECODER.decode(join), now)
-    *views, last = [body for _, body in old.said()]
+    old.receive(5, join, now)
+    *views, last = [view for _, view in old.said()]
     assert len(views) > 30
-    assert all(len(body) <= LINES_BYTES_MAX + 16 for body in (*views, last))
-    for body in views:
-        newcomer.membership.receive(old.me, DECODER.decode(body), now)
+    assert all(len(messages.encode(view)) <= LINES_BYTES_MAX + 16 for view in (*views, last))
+    for view in views:
+        newcomer.receive(1, view, now)
     assert newcomer.membership.joined
-    greeted = [to for to, body in newcomer.said() if isinstance(DECODER.decode(body), Update)]
-    known = [one.address for one in newcomer.membership.peers()]
-    assert sorted(greeted) == sorted(known)
+    greeted = [to for to, message in newcomer.said() if isinstance(message, Update)]
+    known = newcomer.table
+    assert sorted(greeted) == known
     assert size - 20 < len(known) < size + 1
     while newcomer.unread or len(newcomer.membership.peers()) <= size:
-        newcomer.tick(now := now + 1.0)
+        newcomer.quiet_tick(now := now + 1.0)
         assert now < 100
-        for _, body in newcomer.said():
-            old.membership.receive(newcomer.me, DECODER.decode(body), now)
-        for to, body in old.said():
-            if to == newcomer.me.address:
-                newcomer.membership.receive(old.me, DECODER.decode(body), now)
+        for _, message in newcomer.said():
+            old.receive(5, message, now)
+        for to, message in old.said():
+            if to == 5:
+                newcomer.receive(1, message, now)
     assert newcomer.membership.table(1) == old.membership.table(1)
     assert newcomer.membership.refused == old.membership.refused == 0
 
 
 def test_only_who_has_just_joined_greets_whom_a_view_names() -> None:
     """Else anybody could have it send messages to thousands."""
-    old, newcomer = founder(3), Member(5)
+    old, newcomer = founder(3), Reader(5)
     newcomer.membership.join([old.me], 0.0)
     newcomer.said()
     for view in (View((line(3), line(7))), View((line(9), line(7)))):
-        newcomer.membership.receive(old.me, view, 0.1)
-    greeted = [to for to, body in newcomer.said() if isinstance(DECODER.decode(body), Update)]
-    assert greeted == [contact(3).address, contact(7).address, contact(9).address]
-    newcomer.membership.receive(contact(7), View((line(11),)), 0.2)
+        newcomer.receive(3, view, 0.1)
+    greeted = [to for to, message in newcomer.said() if isinstance(message, Update)]
+    assert greeted == [3, 7, 9]
+    newcomer.receive(7, View((line(11),)), 0.2)
     assert newcomer.said() == []
     newcomer.membership.wake(("tick",), 1.0)
     newcomer.said()
-    newcomer.membership.receive(old.me, View((line(13),)), 1.1)
+    newcomer.receive(3, View((line(13),)), 1.1)
     assert newcomer.said() == []
     assert len(newcomer.membership.peers()) == 5
 
 
 def test_an_answer_of_any_size_goes_to_who_gossips() -> None:
     old = founder()
-    old.receive(Update(tuple(line(2 * n + 3, interest=LARGEST) for n in range(40))))
-    old.receive(Gossip(()))
-    updates = [DECODER.decode(body) for _, body in old.said()]
+    old.told(Update(tuple(line(2 * n + 3, interest=LARGEST) for n in range(40))))
+    old.told(Gossip(()))
+    updates = [update for _, update in old.said()]
     lines = [one for update in updates if isinstance(update, Update) for one in update.lines]
     assert tuple(lines) == old.tables.newer((), 1)
     assert len(lines) == 42

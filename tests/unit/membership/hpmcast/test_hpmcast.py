@@ -17,7 +17,8 @@ from camcast.vocabulary.topics import Topic
 from membership.hpmcast.failure_detector import Silence
 from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import LineNews, Update
-from tests.unit.membership.hpmcast.members import Member, contact, context, group_tables, line
+from tests.lone_process import contact
+from tests.unit.membership.hpmcast.members import Member, group_tables, line, member_of_five
 
 TOPIC = Topic.parse(".a")
 A, B = Interest.parse(".a"), Interest.parse(".b")
@@ -39,7 +40,7 @@ def test_the_protocol_s_hierarchy_is_the_membership_s() -> None:
             find_protocol(name, chosen), "scamp", {"suspect_after": 7}
         )
         assert options.suspect_after == 7
-        membership = backend.keeper(context(1), options)
+        membership = backend.keeper(Member().context, options)
         assert isinstance(membership, HpmcastMembership)
         assert membership.hierarchy == HpmcastOptions(suspect_after=7, **told)
 
@@ -51,19 +52,19 @@ def test_what_the_protocol_sets_is_no_option_of_the_membership_besides() -> None
 
 def test_gossip_goes_with_events_once_a_period_and_in_place_of_dedicated_gossip() -> None:
     """4.2.1: "piggybacked by event gossips, except in the absence of events"."""
-    member = Member(depth=1)
+    member = member_of_five(depth=1)
     assert [kind for _, kind in member.tick(1.0)].count("Gossip") == 3
     member.membership.gossip_along([contact(3), contact(5), contact(7)], 1.1)
-    assert member.said() == [(3, "Gossip"), (5, "Gossip")]
+    assert member.kinds() == [(3, "Gossip"), (5, "Gossip")]
     member.membership.gossip_along([contact(7)], 1.2)
-    assert member.said() == []
+    assert member.kinds() == []
     assert [kind for _, kind in member.tick(2.0)].count("Gossip") == 1
     assert [kind for _, kind in member.tick(3.0)].count("Gossip") == 3
 
 
 def test_a_silent_neighbour_is_asked_before_it_is_removed() -> None:
     """6.1.3: after five periods asked, after two more removed; whoever speaks is kept."""
-    member = Member()
+    member = member_of_five()
     asked = []
     for now in range(1, 10):  # in the ninth its own subsystem's line says so, too
         asked += [(now, to) for to, kind in member.tick(float(now)) if kind == "Ask"]
@@ -91,7 +92,7 @@ def test_a_subsystem_is_given_up_later_and_the_own_one_never() -> None:
 
 def test_its_own_line_is_its_own_to_write() -> None:
     """Whoever says that it is gone is told better."""
-    member = Member()
+    member = member_of_five()
     own = contact(1).peer
     member.membership.receive(contact(3), Update((LineNews(1, own, 77, (), 0, ""),)), 1.0)
     assert member.membership.size() == 5

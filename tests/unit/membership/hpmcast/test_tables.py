@@ -10,10 +10,10 @@ from camcast.interests.bounded import BYTES_MAX
 from camcast.interests.interest import Interest
 from camcast.vocabulary import messages
 from camcast.vocabulary.topics import Topic
-from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import DECODER, Gossip, LineNews, Update, View
 from membership.hpmcast.tables import AHEAD_MAX, STAMP_MAX, LineError
-from tests.unit.membership.hpmcast.members import Member, contact, context, group_tables, line
+from tests.lone_process import contact
+from tests.unit.membership.hpmcast.members import Member, group_tables, line, member_of_five
 
 TOPIC = Topic.parse(".a")
 A, B = Interest.parse(".a"), Interest.parse(".b")
@@ -50,7 +50,7 @@ def test_a_stamp_far_ahead_of_a_known_line_buries_nobody() -> None:
 
 
 def test_a_process_follows_a_forged_stamp_no_faster_than_it_is_believed() -> None:
-    member, known = Member(), group_tables()
+    member, known = member_of_five(), group_tables()
     own = contact(1).peer
     known.take(line(1), 0.0)
     for now in range(1, 10):
@@ -63,7 +63,7 @@ def test_a_process_follows_a_forged_stamp_no_faster_than_it_is_believed() -> Non
 
 
 def test_who_has_been_gone_for_long_is_forgotten() -> None:
-    member = Member()
+    member = member_of_five()
     gone = LineNews(1, contact(9).peer, 50, (), 0, "")
     member.membership.receive(contact(3), Update((gone,)), 0.5)
     known = []
@@ -114,7 +114,7 @@ def test_a_line_that_cannot_be_is_refused_and_counted(wrong: LineNews, reason: s
 
 
 def test_a_refused_line_changes_nothing_and_the_next_good_one_counts() -> None:
-    member = Member()
+    member = member_of_five()
     before = member.membership.table(1)
     lines = (line(3, 9, interest=".a and"), line(5, 9, interest=".a and mag > 5"))
     member.membership.receive(contact(3), Update(lines), 1.0)
@@ -142,8 +142,9 @@ def test_a_line_s_delegates_are_the_smallest_and_in_order() -> None:
 @given(st.data())
 def test_updates_of_anything_leave_tables_that_can_be_read(data: st.DataObject) -> None:
     """Whatever lines come, in whatever order: no error, and sane tables."""
-    membership = HpmcastMembership(context(1), HpmcastOptions(arity=2, depth=3, redundancy=2))
-    membership.join((), 0.0)
+    member = Member(depth=3)
+    member.found()
+    membership = member.membership
     keys = st.integers(-1, 3) | st.integers(1, 9).map(lambda n: bytes(contact(n).peer))
     lines = st.builds(
         LineNews,

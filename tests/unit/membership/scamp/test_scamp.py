@@ -14,7 +14,8 @@ from membership.scamp.options import ScampOptions
 from membership.scamp.scamp import Scamp
 from membership.scamp.sponsorship import SPONSORED_MAX
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
-from tests.unit.membership.asked_process import AskedProcess, number_of, process
+from tests.lone_process import contact, number_of
+from tests.unit.membership.asked_process import AskedProcess
 
 TOPIC = Topic.parse(".a")
 
@@ -24,18 +25,19 @@ class Bench(AskedProcess[Scamp]):
 
     def __init__(self, holders: int = 0, c: int = 2) -> None:
         super().__init__(Scamp, ScampOptions(c=c))
+        self.found()
         for number in range(2, 2 + holders):
             self.receive(number, Kept())
         self.said()
 
     def hold(self, *numbers: int) -> None:
         for number in numbers:
-            self.receive(50, Replace(process(number)))
+            self.receive(50, Replace(contact(number)))
         self.said()
 
     def sponsors(self) -> list[int]:
         """Return which of its first peers this process asks to be its sponsor, or has as that."""
-        arcs = ((n, self.membership.heartbeat(process(n), 0.0)) for n in range(2, 5))
+        arcs = ((n, self.membership.heartbeat(contact(n), 0.0)) for n in range(2, 5))
         return [number for number, arc in arcs if arc is not None and arc.sponsor]
 
     def tick(self, now: float) -> None:
@@ -45,7 +47,7 @@ class Bench(AskedProcess[Scamp]):
     def telling(self) -> list[int]:
         """Return which peers are to be told something along with the next heartbeats."""
         due = {peer: entry.due[self.part] for peer, entry in self.liveness.entries.items()}
-        return [n for n in range(2, 5) if due.get(process(n).peer) == -inf]
+        return [n for n in range(2, 5) if due.get(contact(n).peer) == -inf]
 
     def say(self, now: float) -> None:
         """Let heartbeats leave for all, and with them what is to be told."""
@@ -136,7 +138,7 @@ def test_a_holder_without_room_is_asked_only_by_whom_nobody_else_holds(
 ) -> None:
     bench = Bench(holders)
     bench.receive(2, arc(weight=0.5, sponsored=SPONSORED_MAX), 1.0)
-    told = bench.membership.heartbeat(process(2), 1.0)
+    told = bench.membership.heartbeat(contact(2), 1.0)
     assert told is not None
     assert (told.sponsor, told.alone) == (asked, asked)
 
@@ -147,10 +149,10 @@ def test_whom_nobody_else_holds_takes_the_place_of_the_one_that_needs_its_sponso
     for number, share in ((2, 0.2), (3, 0.1), (4, 0.3), (5, 0.9)):
         bench.receive(number, arc(share=share, sponsor=True), 1.0)
     view = bench.membership.peers()
-    assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 3, 4]
+    assert [n for n in range(2, 7) if view.is_pinned(contact(n).peer)] == [2, 3, 4]
     for _ in range(2):
         bench.receive(6, arc(share=1.0, sponsor=True, alone=True), 1.0)
-        assert [n for n in range(2, 7) if view.is_pinned(process(n).peer)] == [2, 4, 6]
+        assert [n for n in range(2, 7) if view.is_pinned(contact(n).peer)] == [2, 4, 6]
 
 
 def test_a_holder_that_is_gone_is_replaced_as_sponsor_by_another_with_room() -> None:
@@ -159,7 +161,7 @@ def test_a_holder_that_is_gone_is_replaced_as_sponsor_by_another_with_room() -> 
     for number, sponsored in ((2, 0), (3, SPONSORED_MAX), (4, 0)):
         bench.receive(number, arc(weight=0.5, sponsored=sponsored), 0.5)
     assert bench.sponsors() == [2]
-    bench.membership.peer_silent(process(2), 1.0)
+    bench.membership.peer_silent(contact(2), 1.0)
     bench.membership.wake(("tick",), 1.0)
     assert bench.sponsors() == [4]
 
@@ -177,7 +179,7 @@ def test_only_what_has_changed_is_told_along_with_heartbeats() -> None:
     for second, share in ((2.0, 0.5), (3.0, 0.5), (4.0, 0.51)):
         bench.receive(3, arc(weight=0.5, share=share), second)
         bench.tick(second)
-        sampled = [n for n in (2, 3) if process(n).peer in bench.membership._sampled]
+        sampled = [n for n in (2, 3) if contact(n).peer in bench.membership._sampled]
         assert bench.telling() == sampled
         bench.say(second)
     bench.receive(3, arc(weight=0.5, share=0.9), 5.0)
@@ -188,10 +190,10 @@ def test_only_what_has_changed_is_told_along_with_heartbeats() -> None:
 def test_who_was_given_up_and_believes_to_be_held_is_held_again() -> None:
     bench = Bench(holders=1)
     bench.hold(2, 3)
-    bench.membership.peer_silent(process(2), 1.0)
-    assert process(2).peer not in bench.membership.peers()
+    bench.membership.peer_silent(contact(2), 1.0)
+    assert contact(2).peer not in bench.membership.peers()
     bench.receive(2, arc(share=0.5), 2.0)
-    assert process(2).peer in bench.membership.peers()
+    assert contact(2).peer in bench.membership.peers()
     assert bench.said() == [(2, Kept())]
 
 
@@ -212,7 +214,7 @@ def test_a_leaver_is_replaced_by_all_but_the_last_c_plus_1_of_its_holders() -> N
     bench.hold(10, 11, 12)
     told = told_on_leaving(bench)
     replaced = {
-        n: [Replace(process(m))] for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
+        n: [Replace(contact(m))] for n, m in zip((2, 3, 4, 5), (10, 11, 12, 10), strict=True)
     }
     dropping = (6, 7, 10, 11, 12)  # the last c + 1 holders, and the leaver's own view
     assert told == replaced | {n: [Drop(left=True)] for n in dropping}
@@ -229,10 +231,10 @@ def test_nobody_is_told_to_replace_a_leaver_by_itself() -> None:
     alone.hold(2)
     told = told_on_leaving(alone)
     assert told[2] == [Drop(left=True)]
-    assert told[3] == [Replace(process(2))]
+    assert told[3] == [Replace(contact(2))]
 
 
-GOODBYES = [Drop(left=True), Replace(process(30))]
+GOODBYES = [Drop(left=True), Replace(contact(30))]
 
 
 def doubted_by(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Contact]:
@@ -253,12 +255,12 @@ def test_a_goodbye_takes_out_only_who_is_gone(
     held, holding = list(bench.membership.peers()), bench.membership.holders()
     for number in (2, 3, 4, 5, 10, 11):
         bench.receive(number, goodbye, 1.0)
-    assert doubted == [process(number) for number in (2, 3, 4, 5, 10, 11)]
+    assert doubted == [contact(number) for number in (2, 3, 4, 5, 10, 11)]
     assert list(bench.membership.peers())[:4] == held
     assert bench.membership.holders()[:4] == holding
-    bench.membership.peer_gone(process(2), 1.4)
-    assert process(2) not in list(bench.membership.peers())
-    assert process(2) not in bench.membership.holders()
+    bench.membership.peer_gone(contact(2), 1.4)
+    assert contact(2) not in list(bench.membership.peers())
+    assert contact(2) not in bench.membership.holders()
 
 
 @pytest.mark.parametrize("message", [Kept(), Probe(b"", cold=True), arc(share=0.5, weight=0.5)])
@@ -269,15 +271,15 @@ def test_an_address_is_another_s_word_until_the_known_one_is_silent(
     bench = Bench(holders=2)
     bench.hold(2, 10)
     doubted = doubted_by(bench, monkeypatch)
-    elsewhere = Contact(process(2).peer, "tcp://10.9.9.9:1")
+    elsewhere = Contact(contact(2).peer, "tcp://10.9.9.9:1")
     bench.membership.receive(elsewhere, message, 1.0)
     bench.receive(50, Replace(elsewhere), 1.0)
-    assert (doubted, bench.said_to()) == ([process(2)], [])
-    assert bench.membership.peers().get(process(2).peer) == process(2)
-    assert process(2) in bench.membership.holders()
-    bench.membership.peer_gone(process(2), 1.4)  # it has moved
+    assert (doubted, bench.said_to()) == ([contact(2)], [])
+    assert bench.membership.peers().get(contact(2).peer) == contact(2)
+    assert contact(2) in bench.membership.holders()
+    bench.membership.peer_gone(contact(2), 1.4)  # it has moved
     bench.membership.receive(elsewhere, Probe(b"", cold=True), 3.0)
-    assert bench.membership.peers().get(process(2).peer) == elsewhere
+    assert bench.membership.peers().get(contact(2).peer) == elsewhere
 
 
 # -- joining -----------------------------------------------------------------------------------
@@ -291,8 +293,8 @@ def test_whoever_is_held_by_a_member_while_it_joins_is_a_member(message: Message
     """Its arc to the member hid that member from it: with its gateway dead it never got in."""
     bench = Bench()
     joining = Scamp(bench.context, ScampOptions())
-    joining.join((process(9),), 0.0)
+    joining.join((contact(9),), 0.0)
     assert not joining.joined
-    joining.receive(process(2), message, 1.0)
-    assert list(joining.peers()) == [process(2)]
+    joining.receive(contact(2), message, 1.0)
+    assert list(joining.peers()) == [contact(2)]
     assert joining.joined

@@ -9,21 +9,17 @@ from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.settings.climate import Climate, Latency, LogNormal
 from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
 from camcast.simulation.event_queue import EventQueue
-from camcast.simulation.network import address_of
 from camcast.simulation.weather import Weather
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered
+from tests.lone_process import contact
 
 PORT = 4000
 BOOTSTRAP = (ip_of(0), PORT)
-
-
-def contact_of(number: int) -> Contact:
-    return Contact(PeerId(number.to_bytes(16)), address_of(number))
 
 
 def remembered(*endpoints: Endpoint) -> Remembered:
@@ -34,7 +30,7 @@ def remembered(*endpoints: Endpoint) -> Remembered:
     return memory
 
 
-class World:
+class Overlays:
     """Host 0 is the bootstrap node; latencies are those of PlanetLab."""
 
     def __init__(self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None) -> None:
@@ -87,7 +83,7 @@ class World:
         return host
 
     def contact(self, number: int) -> Contact:
-        return contact_of(number)
+        return contact(number)
 
     def launch(
         self,

@@ -24,63 +24,64 @@ from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
 from overlays.kademlia.overlay import FIND_SECONDS_MAX, SILENCE_CALLS, Found
 from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
 from overlays.remembered import Remembered, recall
-from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, World, contact_of
+from tests.lone_process import contact
+from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, Overlays
 
 REPOSITORY = Path(__file__).parents[4]
 A, B, C, NOBODY = map(Topic.parse, (".a", ".b", ".c", ".nobody"))
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> Overlays:
+    return Overlays()
 
 
 # -- finding -----------------------------------------------------------------------------------
 
 
-def test_strangers_of_other_communities_find_the_members(world: World) -> None:
+def test_strangers_of_other_communities_find_the_members(world: Overlays) -> None:
     world.populate([A] * 5 + [B] * 3)
     for seeker in (0, 6, 7):  # the bootstrap node, and members of .b
         found = world.find(seeker, A, wanted=10)
         assert sorted(c.address for c in found.contacts) == sorted(
-            contact_of(n).address for n in range(1, 6)
+            contact(n).address for n in range(1, 6)
         )
         assert found.size == 5
         assert found.unreachable == ()
     found = world.find(6, B, wanted=10)
-    assert {c.peer for c in found.contacts} == {contact_of(n).peer for n in (7, 8)}
+    assert {c.peer for c in found.contacts} == {contact(n).peer for n in (7, 8)}
     assert found.size == 3  # itself included
 
 
-def test_a_community_of_nobody_is_empty(world: World) -> None:
+def test_a_community_of_nobody_is_empty(world: Overlays) -> None:
     world.populate([A] * 5)
     found = world.find(1, NOBODY)
     assert (found.contacts, found.size, found.unreachable) == ((), 0.0, ())
 
 
-def test_who_leaves_is_found_no_more(world: World) -> None:
+def test_who_leaves_is_found_no_more(world: Overlays) -> None:
     world.populate([A] * 6)
     world.overlays[3].leave(A.group, world.now)
     world.pass_time(3)
     found = world.find(1, A, wanted=10)
-    assert contact_of(3) not in found.contacts
+    assert contact(3) not in found.contacts
     assert (len(found.contacts), found.size) == (4, 5)
     assert list(world.overlays[3].neighbours) == [None]
     assert len(world.find(3, A, wanted=10).contacts) == 5  # who left still finds
 
 
-def test_one_process_in_two_communities_is_found_in_both(world: World) -> None:
+def test_one_process_in_two_communities_is_found_in_both(world: Overlays) -> None:
     world.start(0, [A, B], bootstrap=(), port=PORT)
     world.start(1)
     for topic in (A, B):
         found = world.find(1, topic)
-        assert found.contacts == (contact_of(0),)
+        assert found.contacts == (contact(0),)
         assert found.size == 1
     own = world.find(0, A)
     assert (own.contacts, own.size) == ((), 1.0)
 
 
-def test_the_first_of_all_is_alone(world: World) -> None:
+def test_the_first_of_all_is_alone(world: Overlays) -> None:
     world.start(0, [A], bootstrap=())
     assert world.state(0) == "alone"
     found = world.find(0, B)
@@ -88,7 +89,7 @@ def test_the_first_of_all_is_alone(world: World) -> None:
     assert found.seconds == 0
 
 
-def test_joining_again_changes_the_contact(world: World) -> None:
+def test_joining_again_changes_the_contact(world: Overlays) -> None:
     world.populate([A] * 2)
     new = Contact(PeerId(bytes(16)), "tcp://127.0.0.1:9")
     world.overlays[1].join(A, new, world.now)
@@ -96,7 +97,7 @@ def test_joining_again_changes_the_contact(world: World) -> None:
 
 
 def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_for(
-    world: World,
+    world: Overlays,
 ) -> None:
     world.bootstrap()
     world.start(1, [A])
@@ -106,7 +107,7 @@ def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_fo
     assert len(world.overlays[2].addresses) == 2
 
 
-def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: World) -> None:
+def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: Overlays) -> None:
     world.bootstrap()
     second = world.make(0, port=PORT)
     second.open(world.hosts[0], [], [0.0].append, world.now)
@@ -121,7 +122,7 @@ def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: Wor
 
 @pytest.mark.parametrize("topics", [(A,), (A, B, C)], ids=["one community", "three"])
 def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> None:
-    world = World(seed=3, loss=0.2)
+    world = Overlays(seed=3, loss=0.2)
     world.populate([topics[n % len(topics)] for n in range(32)])
     founds = [
         found
@@ -136,14 +137,14 @@ def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> No
 
 @pytest.mark.parametrize("share", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
-    world = World(seed=4)
+    world = Overlays(seed=4)
     world.populate([A, B] * 30)
     victims = Random(4).sample(range(1, 61), round(60 * share))
     for victim in victims:
         world.crash(victim)
     alive = [n for n in range(1, 61) if n not in victims]
     founds = world.find_all(alive, A)
-    contacts = {contact_of(n) for n in alive}
+    contacts = {contact(n) for n in alive}
     assert all(set(found.contacts) <= contacts for found in founds)
     assert fmean(len(found.contacts) >= 3 for found in founds) > 0.95
     assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
@@ -156,17 +157,17 @@ def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
     assert fmean(sizes) == pytest.approx(members, rel=0.25)
 
 
-def test_the_bootstrap_node_may_die(world: World) -> None:
+def test_the_bootstrap_node_may_die(world: Overlays) -> None:
     world.populate([A] * 10)
     remembered = world.overlays[4].remembered
     world.crash(0)
     assert all(len(found.contacts) == 5 for found in world.find_all(range(1, 11), A))
     world.start(20, [B], remembered=remembered)
     assert len(world.find(20, A).contacts) == 5
-    assert world.find(1, B).contacts == (contact_of(20),)
+    assert world.find(1, B).contacts == (contact(20),)
 
 
-def test_nobody_to_begin_with_is_told_with_the_addresses(world: World) -> None:
+def test_nobody_to_begin_with_is_told_with_the_addresses(world: Overlays) -> None:
     absent = [(ip_of(7), 1), (ip_of(8), 2)]
     world.start(1, [A], bootstrap=absent)
     found = world.find(1, A)
@@ -178,10 +179,10 @@ def test_nobody_to_begin_with_is_told_with_the_addresses(world: World) -> None:
     world.start(7, [A], bootstrap=(), port=1)  # It comes later, and is found.
     world.pass_time(40)
     assert world.state(1) == "connected"
-    assert world.find(7, A).contacts == (contact_of(1),)
+    assert world.find(7, A).contacts == (contact(1),)
 
 
-def test_a_silent_dht_is_degraded_and_recovers(world: World) -> None:
+def test_a_silent_dht_is_degraded_and_recovers(world: Overlays) -> None:
     world.populate([A] * 10, settle=100)
     assert world.state(1) == "connected"
     cut = Cut(one_side=[1], other_side=[0, *range(2, 11)])
@@ -198,17 +199,17 @@ def test_a_silent_dht_is_degraded_and_recovers(world: World) -> None:
     world.pass_time(60)
     assert world.state(1) == "connected"
     assert len(world.find(1, A).contacts) == 5
-    assert contact_of(1) in world.find(2, A, wanted=10).contacts
+    assert contact(1) in world.find(2, A, wanted=10).contacts
 
 
 def test_two_halves_of_a_partition_join_again() -> None:
-    world = World(seed=5)
+    world = Overlays(seed=5)
     world.populate([A] * 20)
     cut = Cut(one_side=range(11), other_side=range(11, 21))
     world.weather.cuts.append(cut)
     world.pass_time(1500)
     assert {c.address for c in world.find(15, A, wanted=20).contacts} == {
-        contact_of(n).address for n in range(11, 21) if n != 15
+        contact(n).address for n in range(11, 21) if n != 15
     }
     world.weather.cuts.remove(cut)
     world.pass_time(900)
@@ -220,7 +221,7 @@ def test_two_halves_of_a_partition_join_again() -> None:
 
 @pytest.mark.parametrize("members", [10, 30, 100, pytest.param(300, marks=pytest.mark.slow)])
 def test_the_size_is_estimated_within_a_quarter(members: int) -> None:
-    world = World(seed=6)
+    world = Overlays(seed=6)
     world.populate([A] * members + [B] * 5)
     strangers = range(members + 1, members + 6)
     founds = world.find_all([*strangers, *range(1, 11)], A)
@@ -285,7 +286,7 @@ def test_chances_are_near_uniform_if_the_nearest_are_found() -> None:
 
 
 def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
-    world = World(seed=8)
+    world = Overlays(seed=8)
     world.populate([A] * 84)
     founds = world.find_all(range(1, 85), A, wanted=8)
     degrees = Counter(contact.peer for found in founds for contact in found.contacts)
@@ -296,7 +297,7 @@ def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
 @pytest.mark.slow
 def test_in_degrees_of_300_processes_over_many_rounds() -> None:
     rounds = 5
-    world = World(seed=9)
+    world = Overlays(seed=9)
     world.populate([A] * 300)
     degrees: Counter[PeerId] = Counter()
     for _ in range(rounds):
@@ -312,7 +313,7 @@ def test_in_degrees_of_300_processes_over_many_rounds() -> None:
 
 
 def test_close_ends_everything() -> None:
-    world = World(seed=10, loss=0.2)
+    world = Overlays(seed=10, loss=0.2)
     world.populate([A, B] * 8)
     answers: list[Found] = []
     for overlay in world.overlays.values():
@@ -329,7 +330,7 @@ def test_close_ends_everything() -> None:
 
 @pytest.mark.parametrize("seconds", [0.01, 0.3, 0.5, 0.9])
 def test_who_leaves_while_it_seeks_is_answered_and_leaves_no_call(
-    world: World, seconds: float
+    world: Overlays, seconds: float
 ) -> None:
     world.populate([A] * 30, settle=70)
     world.crash(5)
@@ -346,12 +347,12 @@ def test_who_leaves_while_it_seeks_is_answered_and_leaves_no_call(
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.2, 0.5, 3.0])
-def test_who_leaves_while_it_joins_leaves_no_endpoint(world: World, seconds: float) -> None:
+def test_who_leaves_while_it_joins_leaves_no_endpoint(world: Overlays, seconds: float) -> None:
     world.populate([A] * 5)
     world.crash(2)
     overlay = world.overlays[1]
     over: list[float] = []
-    overlay.join(B, contact_of(1), world.now)
+    overlay.join(B, contact(1), world.now)
     overlay.when_joined(B.group, over.append, world.now)
     world.pass_time(seconds)
     overlay.leave(B.group, world.now)
@@ -364,7 +365,7 @@ def test_who_leaves_while_it_joins_leaves_no_endpoint(world: World, seconds: flo
 def story() -> str:
     """Return a digest of all datagrams and answers of a run with loss and crashes."""
     digest = sha256()
-    world = World(seed=11, loss=0.1)
+    world = Overlays(seed=11, loss=0.1)
     world.populate([A, A, B, C] * 6, settle=20)
     for victim in (3, 8, 15):
         world.crash(victim)
@@ -391,7 +392,7 @@ def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> No
 
 
 def test_a_dht_that_seems_to_come_and_go_is_logged_once_a_minute(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: Overlays, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Forged answers made it so once a second, of which each wrote two lines."""
     world.populate([A] * 2)
@@ -410,7 +411,7 @@ def test_a_dht_that_seems_to_come_and_go_is_logged_once_a_minute(
 # -- remembered contacts -----------------------------------------------------------------------
 
 
-def test_contacts_that_answered_are_kept_in_a_file(world: World, tmp_path: Path) -> None:
+def test_contacts_that_answered_are_kept_in_a_file(world: Overlays, tmp_path: Path) -> None:
     path = tmp_path / "contacts.json"
     world.populate([A] * 5)
     world.start(9, [A], remembered=Remembered(path, usable))

@@ -18,11 +18,11 @@ from overlays.kademlia.naming import DrawnNames
 from overlays.kademlia.overlay import KademliaOverlay
 from overlays.kademlia.protocol import PADDING, Protocol
 from overlays.kademlia.table import Limits, usable
+from tests.lone_process import contact
 from tests.unit.overlays.kademlia.kademlia_world import (
     BOOTSTRAP,
     PORT,
-    World,
-    contact_of,
+    Overlays,
     remembered,
 )
 
@@ -32,8 +32,8 @@ pack = msgspec.msgpack.encode
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> Overlays:
+    return Overlays()
 
 
 class Attacker:
@@ -41,7 +41,7 @@ class Attacker:
 
     def __init__(
         self,
-        world: World,
+        world: Overlays,
         answer: Callable[[str, list[Any]], Any] | None = None,
         number: int = ATTACKER,
         port: int = PORT,
@@ -108,7 +108,7 @@ def body_of(rng: Random) -> bytes:
     return whole
 
 
-def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: World) -> None:
+def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: Overlays) -> None:
     world.populate([A] * 5)
     overlay = world.overlays[1]
     before = neighbours(overlay)
@@ -159,7 +159,7 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     )
 )
 def test_no_bytes_raise(datagram: bytes) -> None:
-    world = World()
+    world = Overlays()
     world.bootstrap()
     protocol_of(world.overlays[0]).receive((ip_of(ATTACKER), PORT), datagram, world.now)
     world.pass_time(5)
@@ -195,14 +195,14 @@ BAD_ANSWERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("bad", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_a_bad_answer_does_not_end_a_look_up(world: World, bad: bytes) -> None:
+def test_a_bad_answer_does_not_end_a_look_up(world: Overlays, bad: bytes) -> None:
     # It is the bootstrap node, and so everybody's first choice.
     Attacker(world, lambda method, _: [ID] if method == "ping" else bad, number=0)
     world.start(1, [A])
     world.start(2, [A], remembered=remembered(*world.overlays[1].addresses))
     world.pass_time(5)
     overlay = world.overlays[2]
-    assert world.find(2, A).contacts == (contact_of(1),)
+    assert world.find(2, A).contacts == (contact(1),)
     assert overlay.counters.malformed + overlay.counters.refused > 0
     # The simulated host raises if it is to send to what is no address.
 
@@ -210,7 +210,7 @@ def test_a_bad_answer_does_not_end_a_look_up(world: World, bad: bytes) -> None:
 # -- lies --------------------------------------------------------------------------------------
 
 
-def test_invented_identifiers_do_not_get_in(world: World) -> None:
+def test_invented_identifiers_do_not_get_in(world: Overlays) -> None:
     world.populate([A] * 5)
     overlay = world.overlays[0]
     before = neighbours(overlay)
@@ -233,7 +233,7 @@ def test_invented_identifiers_do_not_get_in(world: World) -> None:
     assert len(world.find(0, A).contacts) == 5
 
 
-def test_a_foreign_subnet_has_a_bounded_number_of_places(world: World) -> None:
+def test_a_foreign_subnet_has_a_bounded_number_of_places(world: Overlays) -> None:
     limits = Limits(subnet_max=16, exempt=())
     world.start(0, bootstrap=(), port=PORT, limits=limits)
     world.populate([A] * 40, settle=60)
@@ -243,7 +243,7 @@ def test_a_foreign_subnet_has_a_bounded_number_of_places(world: World) -> None:
 
 
 @pytest.mark.parametrize("near", [False, True], ids=["far", "near"])
-def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> None:
+def test_lies_about_nodes_do_not_hide_the_members(world: Overlays, near: bool) -> None:
     world.populate([A] * 30, settle=70)
     rng = Random(4)
     liar_id = A.group + rng.randbytes(12)
@@ -255,7 +255,7 @@ def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> N
             fakes = [prefix + rng.randbytes(20 - len(prefix)) for _ in range(20)]
             return [liar_id, [[f, ip_of(rng.randrange(1, 200)), PORT] for f in fakes]]
         if method == "contact":
-            return [liar_id, contact_of(66), B.name]  # of another topic
+            return [liar_id, contact(66), B.name]  # of another topic
         return [liar_id]
 
     liar = Attacker(world, lie)
@@ -264,14 +264,14 @@ def test_lies_about_nodes_do_not_hide_the_members(world: World, near: bool) -> N
     world.pass_time(2)
     founds = world.find_all(range(1, 31), A, wanted=5)
     assert all(len(found.contacts) == 5 for found in founds)
-    members = {contact_of(n) for n in range(1, 31)}
+    members = {contact(n) for n in range(1, 31)}
     assert all(set(found.contacts) <= members for found in founds)
     assert all(20 <= (found.size or 0) <= 45 for found in founds)
     fakes = [a for o in world.overlays.values() for a in neighbours(o) if a[1] == PORT]
     assert {ip for ip, _ in fakes} <= {ip_of(0), ip_of(ATTACKER)}
 
 
-def test_an_answer_counts_only_from_the_address_that_was_asked(world: World) -> None:
+def test_an_answer_counts_only_from_the_address_that_was_asked(world: Overlays) -> None:
     world.bootstrap()
     world.start(1)
     overlay = world.overlays[1]
@@ -288,7 +288,7 @@ def test_an_answer_counts_only_from_the_address_that_was_asked(world: World) -> 
     assert (ip_of(ATTACKER), PORT) not in neighbours(overlay)
 
 
-def test_a_false_farewell_does_no_harm(world: World) -> None:
+def test_a_false_farewell_does_no_harm(world: Overlays) -> None:
     world.populate([A] * 3)
     overlay = world.overlays[1]
     before = neighbours(overlay)
@@ -303,7 +303,7 @@ def test_a_false_farewell_does_no_harm(world: World) -> None:
     assert protocol_of(overlay).router.is_good(victim.id)
 
 
-def test_values_are_neither_stored_nor_found(world: World) -> None:
+def test_values_are_neither_stored_nor_found(world: Overlays) -> None:
     world.bootstrap()
     attacker = Attacker(world)
     attacker.ask(BOOTSTRAP, "store", ID, ID, b"value")
@@ -314,7 +314,7 @@ def test_values_are_neither_stored_nor_found(world: World) -> None:
     assert world.overlays[0].counters.refused == 3
 
 
-def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
+def test_a_stranger_gets_little_for_its_bytes(world: Overlays) -> None:
     world.populate([A] * 40, settle=60)
     victim = Attacker(world)
     sizes: dict[bytes, int] = {}
@@ -339,7 +339,7 @@ def test_a_stranger_gets_little_for_its_bytes(world: World) -> None:
     assert max(map(len, victim.heard)) <= DrawnNames.datagram_bytes_max
 
 
-def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
+def test_an_honest_stranger_gets_all_the_nearest_at_once(world: Overlays) -> None:
     world.populate([A] * 40, settle=60)
     stranger = Attacker(world)
     stranger.ask(world.overlays[1].addresses[0], "find_node", ID, ID, PADDING)
@@ -349,7 +349,7 @@ def test_an_honest_stranger_gets_all_the_nearest_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("address", [("10.0.0.1", 70_000), ("example.org", 1), ("::1", 1)])
-def test_what_is_no_address_is_not_sent_to(world: World, address: tuple[str, int]) -> None:
+def test_what_is_no_address_is_not_sent_to(world: Overlays, address: tuple[str, int]) -> None:
     world.bootstrap()
     answers: list[Any] = []
     sent = world.datagrams.sent

@@ -9,7 +9,7 @@ import pytest
 from camcast.settings.climate import Constant
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.timeouts import ATTEMPTS, SECONDS_MAX, SECONDS_MIN, Patience
-from tests.unit.overlays.kademlia.kademlia_world import World
+from tests.unit.overlays.kademlia.kademlia_world import Overlays
 
 A = Topic.parse(".a")
 
@@ -49,7 +49,7 @@ def test_it_stays_between_its_bounds() -> None:
 def test_answers_that_come_after_the_call_was_given_up_are_learned_from() -> None:
     # Every answer takes 2.8 s, longer than a call is waited for at first (2.1 s). The four answers
     # in a row that a find needs come before its limit of 12 s.
-    world = World(latency=Constant(1.4))
+    world = Overlays(latency=Constant(1.4))
     world.populate([A] * 25, settle=120)
     founds = world.find_all(range(1, 26), A, wanted=5)
     assert all(len(found.contacts) == 5 for found in founds)

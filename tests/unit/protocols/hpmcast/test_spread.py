@@ -25,12 +25,11 @@ from camcast.protocols.hpmcast.view import Line, tables
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.wire import Kind, decode_control
+from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of
-from tests.unit.membership.hpmcast.members import contact
+from tests.lone_process import LoneProcess, contact
 
 TOPIC = Topic.parse(".a")
 A, B = Interest.parse(".a"), Interest.parse(".b")
@@ -60,14 +59,14 @@ class Views:
         self.along += contacts
 
 
-class Engine:
+class Engine(LoneProcess):
     """The dissemination of process 1, and what it sent."""
 
     def __init__(self, wants: dict[int, Interest] | None = None, **options: Any) -> None:
+        super().__init__(contact(1), LevelWise.decoder)
         self.views = Views(wants or dict.fromkeys(range(1, 13), A))
-        self.sent: list[tuple[Herald, int]] = []
+        self.heralds: list[tuple[Herald, int]] = []
         self.copies = 0
-        self._outbox = Outbox()
         context = DisseminationContext(
             me=contact(1),
             group=ROOT,
@@ -78,7 +77,7 @@ class Engine:
             parameters=Parameters(),
             events=cast(Any, self),
             groups=cast(Any, self),
-            outlet=ControlOutlet(self._outbox, contact(1), Kind.PROTOCOL, ROOT.group),
+            outlet=self.outlet(Kind.PROTOCOL, ROOT.group),
             rng=Random(1),
             liveness=cast(Any, None),
         )
@@ -86,29 +85,24 @@ class Engine:
 
     def send(self, batch: Batch, to: Sequence[Contact], now: float) -> None:
         """Take copies: a herald for each has just been sent to the same processes."""
-        contacts, record, control, _ = self._outbox.sends.pop()
-        assert control
-        assert not self._outbox.sends
+        ((contacts, herald),) = self.sent()
         assert contacts == list(to)
-        assert LevelWise.decoder is not None
-        herald = LevelWise.decoder.decode(decode_control(record, 0, len(record)).body)
         assert isinstance(herald, Herald)
         assert (herald.stream, herald.sequence) == batch.id
         self.copies += len(to)
-        self.sent += [(herald, int.from_bytes(one.peer)) for one in to]
+        self.heralds += [(herald, int.from_bytes(one.peer)) for one in to]
 
     def period(self) -> list[tuple[Herald, int]]:
         """Let the next gossip period come, and return what is sent in it."""
-        self.sent.clear()
-        (wake,) = self._outbox.wakes
-        self._outbox.wakes.clear()
-        assert 0 <= wake.delay_seconds <= 0.1
-        self.level_wise.wake(wake.token.name, 0.0)
-        return self.sent
+        self.heralds.clear()
+        ((delay_seconds, name),) = self.wakes()
+        assert 0 <= delay_seconds <= 0.1
+        self.level_wise.wake(name, 0.0)
+        return self.heralds
 
     @property
     def idle(self) -> bool:
-        return not self._outbox.wakes
+        return not self.outbox.wakes
 
 
 def event(sequence: int, hops: int = 1, topic: Topic = TOPIC) -> Batch:
@@ -134,7 +128,7 @@ def test_a_publication_leaves_at_once_and_goes_down_level_by_level() -> None:
 def test_copies_go_to_delegates_above_and_to_neighbours_below() -> None:
     engine = Engine()
     engine.level_wise.disseminate(event(1, hops=0), 0.0)
-    by_level: dict[int, set[int]] = {2: {number for _, number in engine.sent}, 1: set()}
+    by_level: dict[int, set[int]] = {2: {number for _, number in engine.heralds}, 1: set()}
     while not engine.idle:
         for sent, number in engine.period():
             by_level[sent.level].add(number)
@@ -148,9 +142,9 @@ def test_it_is_sent_to_whom_it_interests_or_who_stands_for_such() -> None:
     engine = Engine(wants | {1: A, 11: A, 12: A})
     targets: set[int] = set()
     for sequence in range(20):
-        engine.sent.clear()
+        engine.heralds.clear()
         engine.level_wise.disseminate(event(sequence + 1, hops=0), 0.0)
-        targets |= {number for _, number in engine.sent}
+        targets |= {number for _, number in engine.heralds}
         while not engine.idle:
             targets |= {number for _, number in engine.period()}
     assert targets == {2, 3, 4, 11}
@@ -167,7 +161,7 @@ def test_event_and_herald_may_come_in_any_order(first: str) -> None:
         engine.level_wise.receive(contact(3), herald(1, level=1), 0.0)
     assert engine.copies == 0  # until its period
     assert {sent.level for sent, _ in engine.period()} == {1}
-    assert {sent.rounds for sent, _ in engine.sent} == {2}
+    assert {sent.rounds for sent, _ in engine.heralds} == {2}
 
 
 def test_without_its_herald_an_event_starts_where_this_process_is_a_delegate() -> None:

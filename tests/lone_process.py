@@ -1,0 +1,90 @@
+"""One process without a network: what its parts send and which timers they set is recorded.
+
+This is the smaller of the two worlds of the tests; many processes meet in `camcast.testing.World`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from camcast.engine.liveness import LivenessService, PartLiveness
+from camcast.engine.questions import Questions
+from camcast.simulation.network import address_of
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Decoder
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.wire import ControlRecord, Kind, control_end, decode_control
+
+NO_GROUP = GroupId(bytes(8))
+
+
+def contact(number: int) -> Contact:
+    """Return the contact of the process of this number, at the host of that number."""
+    return Contact(PeerId(number.to_bytes(16)), address_of(number))
+
+
+def number_of(peer: PeerId) -> int:
+    return int.from_bytes(peer)
+
+
+class Answered(Questions[PartLiveness]):
+    """Whoever is to prove its address has; whoever is doubted is gone."""
+
+    def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        then(now)
+
+    def doubt(
+        self, part: PartLiveness | None, contact: Contact, group: GroupId, now: float
+    ) -> None:
+        if part is not None:
+            part.watcher.peer_gone(contact, now)
+
+
+class LoneProcess:
+    """The outbox of a process, whose parts a test makes."""
+
+    def __init__(self, me: Contact, decoder: Decoder[Any] | None = None) -> None:
+        self.me = me
+        self.outbox = Outbox()
+        self.decoder = decoder
+
+    def outlet(self, kind: Kind, group: GroupId = NO_GROUP) -> ControlOutlet:
+        return ControlOutlet(self.outbox, self.me, kind, group)
+
+    def answered_liveness(self, group: GroupId) -> LivenessService:
+        """Return a liveness service whose questions need no network."""
+        outlet = self.outlet(Kind.LIVENESS, group)
+        service = LivenessService(outlet, Random(1), lambda *_: True)
+        service.questions = Answered(outlet, Random(1))
+        return service
+
+    def records(self) -> list[tuple[Sequence[Contact], ControlRecord]]:
+        """Take away the first control record of whatever was sent, with its receivers."""
+        sends, self.outbox.sends = self.outbox.sends, []
+        assert all(one.control for one in sends)
+        return [
+            (one.contacts, decode_control(one.record, 0, control_end(one.record, 0)))
+            for one in sends
+        ]
+
+    def sent(self) -> list[tuple[Sequence[Contact], Any]]:
+        """Take away what was sent: messages and their receivers."""
+        assert self.decoder is not None
+        return [(to, self.decoder.decode(record.body)) for to, record in self.records()]
+
+    def said_to(self) -> list[tuple[Contact, Any]]:
+        """Take away what was sent: each message once for each of its receivers."""
+        return [(one, message) for to, message in self.sent() for one in to]
+
+    def said(self) -> list[tuple[int, Any]]:
+        """Take away what was sent: each message once for the number of each of its receivers."""
+        return [(number_of(to.peer), message) for to, message in self.said_to()]
+
+    def wakes(self, name: str = "") -> list[tuple[float, tuple[Any, ...]]]:
+        """Take away the timers that were set, or those of a name: their delays and names."""
+        wakes = [one for one in self.outbox.wakes if not name or one.token.name[0] == name]
+        self.outbox.wakes = [one for one in self.outbox.wakes if one not in wakes]
+        return [(delay, token.name) for delay, token in wakes]
