@@ -83,7 +83,7 @@ class Runner:
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
-        self._timers = Timers(self._loop, self._wake, phase=rng.random())
+        self._timers = Timers(self._loop, self._wake)
         self.published = 0
         """The events that were accepted."""
         self.unpublished = 0

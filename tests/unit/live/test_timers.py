@@ -70,3 +70,15 @@ def test_short_timers_come_in_time() -> None:
     came, wakes = times(delays)
     assert wakes == 3
     assert all(abs(when - delay) < 1e-9 for delay, when in zip(delays, came, strict=True))
+
+
+def test_the_nodes_of_a_process_wake_at_the_same_moments() -> None:
+    loop, came = Loop(), list[float]()
+    for _ in range(5):
+        timers = Timers(
+            cast("asyncio.AbstractEventLoop", loop), lambda _: came.append(loop.now - 1000)
+        )
+        timers.set(0.97, token(0))
+    loop.run()
+    assert len(came) == 5
+    assert len(set(came)) == 1
