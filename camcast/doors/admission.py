@@ -1,7 +1,7 @@
 """The door of admission: whom a process knows, and what each of them may do (TRUST, profiles).
 
-A node without it, as in the profiles `open` and `shared-key`, takes everybody who reaches it for a
-member, and an address for whatever a message says.
+Only the profile `signed` has an admission. In the profiles `open` and `shared-key` a node takes
+every process that reaches it for a member, and believes the address that a message names.
 """
 
 from __future__ import annotations
@@ -14,61 +14,72 @@ from camcast.vocabulary.topics import Topic
 
 
 class Admission(Protocol):
-    """Knows processes by their introductions; all times are in seconds since 1970."""
+    """Knows processes by their introductions. All times are in seconds since 1970."""
 
     @property
     def key(self) -> bytes:
         """The public key of this process."""
 
     def reached_at(self, address: str) -> None:
-        """Take note of the address that this process announces."""
+        """Note the address that this process announces, for its introduction."""
 
     def own(self, now: float) -> Introduction:
-        """Return what introduces this process; it is made anew from time to time."""
+        """Return the introduction of this process, which is made anew before it expires."""
 
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
-        """Return what introduces another process; None if it is not known, or not any more."""
+        """Return the introduction of a process; None if the process is unknown or has expired."""
 
     def take(self, introduction: Introduction, now: float) -> str:
-        """Get to know a process; return why it is refused, as a counter's name, or ""."""
+        """Verify and remember an introduction; return why it is refused, as a counter's name.
+
+        An accepted introduction returns "".
+        """
 
     def owner(self, introduction: Introduction) -> PeerId:
-        """Return who an introduction says that it is of; not verified, and empty if that is none.
+        """Return the process that an introduction names as its owner, without verifying it.
 
-        It is for telling whether a process introduces itself.
+        Returns `UNKNOWN_PEER` for what cannot be read. By this the node tells whether the sender
+        of a message introduces itself or a third process.
         """
 
     def knows(self, contact: Contact, now: float) -> bool:
-        """Say whether this process is known, certified, and says that this is an address of it."""
+        """Say whether a process is known, has a valid certificate, and signed this address."""
 
     def sign_mandate(self, said: bytes, now: float) -> bytes:
-        """Return this process's mandate for what is said; each is another one."""
+        """Return a mandate of this process for the bytes `said`; no two mandates are equal.
+
+        A mandate is a signature that lets other processes pass on a message (TRUST, profiles).
+        """
 
     def mandate_refusal(
         self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
     ) -> str:
         """Return why a mandate of another process does not count, as a counter's name, or "".
 
-        Its signature is not looked at again if it was `verified` for the same before.
+        With `verified`, the caller has had this mandate accepted for the same bytes before: only
+        its time is checked then, and not the signature.
         """
 
     def key_text(self, contact: Contact, now: float) -> str:
-        """Return the public key of a process that `knows` would say True of, else an empty text."""
+        """Return the public key, as text, of a contact that `knows` accepts, else ""."""
 
     def pin(self, address: str, key: str) -> None:
-        """Expect this public key, a text, of whoever is at an address; ignored if it is none."""
+        """Expect the process at an address to have this public key, given as text.
+
+        A text that is no key is ignored.
+        """
 
     def admits(self, peer: PeerId, now: float) -> bool:
-        """Say whether a process is known, and has a certificate that is valid, whatever it allows.
+        """Say whether a process is known and has a valid certificate, whatever that allows.
 
-        It may then talk to this one, which decides what to take from it by the rights below.
+        An admitted process may connect. Which of its messages count depends on the rights below.
         """
 
     def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
         """Say whether a process may be a member of a topic's community."""
 
     def may_link(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """Say whether it may send events to this community, and ask for members to send them to."""
+        """Say whether a process may send events to a topic's community and ask for its members."""
 
     def may_serve(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """Say whether it may be a gateway of a topic."""
+        """Say whether a process may be a gateway of a topic."""

@@ -1,8 +1,9 @@
 """The datagram port: UDP as a driver offers it to a discovery with a transport of its own.
 
-Datagrams are sent best effort: one may be lost, duplicated or overtaken, and nobody is told. What
-arrives comes back as an input (`Discovery.receive_datagram`), never within a call to the port.
-Where each process has a key, it comes with that of its sender, who has proved it.
+Datagrams are best effort: the network may lose, duplicate or reorder them, and the port does not
+report it. A datagram that arrives is an input of the discovery (`Discovery.receive_datagram`),
+never given within a call to the port. In the profile ``signed`` that input names the public key
+of the sender, which the sender has proved.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ class DatagramPort(Protocol):
     """The UDP endpoints of one process."""
 
     def open(self, host: str, port: int) -> Endpoint:
-        """Listen at an endpoint and return it; port 0 stands for any free port.
+        """Listen at an endpoint and return it with the real port; port 0 means any free port.
 
         Raises `OSError`: EADDRINUSE if the port is taken, EADDRNOTAVAIL if the host is no address
         of this machine.
         """
 
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
-        """Send a datagram from the endpoint at `port`; errors are counted, and not raised.
+        """Send a datagram from the own endpoint at `port`; errors are counted, and not raised.
 
-        Where each process has a key (the profile ``signed``), only the owner of the public key
-        `to` can read it. Without one that is the owner of the key which the configuration gives
-        for the endpoint, or which is said there on the loopback; else the datagram is lost.
+        In the profile ``signed`` only the owner of the public key `to` can read the datagram. If
+        `to` is empty, the driver takes the key that the configuration has for the target, or asks
+        a target on the loopback for its key; if there is neither, the datagram is lost. The other
+        profiles ignore `to`.
         """
 
     def close(self, port: int) -> None:
-        """Stop listening at the endpoint at `port`; what was sent before still leaves."""
+        """Stop listening at the own endpoint at `port`; datagrams sent before still leave."""

@@ -18,19 +18,23 @@ from camcast.vocabulary.topics import GroupId, Topic
 
 
 class Identities(Protocol):
-    """The processes that are known by their keys, at present, and what each may do."""
+    """The processes that this one knows by their keys now, and what each may do.
+
+    This is `camcast.doors.admission.Admission` without the time, which the node adds.
+    """
 
     @property
     def key(self) -> bytes:
         """The public key of this process."""
 
     def key_of(self, contact: Contact, /) -> str:
-        """Return the public key, as text, of a process that `knows` says True of; else nothing."""
+        """Return the public key, as text, of a contact that `knows` accepts, else ""."""
 
     def pin(self, address: str, key: str, /) -> None:
-        """Expect this public key of whoever is at an address, where only the address is named.
+        """Expect the process at an address to have this public key, given as text.
 
-        A text that is no key is ignored. Several hundred are remembered.
+        For contacts of which only the address is known. A text that is no key is ignored; some
+        hundred keys are remembered.
         """
 
     def admits(self, link: PeerId | None, /) -> bool:
@@ -47,7 +51,7 @@ class Identities(Protocol):
 
 
 class KnownMembers(Protocol):
-    """What this node knows of a community from its own tables, for answers to other processes."""
+    """Members of a community from this node's own tables, for answers to other processes."""
 
     def __call__(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return up to `wanted` members, itself included if it is one."""
@@ -55,7 +59,7 @@ class KnownMembers(Protocol):
 
 @frozen
 class DiscoveryContext:
-    """What a discovery is made with."""
+    """The arguments that a discovery is made with."""
 
     me: Contact
     """This process, under the address that it announces."""
@@ -65,14 +69,14 @@ class DiscoveryContext:
     """Takes answers (`found`), timers and messages to the discoveries of other processes."""
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
-    """Configured first contacts, by topic; a topic's serve its subtopics too."""
+    """Configured first contacts, by topic. The contacts of a topic serve its subtopics, too."""
     remember: Path | None = None
-    """A file that keeps contacts from one run to the next; None: nothing is kept."""
+    """The file in which the discovery may keep contacts from one run to the next, if any."""
     port_required: bool = False
-    """Whether the port of `me` was chosen explicitly, so that other processes may be configured
-    with it: a discovery that uses datagrams must then listen at the port of that number."""
+    """Whether the port of `me` was chosen explicitly. Other processes may then be configured with
+    it, so a discovery that uses datagrams must listen at the UDP port of that number or fail."""
     identities: Identities | None = None
-    """What tells processes apart, in the profile ``signed``; None in the others."""
+    """The processes by their keys, in the profile ``signed``; None in the other profiles."""
 
 
 @frozen
@@ -81,99 +85,106 @@ class FirstContact:
 
     address: str
     answers: bool | None = None
-    """Whether it answered when it was asked last; None: nothing was asked yet."""
+    """Whether it answered the last question; None before the first question has ended."""
     since: float = 0.0
-    """When that became so."""
+    """The time at which `answers` took its value."""
 
 
 class Discovery(ABC):
     """How strangers are found: one instance a process, for all its communities.
 
-    A synchronous state machine like a `Membership`: every input carries the time `now`, and what
-    it wants to happen it leaves in `DiscoveryContext.outlet`, answers with `outlet.found`. A
-    discovery that speaks through the node's own pipes sets `decoder` and overrides `receive`.
-    One that speaks UDP overrides `open`, `close` and `receive_datagram`.
+    A discovery is a synchronous state machine, as a `Membership` is: every input carries the time
+    `now`, and every wish goes to `DiscoveryContext.outlet`, an answer by `outlet.found`. Its
+    inputs begin with one `open`. A discovery that speaks through the node's own pipes sets
+    `decoder` and overrides `receive`. One that speaks UDP overrides `open`, `close` and
+    `receive_datagram`.
     """
 
     decoder: ClassVar[Decoder[Any] | None] = None
-    """Decodes the messages that `receive` takes; None: what comes for it is counted as stray."""
+    """Decodes the messages that `receive` takes. With None, the node counts them as stray."""
 
     hears_strangers: ClassVar[bool] = False
-    """Whether it has sockets of its own, by which anybody on the network can name members. Pipes
-    and datagrams of the process are closed to strangers by its profile; such a discovery is not,
-    and is refused in all profiles but `open`."""
+    """Whether the discovery has sockets of its own, through which anybody on the network can name
+    members. A profile closes the pipes and datagrams of a process to strangers, but not these
+    sockets. So such a discovery is refused in all profiles but `open`."""
 
     speaks_to_anybody: ClassVar[bool] = False
-    """Whether it sends datagrams without naming the key of whom they are for
+    """Whether the discovery sends datagrams without the key of their receiver
     (`DatagramPort.send`). Such a discovery is refused in the profile ``signed``."""
 
     def open(self, datagrams: DatagramPort, now: float) -> None:  # noqa: B027  # most do nothing
-        """Begin to listen; called once, before any other input.
+        """Begin to listen; called before any other input.
 
-        `datagrams` is the process's UDP. Raises `OSError` if an endpoint that is needed cannot
-        be had; the discovery may then be closed, or opened again.
+        `datagrams` is the process's UDP. Raises `OSError` if a needed endpoint cannot be had; the
+        discovery may then be closed, or opened again.
         """
 
-    def close(self, now: float) -> None:  # noqa: B027  # likewise
-        """Close every endpoint, and answer nothing any more; closing twice is harmless."""
+    def close(self, now: float) -> None:  # noqa: B027  # most do nothing
+        """Close every endpoint; closing twice is harmless. No seek is answered afterwards."""
 
     @property
     def state(self) -> str:
-        """How it is, in a word for people: ``connected``, ``alone`` or ``degraded``."""
+        """The state of the discovery, for people: ``connected``, ``alone`` or ``degraded``.
+
+        ``alone``: no other process has answered yet. ``degraded``: none answers any more.
+        """
         return "connected"
 
     def first_contacts(self) -> Sequence[FirstContact]:
-        """Return the configured first contacts but for this process, as far as they are asked."""
+        """Return the configured first contacts that were asked so far, without this process."""
         return ()
 
     @abstractmethod
     def announce(self, topic: Topic, now: float) -> None:
         """Make this process findable as a member of a community, until `withdraw`.
 
-        An announcement lasts while the process lives: the discovery renews it. Announcing twice
-        does no more than once.
+        The node announces a community once it asks to join it. The discovery renews the
+        announcement while the process lives. A second `announce` changes nothing.
         """
 
     @abstractmethod
     def withdraw(self, topic: Topic, now: float) -> None:
-        """Stop being findable as a member; harmless if the process never was.
+        """Stop being findable as a member; harmless if the process was not announced.
 
-        The last of `announce` and `withdraw` holds, however close they follow each other.
+        The last of `announce` and `withdraw` holds, however soon one follows the other.
         """
 
     @abstractmethod
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """Look for up to `wanted` members, never this process; the answer is a `Finding`.
+        """Look for up to `wanted` members other than this process; answer by `outlet.found`.
 
-        Every seek is answered, within two seconds, at once or later. An answer without contacts
-        says that nobody is there, and makes who asked found the community; if that is not known,
-        it lists the addresses that did not answer (`Finding.unreachable`) or did not know
-        (`Finding.ignorant`). Who announces and seeks at once must find others who do the same.
-        One member of a community that this process has announced is sought often, and should cost
-        next to nothing: any that is known to be alive will do, without an estimate of the size.
+        Every seek is answered within some seconds, at once or in a later input. An answer without
+        contacts says that the community is empty, and makes the seeking process found it. So a
+        discovery that could not find out answers with the addresses that did not answer
+        (`Finding.unreachable`) or did not know (`Finding.ignorant`): the node then asks again.
+        Of two processes that announce and seek at the same time, at least one must find the other.
+        Memberships often seek one member (`wanted` = 1) of a community that this process has
+        announced. That should cost next to nothing: any member known to be alive will do, and no
+        estimate of the size is needed.
         """
 
     @abstractmethod
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Take a timer that was set through the outlet, under the name it was given.
+        """Take a timer that was set by ``outlet.wake(seconds, *name)``.
 
-        Timers cannot be cancelled, and one of an unknown name must be harmless.
+        Timers cannot be cancelled, and a timer of an unknown name must be harmless.
         """
 
-    def receive_datagram(  # noqa: B027  # likewise
+    def receive_datagram(  # noqa: B027  # most speak no UDP
         self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
     ) -> None:
-        """Take a datagram that has arrived at the endpoint at `port`, of whatever content.
+        """Take a datagram that has arrived at the own endpoint at `port`; its content is anything.
 
-        `sender` is the public key of who has sent it, where processes have keys. Its certificate
-        is valid, whatever it allows.
+        In the profile ``signed``, `sender` is the public key of the process that sent it, which
+        has a valid certificate, whatever that allows; in the other profiles it is empty.
         """
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:  # noqa: B027  # not called without a decoder
         """Take a message that another process's discovery sent in a group.
 
         The decoder has checked its types and nothing else, and anybody may have sent it: clamp
-        every number, cut every list, bound every table. Raise `MalformedError` for what cannot be.
+        every number, cut every list, bound every table. Raise `MalformedError` for a message that
+        no honest process sends.
         """
 
 

@@ -27,46 +27,43 @@ from camcast.vocabulary.topics import Topic
 class EventOutlet(Protocol):
     """Sends copies of batches for one group; the node encodes, counts and traces them.
 
-    A copy carries the batch's hops and one more. Delivery is best effort, and nothing is
-    reported back.
+    A copy has one hop more than the batch. Copies are best effort: whether one arrives is not
+    reported.
     """
 
     def send(
         self, batch: Batch, peers: Sequence[Contact], now: float, group: Topic | None = None
     ) -> None:
-        """Send a copy to each of `peers`, who are members of this group.
+        """Send a copy to each of `peers`, which are members of this group.
 
-        With `group` the copies arrive in that group of theirs instead: one of `OwnGroups`.
+        With `group`, the peers get the copies in that group, one of `OwnGroups`, instead.
         """
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
-        """Send a copy of each batch to each of `peers`, who are members of this group.
-
-        The same as a `send` for each, but cheaper.
-        """
+        """Send a copy of each batch to each of `peers`; cheaper than a `send` for each batch."""
 
     def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
-        """Send a copy to each of `peers`, who are members of the super-community of `topic`.
+        """Send a copy to each of `peers`, which are members of the super-community of `topic`.
 
-        The copies carry this process's address: a member that has left can then say so.
+        The copies carry this process's address, so that a peer that has left can tell it so.
         """
 
 
 class OwnGroups(Protocol):
-    """The groups that this very process is in; events pass between them without a message."""
+    """The other groups of this process; a batch passes between them without a message."""
 
     @property
     def alone(self) -> bool:
-        """Whether the process is in no other group, so that the other verbs find nothing."""
+        """Whether the process is in no other group."""
 
     def membership(self, group: Topic) -> Membership | None:
         """Return this process's membership of a group; None if it has not joined it."""
 
     def accept(self, batch: Batch, group: Topic, now: float) -> bool:
-        """Accept a batch in another group of this process: it is spread and delivered there.
+        """Spread and deliver a batch in another group of this process.
 
-        Nothing happens if it is known in that group. Returns False if this process has not joined
-        the group.
+        A batch that is known in that group changes nothing. Returns False if this process has not
+        joined the group.
         """
 
 
@@ -78,85 +75,86 @@ class SuperTable(Protocol):
         """The super-topic that the table is for."""
 
     def nearest(self) -> tuple[Topic, Sequence[Contact]]:
-        """Return the nearest ancestor with live members in the table, and those members.
+        """Return the nearest ancestor that has live members in the table, and those members.
 
-        Without any, the super-topic and nobody.
+        An empty table returns the super-topic and no members.
         """
 
     def unserved_since(self, now: float) -> float:
-        """Return since when what climbed may have come to nobody that lives; `inf` if it has not.
+        """Return since when upward messages may have reached no live super-process.
 
-        All whom `nearest` returns may be newcomers, which those before did not live to see.
+        Returns `inf` if some live super-process has had the chance to get all of them: it was in
+        the table without a gap, or has been there for long enough to be told what it lacks.
         """
 
     @property
     def failures(self) -> int:
-        """How many members have left the table so far because they failed or left their topic."""
+        """How many entries have left the table so far because they failed or left their topic."""
 
 
 @frozen
 class DisseminationContext:
-    """What a dissemination works with in one group of one process."""
+    """The arguments that a dissemination is made with, for one group of one process."""
 
     me: Contact
     group: Topic
     interest: ProcessInterest
-    """What this process wants through this group; changes as it subscribes."""
+    """What this process wants of the group's events. It changes as the process subscribes."""
     attributes: EventAttributes
-    """Reads the attributes of events, each event once a process."""
+    """Reads the attributes of events; each event is read once a process."""
     membership: Membership
     super_tables: Sequence[SuperTable]
-    """One for each super-topic; none in a group that is linked to no other."""
+    """One table for each super-topic; none in a group that is linked to no other."""
     parameters: Parameters
     events: EventOutlet
     outlet: ControlOutlet
-    """For timers, and for messages to the same dissemination at other members of the group."""
+    """Takes timers, and messages to the same dissemination at other members of the group."""
     groups: OwnGroups
     rng: Random
     liveness: Liveness
     """Watches the peers that the dissemination itself keeps, if it keeps any."""
     repair: Repairs | None = None
-    """Tells members what is known here; None where nothing is repaired."""
+    """The repair of this group; None if its events are not repaired."""
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for every event
-    """To how many processes an event goes at once."""
+    """To how many processes `Dissemination.disseminate` has sent an event."""
 
     peers: int = 0
-    """Members of the group, or of others of its protocol."""
+    """Members of the group, or of other groups of the protocol."""
     super_processes: int = 0
-    """Members of super-communities; CAMCAST alone has them."""
+    """Members of super-communities; 0 with protocols that do not link groups."""
 
 
 class Dissemination(ABC):
-    """Spreads the events of one group of one process; every event comes once.
+    """Spreads the events of one group of one process; the node gives it every event once.
 
-    Events come in batches. A group that is not batched (`camcast.doors.protocol.Group`) has
-    batches of one event.
+    Events come in batches. In a group that is not batched (`camcast.doors.protocol.Group`) each
+    batch has one event.
 
-    A dissemination is made before this process is a member of the group, and its inputs may
-    come from then on. They carry the time `now`, in seconds of a clock that never goes back.
+    A dissemination is made before the process is a member of the group, and any input may come
+    from then on, before `start`, too. Inputs carry the time `now`, in seconds of a clock that
+    never goes back.
     """
 
     decoder: Decoder[Any] | None = None
-    """Decodes the messages that `receive` takes; None: the dissemination sends none, and the
-    node counts what comes for it as stray."""
+    """Decodes the messages that `receive` takes. With None, the node counts them as stray."""
     hears_duplicates: bool = False
-    """Whether `duplicate` is called. Most copies that arrive are duplicates, so that only who
-    needs them should ask."""
+    """Whether the node calls `duplicate`. Most copies that arrive are duplicates, so only a
+    dissemination that needs them should set this."""
     flags_busy: bool = False
-    """Whether this process says in its batches (`batches.TREE`) that their stream is busy."""
+    """Whether the publisher marks the batches of a busy stream with the flag `batches.TREE`."""
 
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
-        """Begin: this process has become a member of the group. Called once."""
+        """Learn that the process has become a member of the group; called once."""
 
     @abstractmethod
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Spread a batch that is new to this group.
 
-        `source` sent the copy that arrived; None: this process publishes it, or accepts it from
-        another of its groups. The batch may come before `start`. What is sent later, from a timer,
-        is not in the answer.
+        `source` is the process that sent the copy; None if this process publishes the batch or
+        accepts it from another of its groups. Copies that the dissemination sends later, from a
+        timer, are not counted in the answer.
         """
 
     def disseminate_together(
@@ -164,59 +162,61 @@ class Dissemination(ABC):
     ) -> None:
         """Spread batches that came one after the other in one frame, each from its source.
 
-        The processes of an event loop share frames, so the sources may differ. Called in batched
-        groups only. By default each batch is spread by itself.
+        Processes that share an event loop share frames, so the sources may differ. Called only in
+        batched groups. By default each batch is given to `disseminate`.
         """
         for batch, source in zip(batches, sources, strict=True):
             self.disseminate(batch, now, source)
 
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:  # noqa: B027  # most have nothing above
-        """Take note of a batch that `source` was asked for; it is not to be spread in this group.
+        """Note a batch that repair asked `source` for, in place of `disseminate`.
 
-        Who asked announces it in other ways. Called in batched groups only.
+        The dissemination does not spread it: repair announces it to the neighbours. Called only in
+        batched groups.
         """
 
     def reach(self, known: int) -> int:
-        """Say to how many of the `known` peers in the topic table an event goes at once.
+        """Return how many of the `known` peers in the topic table get a published event at once.
 
-        Asked in batched groups for receipts, since what is published there leaves only at the end
-        of the instant. By default to all.
+        Called only in batched groups, for receipts: an event that is published there leaves at the
+        end of the instant, after its receipt was returned. By default all.
         """
         return known
 
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
-        """Return all members of the group to whom this process may itself send what it publishes.
+        """Return the members of the group to which this process may send what it publishes.
 
-        Who publishes waits for room in the pipes to these. By default all `peers` of the table.
+        `publish` waits for room in the pipes to these. By default all `peers` of the topic table.
         """
         return peers
 
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:  # noqa: B027  # few ask
-        """Note that `source` sent a further copy of a batch, all of which is known here.
+        """Note that `source` sent another copy of a batch of which every event is known.
 
-        `event_id` is that of its first event. Called only if `hears_duplicates`, once a copy.
-        `source` need not be a neighbour: copies come up from subtopics, too. Nothing but the copy's
-        head was read: a forged one counts as well, and so does one too old to be remembered. A copy
-        that was asked for is not reported.
+        `event_id` is the id of the batch's first event. Called once a copy, only if
+        `hears_duplicates`, and not for copies that repair asked for. `source` need not be a
+        neighbour, since copies also climb from subtopics. The node has read no more than the
+        copy's head, so the copy may be forged, or too old for its events to be remembered.
         """
 
     def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:  # noqa: B027  # most do not mind
-        """Note that a peer has come into the topic table (`there`) or gone from it.
+        """Note that a peer has entered the topic table (`there`) or left it.
 
-        Called for each change in the order of happening, when the membership has finished its
-        step: the table may be ahead of the change that is told. Changes come also before
-        `start`, and while the process leaves. A new address of a known peer is no change.
+        The node calls this for each change in order, after the membership has taken its input, so
+        the table may be ahead of the change. Changes also come while the process leaves. A new
+        address of a known peer is no change.
         """
 
     def receive(self, source: Contact, message: Any, now: float) -> None:  # noqa: B027  # not called without a decoder
         """Take a message from the same dissemination at another process.
 
         The decoder has checked its types and nothing else: clamp every number, bound every list.
-        `MalformedError` makes the node count it and drop the rest of its frame.
+        Raise `MalformedError` for a message that no honest process sends: the node then counts
+        the message and drops the rest of its frame.
         """
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:  # noqa: B027  # not called without timers
-        """Take a timer that was set through the outlet; there is no way to cancel one.
+        """Take a timer that was set by ``outlet.wake(seconds, *name)``.
 
-        Timers of a group that was left do not come back.
+        Timers cannot be cancelled. None comes after the process has left the group.
         """

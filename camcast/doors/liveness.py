@@ -1,8 +1,9 @@
 """The door of liveness: whether the peers of a part of this process are alive.
 
-A *part* is whatever keeps peers of one group: a membership, super-topic links, a tree. One
-service a process watches the peers of all its parts. A peer that several parts share gets one
-heartbeat a period, and every part learns at once that it has fallen silent.
+A *part* is an object that keeps peers of one group: a membership, super-topic links, a tree. Each
+process has one liveness service, which watches the peers of all its parts. A peer that several
+parts share gets one heartbeat a period, and all these parts learn at the same time that the peer
+has fallen silent.
 """
 
 from __future__ import annotations
@@ -16,120 +17,127 @@ from camcast.vocabulary.topics import GroupId
 
 
 class Watcher:
-    """A part as the liveness service sees it. Each verb does nothing unless it is overridden.
+    """A part as the liveness service calls it. Each verb does nothing unless it is overridden.
 
-    The verbs may call the methods of `Liveness`, also for the peer that they are about.
+    A verb may call any method of `Liveness`, also for the peer that the verb is about.
     """
 
     def peer_silent(self, contact: Contact, now: float) -> None:
         """Learn that a peer is taken to be dead: neither this process nor others reach it.
 
-        Told once a silence, to every part that watches the peer or listens to it. The peer stays
-        watched until the part unwatches it.
+        The service calls this once a silence, for every part that watches the peer or listens to
+        it. The peer stays watched until the part unwatches it.
         """
 
     def all_silent(self, now: float) -> None:
-        """Learn that every peer which the process watches is suspect: it may be cut off itself.
+        """Learn that all watched peers are suspect, so this process may be cut off itself.
 
-        Told once a period while it is so, to every part. It takes long until any of the peers is
-        taken to be dead, so the part may ask its discovery for others.
+        The service calls this once a period while it is so, for every part. It takes long until
+        the first of the peers is taken to be dead, so the part may seek other members meanwhile.
         """
 
     def size(self) -> float:
         """Estimate how many processes the part's group has, at least 1.
 
-        The time for which a peer may be suspect grows with it.
+        The longer a peer may be suspect, the larger the group is.
         """
         return 1.0
 
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """Learn that a watched peer is alive, but not (or no longer) in this part's group.
+        """Learn that a peer is not, or no longer, in this part's group.
 
-        The peer, or somebody in its name, has said so, and it did not answer when it was asked
-        (`Liveness.doubt`). By default the same as `peer_silent`.
+        The peer, or another process in its name, has said so, and the peer did not answer when it
+        was asked (`Liveness.doubt`). By default the same as `peer_silent`.
         """
         self.peer_silent(contact, now)
 
     def peer_back(self, contact: Contact, now: float) -> None:
-        """Learn that a peer that was silent, and is watched or listened to still, was heard of."""
+        """Learn that a peer that had fallen silent, and is still watched, has sent a record."""
 
     def heartbeat(self, contact: Contact, now: float) -> Message | None:
-        """Return what to tell this part at the peer along with a heartbeat; None for nothing.
+        """Return a message for this part at the peer, to go along with a heartbeat; None for none.
 
-        Asked for the first heartbeat or answer to a peer that the part watches or listens to, for
-        the next one after `Liveness.tell`, while the peer is suspect, and else for one in
-        `camcast.engine.liveness.AGAIN`, since the message may get lost. It is one of the part's own
-        decoder, arrives as any other by `receive`, and has at most
-        `camcast.engine.liveness.PIECE_BYTES_MAX` bytes. Of more parts than a heartbeat has room for
-        some wait for the next.
+        The service asks for the first heartbeat or answer to a peer that the part watches or
+        listens to, for the next one after `Liveness.tell`, for each one while the peer is suspect,
+        and otherwise for one heartbeat in ten, since messages get lost. The message is one of the
+        part's `decoder`, has at most 1,024 bytes, and arrives at the peer's part by `receive`. If
+        a heartbeat has no room for the messages of all parts, the rest goes along with the next.
         """
         return None
 
 
 class Liveness(Protocol):
-    """What one part asks of the liveness service of its process.
+    """One part's end of the liveness service of its process.
 
-    The service bounds nothing itself: it watches as many peers as the tables of its parts hold,
-    each of which is bounded. What strangers send adds none.
+    The service does not bound how many peers a part watches: the part bounds its own tables.
+    Messages of strangers add no watched peer.
     """
 
     def report_to(
         self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 3.0
     ) -> None:
-        """Name the part that is told of its peers; called once, before any peer is watched.
+        """Register the part that learns of its peers; called once, before any peer is watched.
 
-        The part wants a heartbeat every `period_seconds`, and suspects a peer after
-        `silent_seconds`: other processes are then asked whether they reach the peer. If none does,
-        the part is told (`Watcher.peer_silent`) after some 2.7 times as long; if nobody answers,
-        after 5 to 11 times. Of several parts that share a peer, the shortest times count. With both
-        infinite a part suspects nobody itself, and learns only what other parts find.
+        A watched peer gets a heartbeat every `period_seconds`, and is suspect after
+        `silent_seconds` without a record of it. The service then asks other processes whether they
+        reach the peer. If none reaches it, the part learns that it is silent
+        (`Watcher.peer_silent`) after some 2.7 times `silent_seconds`; if no process answers, after
+        5 to 11 times. For a peer that several parts share, the shortest times count. With both
+        times infinite the part suspects no peer itself, and learns only what other parts find.
         """
 
     def watch(self, contact: Contact, now: float) -> None:
         """Send heartbeats to a peer, which answers them, until `unwatch`.
 
-        Every record that arrives from the peer is a sign of life, whatever it is about. Watching
-        again renews the peer's address. After the part's group was left nothing is watched.
+        Every record that arrives from the peer is a sign of life, whatever it is about. A second
+        `watch` of a peer at another address has the known address asked first, and takes the new
+        one when that is silent. After the process has left the part's group, `watch` and `listen`
+        do nothing.
         """
 
     def listen(self, contact: Contact, now: float) -> None:
-        """Be told of a peer, and tell it of this part, without causing any heartbeat.
+        """Learn of a peer, and add this part's messages to heartbeats, without causing heartbeats.
 
-        For a peer that is known to watch this process, or that is asked in other ways. In place
-        of `watch` for the same peer, as `watch` is in place of this.
+        For a peer that watches this process, or whose life the part checks in another way. The
+        later one of `watch` and `listen` counts.
         """
 
     def unwatch(self, peer: PeerId) -> None:
-        """Watch and listen no more; nothing happens if the peer is not watched."""
+        """End `watch` and `listen` of a peer; nothing happens if the peer is not watched."""
 
     def tell(self, peer: PeerId) -> None:
-        """Ask the part what to tell a peer along with the next heartbeat or answer to it.
+        """Call `Watcher.heartbeat` for the next heartbeat or answer to a peer.
 
-        The peer is one that is watched or listened to; nothing happens if it is not.
+        Nothing happens if the part neither watches the peer nor listens to it.
         """
 
     def reply(self, peer: PeerId) -> None:
-        """Answer the heartbeat that came with the message being received, in any case; and `tell`.
+        """Do as `tell`, and answer the heartbeat that brought the message being received.
 
-        Without this it is answered only if no heartbeat was sent to the peer since its last one.
+        Without this the heartbeat is answered only if this process has sent no heartbeat to the
+        peer since the peer's last one.
         """
 
     def doubt(self, contact: Contact, now: float, group: GroupId | None = None) -> None:
-        """Ask a process of which somebody says that it has left; `peer_gone` if it is silent.
+        """Ask a process that is said to have left whether it is there still.
 
-        It is asked at this address, whether it is in `group`, by default the part's, and need not
-        be watched. It is asked once at a time.
+        The process is asked at the address of `contact` whether it is in `group`, by default the
+        part's. If it does not answer within 0.4 s, the part learns it by `Watcher.peer_gone`. The
+        process need not be watched. Nothing is asked while an earlier question of the part to the
+        same contact is open.
         """
 
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
-        """Do something for a process once it has shown that it is at its address.
+        """Call `then` once a process has proved that it is at the address of `contact`.
 
-        At once if it has of late; else when it has answered a question, and never if it does not.
-        For what is worth more than the message that asks for it, or makes others connect to it.
+        At once if the process has proved it within the last ten minutes; otherwise when it has
+        answered a question, and never if it does not answer. For a request whose answer is larger
+        than the request, or makes other processes connect to the address.
         """
 
     def heard(self, peer: PeerId) -> float:
-        """Return when a peer, watched or listened to, was last heard of.
+        """Return the time of the last record from a peer that is watched or listened to.
 
-        Before its first record that is when it was watched; for any other peer minus infinity.
+        Before the first record it is the time of `watch` or `listen`. For any other peer, and
+        after the process has left the part's group, it is minus infinity.
         """

@@ -34,75 +34,79 @@ class Membership(Watcher, ABC):
 
     @abstractmethod
     def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """Join through these members; with none, found the community.
+        """Join through these members; without any, found the community.
 
-        Called once, with the discovery's first answer. Nobody asks again for a membership: if the
-        contacts do not answer, it tries others and asks for more with `outlet.seek`, and a
-        founder seeks from time to time, since others may have founded the community, too.
+        Called at most once, with the discovery's first answer; an answer that could not be found
+        out does not count. Afterwards the membership itself must ask for more: if the contacts do
+        not answer, it tries others and calls `outlet.seek`, and a founder seeks from time to time,
+        since other processes may have founded the community, too.
         """
 
     @abstractmethod
     def leave(self, now: float) -> None:
-        """Leave politely: tell the others, so that they can repair their tables.
+        """Tell the other members that this process leaves, so that they can repair their tables.
 
-        May come before the process has joined, and twice. Afterwards messages still arrive at
-        `receive`, for the others do not know yet; timers do not.
+        Called once, perhaps before `join`. The liveness service watches nothing for the part any
+        more. Messages still arrive at `receive`, since other members do not know yet; no timers,
+        findings or news of peers do. A process that joins again gets another instance.
         """
 
     @abstractmethod
     def receive(self, source: Contact, message: Any, now: float) -> None:
-        """Take a message from the same backend at another process, also after `leave`.
+        """Take a message from the same backend at another process; also before `join`.
 
         The decoder has checked its types and nothing else, and anybody may have sent it: clamp
-        every number, cut every list, bound every table. Raise `MalformedError` for what cannot
-        be; any other error is a bug of the membership.
+        every number, cut every list, bound every table. Raise `MalformedError` for a message that
+        no honest process sends; any other error is a bug of the membership, which a live node logs
+        and counts.
         """
 
     @abstractmethod
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer: ``outlet.wake(seconds, "beat", 3)`` comes back as ``("beat", 3)``.
 
-        Timers cannot be cancelled, so one may be out of date, and one of an unknown name must be
-        harmless. None comes after `leave`.
+        Timers cannot be cancelled, so a timer may be out of date, and one of an unknown name must
+        be harmless. None comes after `leave`.
         """
 
     @abstractmethod
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
-        """Take an answer of the discovery; empty if it knows of nobody.
+        """Take an answer of the discovery after `join`; empty if it knows of no other member.
 
-        It need not be the answer to a `seek` of this membership: answers come unasked, too, and
-        empty ones for their `size`, the discovery's own estimate of N_t, if it has one. Contacts
-        may be dead, or known already.
+        Answers also come unasked, and empty ones for their `size`, the discovery's own estimate of
+        N_t, if it has one. A `seek` stays without answer if the discovery could not find out who
+        is there. Contacts may be dead, or known already, but are never this process.
         """
 
     @property
     @abstractmethod
     def joined(self) -> bool:
-        """Whether the process is a member by now: a founder, or known to another member."""
+        """Whether the process is a member: it has founded the community, or a member knows it."""
 
     @abstractmethod
     def peers(self) -> PeerTable:
-        """Return the topic table (3.2.1); the same object for the life of the membership.
+        """Return the topic table (3.2.1), the same object for the life of the membership.
 
-        It was made with ``PeerTable(context.watch)``, through which traces and disseminations hear
-        of every change, and never holds this process itself.
+        Make it with ``PeerTable(context.watch)``: traces and disseminations learn of every change
+        through `watch`. It must never hold this process itself.
         """
 
     def holders(self) -> list[Contact] | None:
-        """Return the in-view: who holds this process in its table; None if it keeps none.
+        """Return the in-view, the processes whose tables hold this one; None if it is not kept.
 
-        A membership that keeps one promises that tables and in-views agree while nobody joins,
-        leaves or fails.
+        A membership that returns one promises that tables and in-views agree while no process
+        joins, leaves or fails.
         """
         return None
 
     def neighbours(self) -> list[Contact]:
-        """Return the topic table, and every process known to hold or check this one, once each.
+        """Return the processes of the topic table and those known to hold this one, once each.
 
-        What a tree needs, whose links have two ends. By default the table and `holders()`; a
-        membership that learns otherwise who holds this process overrides it. Never this process.
+        A tree uses it, since both ends of a tree's link must know the link. By default the table
+        and `holders()`; a membership that learns otherwise which processes hold this one overrides
+        it. Never returns this process.
         """
         known = {contact.peer: contact for contact in self.peers()}
         for holder in self.holders() or ():
@@ -116,16 +120,18 @@ class Membership(Watcher, ABC):
 
 @frozen
 class MembershipContext:
-    """What a membership is made with."""
+    """The arguments that a membership is made with."""
 
     me: Contact
+    """This process, under the address that it announces."""
     topic: Topic
     rng: Random
     outlet: ControlOutlet
     liveness: Liveness
     """Watches the peers of the table, so that the membership sends no heartbeats of its own."""
     watch: Callable[[bool, Contact], None] | None = None
-    """For the topic table: told of every peer learned (True) or forgotten."""
+    """For `PeerTable`: called with True and a contact that has entered the topic table, or with
+    False and one that has left it."""
 
 
 @frozen
@@ -135,19 +141,21 @@ class Backend:
     name: str
     """The name of its entry point in ``camcast.membership``."""
     keeper: Callable[[Any, Any], Membership]
-    """Makes the membership of one community from a context (of the class `context`) and options
-    (of the class `options`), which every community of a process shares."""
+    """Makes the membership of one community, from a context of the class `context` and the options
+    of the class `options`, which all communities of a process share."""
     options: type[Any]
     """An attrs class; its fields are the options that a user may set."""
     discovery: str
     """The name of the discovery, an entry point of ``camcast.overlays``."""
     expected_view: Callable[[Any, float], float]
-    """The law of the view: from the options and the size N of a community to the mean size that
-    topic tables should have. 0 for N = 1, never falls as N rises, and at most N-1."""
+    """The law of the view: takes the options and the size N of a community, and returns the mean
+    size that topic tables should have. It is 0 for N = 1, never falls as N rises, and is at most
+    N-1."""
     context: type[MembershipContext] = MembershipContext
-    """What memberships are made with; `camcast.doors.selective` has another."""
+    """The class of the context; `camcast.doors.selective` has another one."""
     as_printed: Mapping[str, object] = field(factory=dict)
-    """The options with which it does what its paper prints, and no more (``--preset paper``)."""
+    """The options with which the backend does what its paper prints and no more
+    (``--preset paper``)."""
 
     def parse_options(self, given: Mapping[str, object]) -> Any:
         """Build the options; `OptionError` names an unknown one or a wrong value."""

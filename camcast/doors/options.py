@@ -25,7 +25,11 @@ _PLAIN: dict[Any, Any] = {int: int, float: int | float, bool: bool}
 
 
 def build_options(options: type[Any], given: Mapping[str, object], owner: str) -> Any:
-    """Build an attrs class from names and values, which may be text from a command line."""
+    """Build an attrs class from names and values, which may be text from a command line.
+
+    Raises `OptionError` for an unknown name, or a value of the wrong type or out of range; the
+    message names the `owner` of the options, as in "membership 'scamp'".
+    """
     fields = attrs.fields_dict(attrs.resolve_types(options))
     values: dict[str, object] = {}
     for name, value in given.items():

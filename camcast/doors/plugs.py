@@ -1,9 +1,9 @@
 """Plugs: how a membership, a discovery or a protocol is found by its name.
 
 A plug is an entry point of an installed package: in the group ``camcast.membership`` it names a
-`Backend`, in ``camcast.overlays`` a `Discovery` class (or what makes one from its context), in
-``camcast.protocols`` a `Protocol` class. Its code is imported when somebody asks for its name.
-Our own plugs come by the same way as a third party's.
+`Backend`, in ``camcast.overlays`` a `Discovery` class (or a function that makes one from its
+context), in ``camcast.protocols`` a `Protocol` class. The code of a plug is imported when its name
+is asked for. Our own plugs are found in the same way as a third party's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEMBERSHIP_GROUP: Final = "camcast.membership"
 OVERLAY_GROUP: Final = "camcast.overlays"
 PROTOCOL_GROUP: Final = "camcast.protocols"
 GATEWAYS: Final = "gateways"
-"""The discovery of backends that leave it to the configuration how strangers are found."""
+"""The discovery of backends that work with any discovery; the configuration may name another."""
 
 
 class UnknownPlugError(CamcastError, LookupError):
@@ -37,7 +37,7 @@ class UnknownPlugError(CamcastError, LookupError):
 
 
 def installed(group: str) -> list[str]:
-    """Return the names of the plugs that an entry-point group has, in alphabetical order."""
+    """Return the names of the plugs in an entry-point group, in alphabetical order."""
     return sorted(_entry_points(group, *sys.path).names)
 
 
@@ -62,7 +62,7 @@ def find_discovery(name: str) -> DiscoveryFactory:
 def discovery_for(backend: Backend, name: str | None) -> DiscoveryFactory:
     """Return the discovery of this name for a backend; without a name, the backend's own.
 
-    Raises `UnknownPlugError`, and `OptionError` where the backend brings a discovery of its own.
+    Raises `UnknownPlugError`, and `OptionError` if the backend works with its own discovery only.
     """
     if name not in (None, backend.discovery) and backend.discovery != GATEWAYS:
         raise OptionError(
@@ -106,7 +106,7 @@ def membership_for(
 
 # measured: 3.4 ms of CPU a time, 7 s for the thousand nodes of an experiment
 @cache
-def _entry_points(group: str, *path: str) -> EntryPoints:  # where it looks for them
+def _entry_points(group: str, *path: str) -> EntryPoints:  # a changed `sys.path` is looked up anew
     # Imported when used: its zipfile and email take a tenth of the time of `import camcast`.
     from importlib.metadata import entry_points
 

@@ -1,10 +1,10 @@
-"""The door of profiles: who may talk to a process, and what hides what is said (TRUST, profiles).
+"""The door of profiles: who may talk to a process, and how traffic is encrypted (TRUST, profiles).
 
 A transport asks its profile four things of a link: the key of this process, the key of the process
-that it dials, what this process shows of itself once the link is encrypted, and whether the owner
-of a key, who shows such a thing too, may talk to this process. Datagrams are sealed with a key that
-all share who may talk to each other, or with those of the two processes. A profile makes keys and
-judges them, and does no I/O. The profile `open` has nothing to say, and stands for itself as None.
+that it dials, the *proof* that this process shows once the link is encrypted (`Profile.shown`), and
+whether the process at the other end, with its key and its proof, may talk to this one. Datagrams
+are sealed with one key that all members share, or with the keys of the two processes. A profile
+makes and judges keys, and does no I/O. The profile `open` encrypts nothing; None stands for it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ PROFILES: Final = (OPEN, SHARED_KEY, SIGNED)
 
 
 class Profile(ABC):
-    """Who may talk to the processes of one event loop; keys of links are of X25519, 32 bytes."""
+    """Who may talk to the processes of one event loop. Keys of links are of X25519, 32 bytes."""
 
     name: ClassVar[str]
-    """As ``--profile`` says it."""
+    """The name of the profile, as ``--profile`` takes it."""
     tells_processes_apart: ClassVar[bool] = False
-    """Whether each process has a key of its own, so that a link's key says who is at its end."""
+    """Whether each process has a key of its own, so that a link's key names the process there."""
 
     @property
     @abstractmethod
@@ -40,65 +40,71 @@ class Profile(ABC):
 
     @abstractmethod
     def key_of(self, contact: Contact) -> bytes | None:
-        """Return the public key of the process that a contact names; None if nothing is known.
+        """Return the public key of the process that a contact names; None if it is unknown.
 
-        Of a contact of `UNKNOWN_PEER` only the address is known.
+        A contact of `UNKNOWN_PEER` names whichever process listens at the address.
         """
 
     @abstractmethod
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
-        """Say whether the owner of this public key, who shows this, may talk to this process."""
+        """Say whether the owner of a public key, who shows a proof, may talk to this process."""
 
     def may_connect(self, key: bytes) -> bool:
-        """Say whether the owner of a key may end a handshake in which nothing can be shown."""
+        """Say whether the owner of a key may finish a handshake that has no room for a proof."""
         return self.admits(key)
 
     def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
-        """Say whether a process that was dialled, and has proved `key_of` a contact, is talked to.
+        """Say whether this process talks to the one that it dialled at a contact.
 
-        `shown` is empty where the transport of that process shows nothing to who dials it.
+        That process has proved `key`, which is `key_of` the contact. `shown` is empty if its
+        transport shows no proof to a process that dials it.
         """
         return self.admits(key, shown)
 
     @property
     @abstractmethod
     def datagram_key(self) -> bytes | None:
-        """The 32 bytes that datagrams are sealed with; None where each process has its own key."""
+        """The 32 bytes that datagrams are sealed with; None if each process has its own key."""
 
     @property
     def shown(self) -> bytes:
-        """What this process shows to whoever has proved a key of a link."""
+        """The proof that this process shows at the other end of an encrypted link."""
         return b""
 
     def process_of(self, key: bytes) -> PeerId | None:
-        """Return who may talk to this process by this key, where processes can be told apart.
+        """Return the process that `admits` has accepted with this key of a link.
 
-        None if nobody, by what `admits` was shown, or nobody any more.
+        None if there is none, if its right to talk has ended, or if the profile does not tell
+        processes apart.
         """
         return None
 
     def process_at(self, contact: Contact) -> PeerId | None:
-        """Return whose key `key_of` gives for a contact, where processes can be told apart."""
+        """Return the process whose key `key_of` returns for a contact.
+
+        None if there is none, or if the profile does not tell processes apart.
+        """
         return None
 
     def has_forged(self, peer: PeerId, count: int) -> bool:
-        """Take note of forged records that came over a process's link; say whether to cut it off.
+        """Count forged records that came over a process's link; say whether to cut the link.
 
-        Whoever is cut off is admitted again after a while only.
+        A process whose link was cut is admitted again only after a while.
         """
         return False
 
     @property
     def said_key(self) -> bytes:
-        """The key that this process says on the loopback to who asks for it, before anything else.
+        """The key that this process sends on the loopback before a handshake, if asked for it.
 
-        Whoever was given a loopback address without a key learns it so; empty: nothing is said.
+        A process that was configured with a loopback address alone learns the key by this. If
+        empty, no key is sent.
         """
         return b""
 
     def pin(self, address: str, said: bytes) -> bytes | None:
-        """Take the key that a process has said at an address; return its key of links.
+        """Take the key that a process has sent from an address as `said_key`; return its link key.
 
-        None if this process does not go by what is said there.
+        None if this process does not trust what is sent from that address.
         """
         return None

@@ -1,8 +1,8 @@
-"""What a protocol is: which groups a subscriber is in, and how events spread in each.
+"""The door of protocols: which groups a subscriber is in, and how events spread in each.
 
-CAMCAST is one of the systems that this library runs; the others are those that the papers
-compare it with. All run on the same node, membership, wire format and drivers, so that a
-comparison is fair.
+CAMCAST is one of the protocols that this library runs; the others are those that the papers compare
+with it. All run on the same node, membership, wire format and drivers, so that a comparison is
+fair.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ class Group:
     """A group of processes that a subscriber takes part in, with a membership of its own."""
 
     topic: Topic
-    """Its name; CAMCAST's communities are named after the topic that they are interested in."""
+    """The name of the group. CAMCAST's groups are named after the topic of the community."""
     dissemination: Callable[[DisseminationContext], Dissemination]
+    """Makes the group's dissemination, once each time the process joins the group."""
     batched: bool = False
-    """Whether events that leave or arrive together travel as one batch, share the draw of peers,
-    and are forwarded together: each event reaches a process with the same probability as by itself,
-    but events of a batch reach it all or none. Not for protocols that treat each event by its
-    content, which get batches of one."""
+    """Whether the events that a process publishes in one instant travel as one batch, with one draw
+    of peers. Each event then reaches a process with the same probability as by itself, but the
+    events of a batch reach it all or none. False for protocols that treat each event by its
+    content: these get batches of one event."""
     transit: bool = False
-    """Whether events only pass through, and are delivered in another group of this process."""
+    """Whether this group only passes events on, and another group of the process delivers them."""
 
 
 class Protocol(ABC):
-    """A system for publish/subscribe: an attrs class, whose fields are the options of it.
+    """A system for publish/subscribe: an attrs class, whose fields are its options.
 
-    It is made once a process, and has no state: what changes is in its disseminations.
+    One instance serves a process. It has no state; the state is in its disseminations.
     """
 
     name: ClassVar[str]
@@ -45,29 +46,29 @@ class Protocol(ABC):
     source: ClassVar[str]
     """The paper and section that describe it."""
     membership: ClassVar[str | None] = None
-    """The only backend that it works with, because its tables are part of it; None: any."""
+    """The only membership backend that the protocol works with; None if it works with any."""
     linked: ClassVar[bool] = False
-    """Whether its groups are linked to those of super-topics (3.3)."""
+    """Whether groups are linked to those of super-topics (000, 3.3)."""
     parasitic: ClassVar[bool] = False
-    """Whether events reach processes that are not interested: they are counted, and dropped
-    instead of delivered."""
+    """Whether events reach processes that are not interested. Such a process counts the event as a
+    parasite and does not deliver it."""
     selective: ClassVar[bool] = False
-    """Whether processes also tell each other which attributes they want, and send events by that:
-    an event whose attributes a process does not want is then a parasite there. With protocols that
-    are not selective, the topic alone decides."""
+    """Whether processes tell each other which attributes they want, and send events accordingly: an
+    event whose attributes a process does not want is then a parasite there. With a protocol that is
+    not selective, the topic alone decides."""
 
     def membership_options(self) -> Mapping[str, object]:
         """Return the options that this protocol sets for its membership; most set none.
 
-        A user cannot set these through the membership's options as well.
+        A user cannot set the same options through the membership.
         """
         return {}
 
     @abstractmethod
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
-        """Return the groups that a process interested in a topic is in, its home first.
+        """Return the groups that the process `me` joins for its interest in a topic, home first.
 
-        The home is where the process's own events of that topic start; there is at least that.
-        `topics` are all that exist, as far as this process has been told (`Settings.topics`). The
-        answer depends on the arguments alone: other processes must find the same groups.
+        The home is the group in which the process's own events of that topic start. `topics` are
+        all topics that exist, as far as this process was configured with them (`Settings.topics`).
+        The answer depends on the arguments alone, so that all processes compute the same groups.
         """

@@ -1,4 +1,7 @@
-"""The door of repair: what a dissemination asks of it, and is asked (`camcast.engine.repair`)."""
+"""The door of repair: how a dissemination and the repair of its group call each other.
+
+Repair (`camcast.engine.repair`) asks neighbours for events that this process has missed.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,28 @@ from camcast.vocabulary.identity import Contact, PeerId
 
 
 class RepairWatcher:
-    """A dissemination as repair sees it. Each verb does nothing unless it is overridden."""
+    """A dissemination as repair calls it. Each verb does nothing unless it is overridden."""
 
     def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
-        """Learn that `source` has told of events up to before `stop`, not all known here."""
+        """Learn that `source` has events of a stream that this process lacks.
+
+        They have sequence numbers below `stop`.
+        """
 
     def patience(self, stream: StreamId, told: float, now: float) -> float:
-        """Return for how many seconds what was told of a stream is not asked for yet.
+        """Return for how many more seconds repair waits before it asks for announced events.
 
-        Something that is still missing was first told of at the time `told`. Holes below what has
-        arrived are asked for in any case. By default 0.
+        `told` is the time at which the first of those that are still missing was announced. Repair
+        does not wait for events that precede one that has arrived. By default 0.
         """
         return 0.0
 
 
 class Repairs(Protocol):
-    """What a dissemination asks of the repair of its group in the same process."""
+    """The repair of one group of this process, as the group's dissemination calls it."""
 
     def report_to(self, watcher: RepairWatcher) -> None:
-        """Name the dissemination that is asked for its patience; called once, when it is made."""
+        """Register the dissemination; called once, while the dissemination is made."""
 
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
-        """Tell members of the group now what is known of these streams (a `Have`)."""
+        """Tell members of the group at once which events of these streams are known (a `Have`)."""

@@ -1,8 +1,8 @@
-"""The door of memberships whose members tell each other what they want of events.
+"""The context of memberships whose members tell each other what they want of events.
 
-Few memberships do (hpmcast's views, 002, section 4.1), so the algebra of interests is a matter of
-this module, and other memberships do not import it. A backend asks for the interest with
-``Backend(…, context=SelectiveContext)``.
+Few memberships do (hpmcast's views, 002, section 4.1). A backend asks for this context by
+``Backend(…, context=SelectiveContext)``; other memberships import nothing of the algebra of
+interests.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from camcast.interests.wanted import ProcessInterest
 
 @frozen
 class SelectiveContext(MembershipContext):
-    """What a membership is made with that tells other members what this process wants."""
+    """The arguments of a membership that tells other members what this process wants."""
 
     interest: ProcessInterest = field(kw_only=True)
-    """What this process wants through the group. It changes as the process subscribes, and
-    nobody says so: look at `ProcessInterest.whole` whenever it is sent."""
+    """What this process wants of the group's events. It changes as the process subscribes, without
+    a call to the membership: read `ProcessInterest.whole` whenever it is sent."""

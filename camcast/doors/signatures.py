@@ -1,4 +1,4 @@
-"""The door of signatures: who signs a process's events, and judges those of the others.
+"""The door of signatures: signs a process's own events, and judges those of other processes.
 
 A node without it, as in the profile `open`, signs nothing and believes every batch.
 """
@@ -14,13 +14,13 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
 UNKNOWN: Final = "unknown"
-"""Why a batch is not believed whose certificate is not known here; it may be asked for."""
+"""The refusal of a batch whose certificate this process does not know; it may ask for it."""
 
 FORGERIES: Final = ("forged", "malformed", "no_right", "unsigned", "wider")
-"""Why something signed is not believed that nobody who verifies it has ever passed on.
+"""The refusals that follow from the bytes alone, so that no honest process passes such bytes on.
 
-These follow from its bytes alone. What else is refused, an honest process may have believed: it
-trusts other roots, has another list of revocations, or its clock goes differently.
+With any other refusal an honest process may have believed the bytes: it may trust other roots, know
+other revocations, or have another clock.
 """
 
 
@@ -33,34 +33,37 @@ class Signatures(Protocol):
 
     @property
     def peer_id(self) -> PeerId:
-        """Who this process is."""
+        """The identity of this process."""
 
     def may_publish(self, topic: Topic, now: float) -> bool:
-        """Return whether the others will believe what this process publishes in a topic."""
+        """Return whether this process has a valid certificate to publish in a topic."""
 
     def sign(self, batch: Batch) -> Batch:
         """Return this process's own batch with its signature."""
 
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
-        """Return why a batch that came in a group is not believed, as a counter's name; or ""."""
+        """Return why a batch that came in a group is not believed, as a counter's name, or "".
+
+        Batches that are older than `retention_seconds` are refused.
+        """
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         """Return the chain that ends in the certificate of this hash; empty if it is not known."""
 
     def revocations_hash(self) -> bytes:
-        """Return a hash of all lists of revocations that are known here."""
+        """Return a hash of all lists of revocations that this process knows."""
 
     def revocations(self) -> Sequence[bytes]:
-        """Return the latest list of each issuer."""
+        """Return the latest list of revocations of each issuer."""
 
     def take_revocations(self, data: bytes, now: float) -> str:
-        """Take a list of revocations, if it is newer; return why it is refused, or ""."""
+        """Take an issuer's list if it is newer; return why it is refused, or ""."""
 
     def put_out(self, now: float) -> Sequence[PeerId]:
-        """Return the processes that are known to be revoked, and to have no other certificate."""
+        """Return the processes of which a certificate is revoked and no other one is valid."""
 
     def warnings(self, now: float) -> Mapping[bytes, str]:
-        """Return what the operator has to see to soon: a sentence each, by what it is about."""
+        """Return a sentence for the operator about each thing to be done soon, by its subject."""
 
     def learn(self, chain: Sequence[bytes], now: float) -> str:
-        """Take a chain of certificates; return why it does not count, "" if it does."""
+        """Verify and remember a chain of certificates; return why it is refused, or ""."""
