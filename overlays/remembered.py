@@ -77,7 +77,8 @@ class Remembered:
     def note(self, endpoint: Endpoint, key: str = "") -> None:
         """Remember an endpoint that has answered; the one that did so first makes room.
 
-        `key` is the public key of the process there, empty if it is not known.
+        `key` is the public key of the process there, spelled as the discovery chooses, empty if it
+        is not known.
         """
         self._changed = True
         known = self._endpoints.pop(endpoint, "")

@@ -46,7 +46,7 @@ from typing import Any, Final, Literal
 from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, Contact
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
@@ -647,11 +647,23 @@ class KademliaOverlay:
         self._lost[node.address] = node.key
 
     def _ask_again(self, protocol: Protocol, done: Done, now: float) -> list[Call]:
-        """Ping the bootstrap nodes and some remembered endpoints."""
+        """Ping the bootstrap nodes and some remembered endpoints, these under their keys."""
         own = self.addresses
         latest = self.remembered.some(self._rng, without=(*self._bootstrap, *own))
-        asked = [*(a for a in self._bootstrap if a not in own), *latest]
-        return [protocol.request(address, "ping", done=done, now=now) for address in asked]
+        asked = {address: b"" for address in self._bootstrap if address not in own}
+        asked |= {address: self._remembered_key(address) for address in latest}
+        return [
+            protocol.request(address, "ping", key=key, done=done, now=now)
+            for address, key in asked.items()
+        ]
+
+    def _remembered_key(self, address: Endpoint) -> bytes:
+        """Return the key of who was at an endpoint; empty if the file has none of this form."""
+        try:
+            key = bytes.fromhex(self.remembered.key_of(address))
+        except ValueError:
+            return b""
+        return key if len(key) == PUBLIC_KEY_BYTES else b""
 
     def _rebootstrap(self, protocol: Protocol, then: Then, now: float) -> list[Endpoint]:
         """Ping as `_ask_again` does; go on with the first answer, or when none is to come."""
@@ -671,12 +683,14 @@ class KademliaOverlay:
             then(now)
         return [call.address for call in calls]
 
-    def _on_heard(self, address: Endpoint, started: float, answered: bool, now: float) -> None:
-        if answered:
+    def _on_heard(
+        self, address: Endpoint, started: float, answered: Neighbour | None, now: float
+    ) -> None:
+        if answered is not None:
             was_degraded = self.state == "degraded"
             self._heard_at = now
             self._silence = 0
-            self.remembered.note(address)
+            self.remembered.note(address, answered.key.hex())
             self._lost.pop(address, None)
             if was_degraded:
                 if self._log.due("again", now):

@@ -134,8 +134,8 @@ class Shared:
     rng: Random
     naming: Naming
     limits: Limits
-    heard: Callable[[Endpoint, float, bool, float], None]
-    """Is told `(address, started, answered, now)` of each call that ends.
+    heard: Callable[[Endpoint, float, Neighbour | None, float], None]
+    """Is told `(address, started, answered, now)` of each call that ends: who has answered, if any.
 
     A call that fails to reach a doubtful neighbour while others are good is left out: its failure
     says nothing about this process.
@@ -317,7 +317,7 @@ class Protocol:
         self.forget(call)
         node = call.target
         if isinstance(node, tuple) or self.router.is_good(node.id) or not self.router.has_good():
-            self._shared.heard(call.address, call.started, False, now)
+            self._shared.heard(call.address, call.started, None, now)
         if not isinstance(node, tuple):
             others_answer = self._shared.connected()
             before = self.router.get(node.id)
@@ -365,7 +365,7 @@ class Protocol:
             self.router.doubt(call.target, failures=FAILURES_MAX)
         if node.id in self._shared.own or not self.router.admit(node, now):
             self.counters.refused += 1
-        self._shared.heard(address, call.started, True, now)
+        self._shared.heard(address, call.started, node, now)
         if call.method == "find_node":
             rest = [[self._naming.read(written) for written in rest[0]]]
         call.done((node.id, *rest), now)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import IPv4Address
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,10 +30,12 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import PROBE_SECONDS
 from overlays.kademlia.protocol import PADDING
+from overlays.kademlia.table import usable
+from overlays.remembered import Remembered, recall
 from tests.authority import EVE, MEMBER, ROOT, grant
 from tests.mutations import mutated
 from tests.signed_overlay import SignedOverlays
-from tests.unit.overlays.kademlia.kademlia_world import PORT, Overlays
+from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, Overlays
 
 SOCCER = Topic.parse(".soccer")
 FAR = 2**32 - 1
@@ -296,3 +299,26 @@ def test_no_mutation_of_a_boxed_datagram_is_opened_or_kept(count: int) -> None:
         if number % 500 == 0:
             world.pass_time(0.1)
     assert len(world.find(VICTIM, SOCCER, 8).contacts) == 2
+
+
+def test_who_is_remembered_is_asked_by_its_key_and_by_no_other(tmp_path: Path) -> None:
+    """The first node is gone, and Mallory listens where a member did."""
+    path = tmp_path / "contacts"
+    world = SignedOverlays()
+    world.populate([SOCCER] * 4)
+    world.start(9, [SOCCER], remembered=Remembered(path, usable))
+    world.close(9)
+    assert recall(path)[BOOTSTRAP] == world.public(0).raw.hex()
+    at_one = [port for ip, port in recall(path) if ip == ip_of(1)]
+    for gone in (0, 1, 2, 3):
+        world.crash(gone)
+    mallory = Mallory(world, "a member of .chess", number=1)
+    for port in at_one:
+        mallory.host.open(ip_of(1), port)
+    world.start(9, [SOCCER], remembered=Remembered(path, usable))
+    assert [one.peer for one in world.find(9, SOCCER).contacts] == [world.contact(4).peer]
+    assert mallory.heard
+    assert mallory.boxes is not None
+    for datagram in mallory.heard:
+        with pytest.raises(DatagramError):
+            mallory.boxes.open(datagram, world.clock())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from camcast import CommunityManager, GatewayTimeout, NotAllowedError, NotReady
 from camcast.live.signed_port import SignedPort
+from camcast.security.keys import PublicKey
+from overlays.remembered import recall
 from tests.live.communities import Inbox
 from tests.live.test_signed_links import files, known_as, known_to
 from tests.patience import eventually, live
@@ -24,6 +28,15 @@ def refused(manager: CommunityManager) -> int:
     return port.refused
 
 
+def manager_of(
+    files: Path, membership: str, name: str, *trusted: str, gateway: str = "", **options: Any
+) -> CommunityManager:
+    known = known_as(files, name, *trusted)
+    del known["options"]  # SCAMP's
+    gateways = [gateway] if gateway else []
+    return CommunityManager(membership, **known, gateways=gateways, **options)
+
+
 @pytest.mark.parametrize("membership", ["dht", "hybrid"])
 def test_members_meet_through_the_dht_and_nobody_else_gets_in(membership: str, files: Path) -> None:
     """The gateway's key is given, or pinned on the loopback; Mallory trusts its root and another.
@@ -31,10 +44,7 @@ def test_members_meet_through_the_dht_and_nobody_else_gets_in(membership: str, f
     The club is certified below .soccer, so that its events climb there; Eve for .chess.
     """
 
-    def manager(name: str, *trusted: str, gateway: str = "") -> CommunityManager:
-        known = known_as(files, name, *trusted)
-        del known["options"]  # SCAMP's
-        return CommunityManager(membership, **known, gateways=[gateway] if gateway else [])
+    manager = partial(manager_of, files, membership)
 
     async def test() -> None:
         async with (
@@ -59,5 +69,35 @@ def test_members_meet_through_the_dht_and_nobody_else_gets_in(membership: str, f
             assert refused(gate) > 0
             known = known_to(gate) + known_to(ada) + known_to(club)
             assert not {one.contact for one in (eve, mallory)} & set(known)
+
+    live(test)()
+
+
+def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Path) -> None:
+    """All have stopped, and the first node, whose key was given, stays away."""
+    memory, manager = files / "contacts", partial(manager_of, files, "dht")
+
+    async def test() -> None:
+        async with manager("gate") as gate:
+            dead = gate.gateway
+            async with manager("bob", gateway=dead) as bob:
+                await bob.join(".soccer")
+                address = bob.address
+                async with manager("ada", gateway=dead, remember=memory) as ada:
+                    await (await ada.join(".soccer")).ready()
+        kept = {port: key for (_, port), key in recall(memory).items()}
+        bobs = PublicKey.parse((files / "bob.pub").read_text().split()[1]).raw.hex()
+        assert kept[int(address.rpartition(":")[2])] == bobs
+        async with (
+            manager("bob", gateway=dead, bind=address) as bob,
+            manager("ada", gateway=dead, remember=memory) as ada,
+        ):
+            inbox = Inbox()
+            both = (one.join(".soccer", retry=True) for one in (bob, ada))
+            bobs_soccer, soccer = await asyncio.gather(*both)
+            bobs_soccer.subscribe(inbox)
+            await soccer.ready()
+            await soccer.publish(b"back")
+            await eventually(lambda: inbox.payloads == [b"back"])
 
     live(test)()

@@ -86,6 +86,7 @@ def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture
         b"",
         good[:-1],
         good.replace(b"10.0", b"11.0"),
+        good.replace(b'"key"', b'"kex"'),
         good.replace(b'"version":2', b'"version":1'),
         b"[" * 10_000,
         b"\xff" * 10,

@@ -400,7 +400,7 @@ def test_a_dht_that_seems_to_come_and_go_is_logged_once_a_minute(
     with caplog.at_level("INFO"):
         for second in range(119):
             now = world.now + second
-            for answered in (*[False] * SILENCE_CALLS, True):
+            for answered in (*[None] * SILENCE_CALLS, Neighbour(bytes(20), *BOOTSTRAP)):
                 overlay._on_heard(BOOTSTRAP, now, answered, now)
     assert Counter(record.message for record in caplog.records) == {
         "nobody in the DHT answers (said once a minute)": 2,
