@@ -5,9 +5,9 @@ A line says what it is, and has the bytes in Base64; lines that begin with # are
     # v4dk… may join, publish in .soccer until 2027-01-22, serial 2f0c8f5e19a3b6d7
     camcast-certificate-1 mQHEIFtk…
 
-The certificates of a chain stand in their order, the root's first. Beside ``root.key`` stand
-``root.issued``, all certificates that the key has issued, and ``root.revoked``, its list of those
-that count no more: the one to hand to others is printed by the commands as well.
+A chain has its certificates in their order, the root's first. Beside ``root.key`` there are two
+files: ``root.issued`` has all certificates that the key has issued, and ``root.revoked`` the key's
+list of revoked ones, which the commands also print, to be handed to other processes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CertificateFileError(CamcastError, ValueError):
 
 
 def certificate_text(data: Sequence[bytes]) -> str:
-    """Return the lines of these certificates; raises `RefusedError` for what is none."""
+    """Return the lines of these certificates; raises `RefusedError` for bytes that are none."""
     lines = []
     for signed in data:
         lines += [f"# {described(CERTIFICATE.read(signed))}", _line(_CERTIFICATE, signed)]
@@ -68,7 +68,7 @@ def read_chain(path: Path) -> list[bytes]:
 
 
 def revocations_text(data: bytes) -> str:
-    """Return the line of a list of revocations; raises `RefusedError` for what is none."""
+    """Return the lines of a list of revocations; raises `RefusedError` for bytes that are none."""
     revocations = REVOCATIONS.read(data)
     serials = "".join(f"# {entry.serial.hex()}\n" for entry in revocations.revoked)
     return (
@@ -101,7 +101,7 @@ def record_issued(key: Path, data: bytes) -> None:
 
 
 def read_issued(key: Path) -> list[Certificate]:
-    """Return the certificates that this file's key has issued, those of which there is a note."""
+    """Return the certificates that this file's key has issued, as `record_issued` noted them."""
     path = beside(key, ".issued")
     return [_parse(path, signed) for signed in _read(path, _CERTIFICATE)] if path.exists() else []
 
@@ -127,7 +127,7 @@ def _line(kind: str, data: bytes) -> str:
 
 
 def _read(path: Path, kind: str) -> list[bytes]:
-    """Return the bytes in the lines of this kind; there are no lines of another one."""
+    """Return the bytes in the lines of a file whose lines all have to be of this kind."""
     try:
         with path.open("rb") as source:
             raw = source.read(_FILE_BYTES_MAX + 1)

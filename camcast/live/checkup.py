@@ -1,4 +1,4 @@
-"""What is wrong with a process, or with the machine that it is to run on, and what to do about it.
+"""Findings about a process, or the machine that it is to run on: what is wrong, and what to do.
 
 `of_process` reads a snapshot as `Stats.as_dict` returns it, so that a process can be looked at from
 outside. `of_machine` tries what a process would do with the same addresses: it listens, connects to
@@ -19,7 +19,7 @@ from camcast.live.reach import Reach, reaches
 from camcast.live.stats import FirstContactStats
 from camcast.vocabulary.addresses import is_loopback
 
-PEERS_MIN: Final = 300  # chosen: tables of ten communities of 10,000, with those who hold them
+PEERS_MIN: Final = 300  # chosen: tables of ten communities of 10,000, and holders of this process
 PAUSED_SHARE: Final = 0.02  # chosen: of the time; heartbeats are late by more than jitter
 HEALTH_WORSE: Final = 3  # chosen: of 8; two bad periods running
 _CLOCK_UNSYNCHRONISED: Final = 5  # [adjtimex(2)] TIME_ERROR
@@ -28,7 +28,7 @@ _TIMEX_BYTES: Final = 512  # chosen: more than a `struct timex` has anywhere
 
 @frozen
 class Finding:
-    """What was looked at, whether it is well, and what to do if it is not."""
+    """The result of one check: whether all is well, and what to do if not."""
 
     check: str
     ok: bool | None
@@ -156,11 +156,11 @@ def _of_store(stats: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 class Trying(Protocol):
-    """What of a running manager is tried."""
+    """The part of a running manager that `of_network` tries."""
 
     @property
     def address(self) -> str:
-        """The address that others are told."""
+        """The address that other processes are told."""
 
     @property
     def discovery_state(self) -> str:
@@ -171,7 +171,7 @@ class Trying(Protocol):
 
 
 def of_system() -> list[Finding]:
-    """Return what can be said of the machine without any address."""
+    """Return the findings about the machine that need no address."""
     return [_of_descriptors(), _of_clock(_clock_state)]
 
 
@@ -186,10 +186,10 @@ def _of_descriptors() -> Finding:
 
 
 def _of_clock(state: Callable[[], int | None]) -> Finding:
-    told = state()
-    if told is None:
+    known = state()
+    if known is None:
         return Finding("clock", None, "this system does not say whether its clock is synchronised")
-    if told == _CLOCK_UNSYNCHRONISED:
+    if known == _CLOCK_UNSYNCHRONISED:
         says = "not synchronised, so that the times of events published here may be wrong"
         return Finding("clock", None, says, "let chrony or systemd-timesyncd run")
     return Finding("clock", True, "synchronised")
@@ -206,9 +206,9 @@ def _clock_state() -> int | None:
 
 
 async def of_network(manager: Trying, *, overlay: bool) -> list[Finding]:
-    """Return what a running manager finds out with its addresses, and the gateways it names.
+    """Return the findings about a running manager's own address, and about its gateways.
 
-    `overlay`: its discovery is a DHT, whose nodes are asked instead.
+    With `overlay` its discovery is a DHT, and the nodes of that are asked instead.
     """
     findings = [await _of_address(manager.address)]
     asked = await manager.ask_gateways()

@@ -1,4 +1,4 @@
-"""Conditions: a task waits until something holds of a node's state, which no input promises."""
+"""Conditions: a task waits until something holds of a node's state."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from typing import Final
 
 from attrs import define
 
-# chosen: as long as a handshake may take; whoever dials has something to send
+# chosen: as long as a handshake may take; a process that dials has something to send
 _SILENT_SECONDS: Final = 5.0
 
 
 @define
 class _Connection:
     address: str
-    """Of the input."""
+    """The address of the input."""
     since: float
     proved: bool = False
     """Whether something was taken from it already."""
@@ -27,8 +27,8 @@ class Connections:
     ZeroMQ accepts every connection and has no means to refuse one. It reports each descriptor
     that it accepts or closes, and takes one that is shut down from outside for a peer that left.
 
-    With `spares_silent` a connection from which nothing was taken for some seconds makes room for a
-    new one: for inputs whose peers prove only by what they send that they may talk to us.
+    With `spares_silent`, a connection from which nothing was taken for some seconds makes room for
+    a new one. This is for inputs whose peers prove only by their first message that they may talk.
     """
 
     def __init__(self, most: int, *, spares_silent: bool = False) -> None:

@@ -1,10 +1,10 @@
 """The control socket: a running process answers questions about itself, on this machine only.
 
-A unix socket that its owner alone may use (mode 0600), off unless asked for. A question is a line
-of JSON, ``{"ask": "status"}`` with what else it needs, and so is the answer: ``{"answer": …}`` or
-``{"error": "a sentence"}``. Whatever is sent, the process goes on: the length of lines is bounded,
-and so are the connections, how long one may be silent, and how long an answer waits for its reader.
-Nothing can be changed through the socket.
+It is a unix socket that its owner alone may use (mode 0600), and there is none unless it is asked
+for. A question is a line of JSON, ``{"ask": "status"}`` with its arguments, and so is the answer:
+``{"answer": …}`` or ``{"error": "a sentence"}``. No question stops the process: there are bounds
+for the length of a line, the number of connections, the silence of a connection, and the time that
+an answer waits for its reader. Nothing can be changed through the socket.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 QUESTION_BYTES_MAX: Final = 4096  # chosen: the id of an event, and some more
 CONNECTIONS_MAX: Final = 16  # chosen: a person, a script and a monitor, several times over
-SILENT_SECONDS: Final = 10.0  # chosen: a command asks at once; somebody types by hand
+SILENT_SECONDS: Final = 10.0  # chosen: a command asks at once, but a person may type
 ANSWER_BYTES_MAX: Final = 1 << 26  # chosen: 64 MiB; 10,000 peers take 3 MB
 PATH_BYTES_MAX: Final = 107  # [unix(7), sun_path] with the zero that ends it
 
@@ -138,7 +138,7 @@ def _error(text: str) -> bytes:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Make the listening socket; a socket that nobody answers at any more makes room for it."""
+    """Make the listening socket, in place of one at which no process answers any more."""
     if len(os.fsencode(path)) > PATH_BYTES_MAX:
         raise BindError(
             errno.ENAMETOOLONG,
@@ -186,7 +186,7 @@ class Connection:
     """A connection to a process that listens at a path, which may be asked several questions."""
 
     def __init__(self, path: Path, timeout_seconds: float = 5.0) -> None:
-        """Connect; each answer may take as long. Raises `ControlError` if nobody listens there."""
+        """Connect within the timeout, which each answer has, too. Raises `ControlError`."""
         self._path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout_seconds)
@@ -205,7 +205,7 @@ class Connection:
     def ask(self, question: str, **given: object) -> Any:
         """Return what the process answers.
 
-        Raises `ControlError`: it gives no answer in time, or refuses.
+        Raises `ControlError` if it refuses, or gives no answer in time.
         """
         line = msgspec.json.encode({"ask": question, **given}) + b"\n"
         self._exchange(lambda: self._socket.sendall(line))
@@ -226,7 +226,7 @@ class Connection:
         return answer["answer"]
 
     def _exchange(self, step: Callable[[], T]) -> T:
-        """Take a step of the connection, and return what came of it. Raises `ControlError`."""
+        """Take a step of the connection; raises `ControlError` for an error of the socket."""
         try:
             return step()
         except TimeoutError as error:
@@ -244,7 +244,8 @@ class Connection:
 def ask(path: Path, question: str, timeout_seconds: float = 5.0, **given: object) -> Any:
     """Ask the process that listens at a path one question, and return what it answers.
 
-    Raises `ControlError`: nobody listens there, it gives no answer in time, or it refuses.
+    Raises `ControlError` if nobody listens there, or the process refuses or gives no answer in
+    time.
     """
     with Connection(path, timeout_seconds) as connection:
         return connection.ask(question, **given)

@@ -1,12 +1,12 @@
-"""The output pipes that are more than half full, and who waits until there is room in them.
+"""The *crowd*: output pipes that are more than half full, for whose room publishers wait.
 
 Theory of operation
 -------------------
-A publisher is the only one who may wait: forwarding never does, or two processes could stop each
-other. It waits for *slow* pipes alone: more than half full, of a peer of its own first hop, and
-with something that left in the last `MOVES_SECONDS`. A pipe that stands still belongs to a peer
-that is stopped or gone, for which nobody waits; beyond its queue's bound, what is for that peer is
-dropped. So one stopped peer delays a publisher by `MOVES_SECONDS`, once.
+Only a publisher may wait: if forwarding did, two processes could stop each other. A publisher waits
+for *slow* pipes alone: those that are more than half full, lead to a peer of its own first hop, and
+sent something in the last `MOVES_SECONDS`. A pipe that stands still leads to a peer that is stopped
+or gone. Nobody waits for that peer, and records beyond the bound of its queue are dropped; so one
+stopped peer delays a publisher by `MOVES_SECONDS`, once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOVES_SECONDS: Final = 0.25  # [DESIGN 4] a pipe that moved so recently is worth
 class Crowd:
     """See the module's theory of operation.
 
-    `pipes` has those that were more than half full when a record came.
+    `pipes` are those that were more than half full when a record came, by address.
     """
 
     def __init__(self, limits: PipeLimits, loop: asyncio.AbstractEventLoop) -> None:
@@ -45,7 +45,7 @@ class Crowd:
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
         """Say whether a record of so many bytes finds room in the pipes to these processes.
 
-        It does, unless a pipe that moves is full, or all of them are.
+        There is none if all the pipes are full, or a full one still moves.
         """
         limits = self._limits
         full = {
@@ -66,7 +66,7 @@ class Crowd:
         return room
 
     async def wait(self, contacts: Callable[[], Sequence[Contact]], timeout_seconds: float) -> None:
-        """Wait until no pipe to these processes is slow, but only so long."""
+        """Wait until no pipe to these processes is slow, or until the time is over."""
         end = self._loop.time() + timeout_seconds
         while (slow := self._slow(contacts())) and self._loop.time() < end:
             waiter = self._loop.create_future()

@@ -1,7 +1,8 @@
-"""Deliveries: each batch of one community, to each of its subscriptions that wants it.
+"""Deliveries: a batch of one community goes to each subscription that wants it.
 
-A subscription wants a batch by the topic alone, or by the attributes of each event; it then gets
-the batch, a part of it, or nothing. What is typed is decoded once, for all subscriptions.
+The topic alone decides whether a subscription wants a batch, or the attributes of each event do;
+the subscription then gets the batch, a part of it, or nothing. Typed events are decoded once for
+all subscriptions.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Deliveries(Generic[E]):
         """The events that came while there was a subscription."""
         self.latencies = None if recent is None else Latencies()
         self._decoder: typed.EventDecoder[E] | None = None
-        self._missed_before = self._errors_before = 0  # of subscriptions that have ended
+        self._missed_before = self._errors_before = 0  # those of subscriptions that have ended
 
     @property
     def missed(self) -> int:
@@ -57,13 +58,13 @@ class Deliveries(Generic[E]):
             self._decoder = typed.EventDecoder(cls)
 
     def interest(self) -> Interest | None:
-        """Return the union of what the subscriptions want; None: everything, as without any."""
+        """Return the union of what the subscriptions want; None if it is all, or there are none."""
         wheres = [subscription.where for subscription in self.subscriptions]
         precise = [where for where in wheres if where is not None]
         return union_of(precise) if precise and len(precise) == len(wheres) else None
 
     def end(self, subscription: Subscription[E]) -> bool:
-        """Count what an ended subscription has missed; say whether it was among these."""
+        """Count what an ended subscription has missed; say whether it is in `subscriptions`."""
         self._missed_before += subscription.missed
         self._errors_before += subscription.errors
         if subscription not in self.subscriptions:
@@ -83,7 +84,7 @@ class Deliveries(Generic[E]):
             subscription.tell(missed)
 
     def deliver(self, batch: Batch, runner: Runner, *, history: bool) -> None:
-        """Hand a batch to all subscriptions; one of the past to those that want it."""
+        """Hand a batch to all subscriptions; with `history`, to those that asked for the past."""
         subscriptions = self.subscriptions
         if history:
             subscriptions = [one for one in subscriptions if one.wants_history]
@@ -112,7 +113,7 @@ class Deliveries(Generic[E]):
             elif wanted is False:
                 self._note("filtered", received)
             elif where is not None:
-                if attributes is None:  # read once, for all subscriptions of this community
+                if attributes is None:  # read once for all subscriptions of the community
                     of = runner.node.attributes.of
                     attributes = [of(event) for event in batch.events()]
                 matches = [where.matches(batch.topic, one) for one in attributes]

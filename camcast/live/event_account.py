@@ -29,7 +29,7 @@ def account_of_event(
     """
     since_1970 = time.time() - asyncio.get_running_loop().time()
 
-    def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
+    def by_wall_clock(moments: Iterable[Moment]) -> tuple[Moment, ...]:
         return tuple(msgspec.structs.replace(one, when=one.when + since_1970) for one in moments)
 
     me = runner.node.me
@@ -39,8 +39,8 @@ def account_of_event(
         address=me.address,
         communities=tuple(_community(event, *one) for one in communities),
         known=tuple(one.peer for one in take_peer_stats(runner)),
-        moments=told(recent.of_event(event)),
-        life=told(recent.life),
+        moments=by_wall_clock(recent.of_event(event)),
+        life=by_wall_clock(recent.life),
     )
 
 

@@ -1,8 +1,8 @@
 """Processes that send forged records: each is cut off after a few, and barred for some time.
 
-What is forged costs 50 µs to refuse, so there must be an end of it. Forged records count against
-the identity whose key the link has, however many connections it opens: one that is barred can end
-no handshake, and to come again it needs another certified key.
+To refuse a forged record costs 50 µs of CPU, so a process may send only a few. They count against
+the identity whose key the link has, however many connections it opens: a barred identity can end no
+handshake, and its owner needs another certified key to come back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attrs import define
 from camcast.vocabulary.identity import PeerId
 
 FORGERIES_MAX: Final = 8  # [TRUST, profiles] "who sends eight bad ones is cut off"
-FORGERIES_SECONDS: Final = 60.0  # chosen: in which these are counted
+FORGERIES_SECONDS: Final = 60.0  # chosen: the time in which these are counted
 # chosen: ten times that long; 8 forged records in 11 minutes are 40 µs of CPU a minute
 BARRED_SECONDS: Final = 600.0
 FORGERS_MAX: Final = 4096  # chosen: as many as processes are known (`camcast.security.known_peers`)
@@ -28,11 +28,11 @@ class _Forger:
 
 
 class Forgers:
-    """Counts forged records by who sent them; all times are of one clock, in seconds."""
+    """Counts the forged records of each process; all times are of one clock, in seconds."""
 
     def __init__(self) -> None:
         self._forgers: dict[PeerId, _Forger] = {}
-        """Whose count began last comes last."""
+        """The one whose count began last comes last."""
 
     def has_forged(self, peer: PeerId, count: int, now: float) -> bool:
         """Count so many forged records of a process; say whether it is barred by now."""

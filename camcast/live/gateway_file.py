@@ -1,4 +1,4 @@
-"""The gateways of a configuration: which addresses to ask first, for which topics.
+"""The gateways of a configuration: the addresses that are asked first, by topic.
 
 In a TOML file::
 
@@ -84,8 +84,8 @@ def _check(text: str) -> str:
 def check_keys(gateways: Gateways, *, wanted: bool, pinned: bool = True) -> None:
     """Raise `GatewayError` for an address without a key where keys are `wanted`.
 
-    On the loopback one may do without, if keys can be `pinned` at first sight. Raises for one with
-    a key where they are not wanted, too.
+    An address on the loopback needs none if keys can be `pinned` at first sight. An address with a
+    key where none is wanted is an error, too.
     """
     for text in (text for texts in gateways.values() for text in texts):
         address, sharp, _ = text.partition("#")
@@ -104,7 +104,7 @@ def check_keys(gateways: Gateways, *, wanted: bool, pinned: bool = True) -> None
 
 
 async def resolve_gateways(gateways: Gateways) -> tuple[Gateways, Mapping[str, str]]:
-    """Look host names up, once; return addresses, and their keys, by address.
+    """Look host names up, once; return the gateways by topic, and their keys by address.
 
     Raises `GatewayError` for a name that has no address.
     """

@@ -1,4 +1,4 @@
-"""The files that say who a process is and whom it believes, read at the start and again later."""
+"""The files of a process's identity and of its trust, read at the start and again later."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _paths(given: Path | Iterable[Path]) -> tuple[Path, ...]:
 
 @frozen
 class IdentityFiles:
-    """A secret key, its certificates, the public keys of the trusted roots, and what they revoked.
+    """Paths: a secret key, its certificates, public keys of trusted roots, lists of revocations.
 
-    All are paths of files that ``camcast keys``, ``certify`` and ``revoke`` have made. Raises
-    `OptionError` unless there are a key, a certificate and a root.
+    ``camcast keys``, ``certify`` and ``revoke`` make these files. Raises `OptionError` unless there
+    are a key, a certificate and a root.
     """
 
     identity: Path | None
@@ -47,7 +47,7 @@ class IdentityFiles:
             )
 
     def read(self, now: float) -> EventSignatures:
-        """Return what the files say; `now` is the time in seconds since 1970.
+        """Read all files; `now` is the time in seconds since 1970.
 
         Raises `KeyFileError` and `CertificateFileError`, also for what is not valid now.
         """
@@ -64,13 +64,13 @@ class IdentityFiles:
         return StreamNumbers(beside(self.identity, ".streams"))
 
     def read_again(self, signatures: EventSignatures, now: float) -> None:
-        """Take certificates and lists of revocations anew; keys stay as they are.
+        """Read certificates and lists of revocations again, but no keys.
 
-        Raises as `read`, and then the certificates stay as they are, too. Lists are taken also
-        where the certificates are not valid any more.
+        Raises as `read`, and then leaves the certificates as they are. Lists of revocations are
+        taken even if the certificates are not valid any more.
         """
         try:
-            self._valid_chains(signatures, now)  # which say who may issue, and so revoke
+            self._valid_chains(signatures, now)  # chains say which keys may issue, and so revoke
         finally:
             for path in self.revocations:
                 _, data = read_revocations(path)
@@ -90,7 +90,7 @@ class IdentityFiles:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let the error about what stands in a file name the file."""
+    """Name the file in an error about its content."""
     try:
         yield
     except RefusedError as error:

@@ -1,4 +1,4 @@
-"""Looks now and then whether files of certificates and of revocations have changed."""
+"""Reads files of certificates and of revocations again when they have changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from camcast.live.key_file import KeyFileError
 
 _log = logging.getLogger(__name__)
 
-# chosen: a list that was revoked is to be everywhere within 30 s [issue 15], and its spread takes
-# some 15; to look at a file takes 2 µs
+# chosen: a revocation shall be everywhere within 30 s [issue 15], of which its spread takes some
+# 15; to look at a file takes 2 µs
 WATCH_SECONDS: Final = 5.0
 
 _State = tuple[int, int, int] | None
@@ -25,13 +25,13 @@ _State = tuple[int, int, int] | None
 class IdentityWatch:
     """Calls `renew` whenever one of the files changed, from `start` to `stop`.
 
-    What `renew` raises for a file that is wrong is logged: the process goes on with what it had.
+    An error of `renew` about a wrong file is logged, and the process goes on with what it had.
     """
 
     def __init__(self, files: IdentityFiles, renew: Callable[[], None]) -> None:
         self._paths = (*files.certificates, *files.revocations)
         self._renew = renew
-        self._known = self._look()  # before they are used: a change in between is not missed
+        self._known = self._look()  # before the files are read: no change is missed
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Files of keys: a secret one, or a passphrase, for its owner alone, a public one for everybody.
+"""Files of keys: only its owner may read a secret key or a passphrase, everybody a public key.
 
 A key file has one line, which says what it is, and comments::
 
@@ -31,16 +31,16 @@ class KeyFileError(CamcastError, ValueError):
 
 
 class _OtherKindError(KeyFileError):
-    """It is the file of the other half of a key."""
+    """The file has the other half of a key pair."""
 
 
 def beside(secret: Path, suffix: str) -> Path:
-    """Return the file that belongs to a secret key's: of ``ada.key`` and ``.pub`` ``ada.pub``."""
+    """Return the path beside a secret key's: ``ada.pub`` for ``ada.key`` and ``.pub``."""
     return secret.with_suffix(suffix) if secret.suffix == ".key" else Path(f"{secret}{suffix}")
 
 
 def write_key_pair(path: Path, key: SecretKey) -> Path:
-    """Write the secret key to `path` with mode 0600, and its public one beside it.
+    """Write the secret key to `path` with mode 0600, and the public key beside it.
 
     Returns the public key's path. Raises `KeyFileError` if one of the files exists.
     """
@@ -54,7 +54,7 @@ def write_key_pair(path: Path, key: SecretKey) -> Path:
 
 
 def read_secret_key(path: Path) -> SecretKey:
-    """Read a secret key; raises `KeyFileError`, also if others than its owner may read the file."""
+    """Read a secret key; raises `KeyFileError`, also if anybody but its owner may read the file."""
     try:
         return SecretKey.parse(_read(path, _SECRET))
     except InvalidKeyError as error:
@@ -70,7 +70,7 @@ def read_public_key(path: Path) -> PublicKey:
 
 
 def read_any_key(path: Path) -> PublicKey:
-    """Read the public key of a file of either kind; raises as the functions for these do."""
+    """Read a public key, or a secret key's public half; raises as the two functions above."""
     try:
         return read_public_key(path)
     except _OtherKindError:
@@ -78,7 +78,7 @@ def read_any_key(path: Path) -> PublicKey:
 
 
 def read_passphrase(path: Path) -> str:
-    """Read the passphrase of a group, one line; raises as `read_secret_key`."""
+    """Read the passphrase of a group from a file of one line; raises as `read_secret_key`."""
     lines, mode = _lines(path)
     _check_private(path, mode)
     if len(lines) != 1:
@@ -87,7 +87,7 @@ def read_passphrase(path: Path) -> str:
 
 
 def _lines(path: Path) -> tuple[list[str], int]:
-    """Return the lines of a small file, none of a larger one, and its mode."""
+    """Return the lines of a file, none if it is too large, and its mode."""
     try:
         with path.open("rb") as source:
             mode = os.fstat(source.fileno()).st_mode
@@ -108,7 +108,7 @@ def _check_private(path: Path, mode: int) -> None:
 
 
 def _read(path: Path, kind: str) -> str:
-    """Return the key's text in a file of this kind; nobody else may read the one of a secret."""
+    """Return the key's text in a file of this kind; a secret one must be for its owner alone."""
     lines, mode = _lines(path)
     words = [line.split() for line in lines if line and not line.startswith("#")]
     match words:

@@ -24,7 +24,6 @@ so that processes with different transports understand each other.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import resource
 import warnings
@@ -37,9 +36,6 @@ from weakref import finalize
 
 from camcast.doors.profile import Profile
 from camcast.doors.transport import (
-    AddressInUse,
-    BindError,
-    ForgeryError,
     InputPipe,
     OutputPipes,
     PipeCounters,
@@ -67,9 +63,6 @@ _DESCRIPTORS_SPARED_MIN: Final = 32
 _DESCRIPTORS_MAX: Final = 2**16
 
 
-_LENGTH_BYTES: Final = 4  # [wire format] before each record, of all that follows in the record
-
-
 def descriptors_allow() -> int:
     """Return the number of peers that this process's soft limit of descriptors has room for.
 
@@ -94,86 +87,6 @@ def _connections_allowed(pipes_max: int) -> int:
 P = TypeVar("P", bound=OutputPipe)
 
 
-class CountingInput(InputPipe):
-    """An input that counts what it hands over, and survives a callback that raises."""
-
-    def __init__(
-        self,
-        on_frame: Callable[..., None],
-        peer: PeerId,
-        pipes: QueuedPipes[Any],
-    ) -> None:
-        self.peer = peer
-        self.counters = PipeCounters()
-        self._on_frame = on_frame
-        self._loop = pipes._loop
-        self._begin_turn = pipes.begin_turn
-        self._limits = pipes.limits
-        self._header_bytes = len(pipes._header)
-        self._connections_max = pipes.connections_max
-        self._log = MinuteLog()
-
-    def _hand_over(self, frame: bytes, link: PeerId | None = None) -> int:
-        """Hand a frame over; return how many of its records are forged."""
-        size = len(frame)
-        if size > self._limits.frame_bytes_max:
-            start = self._header_bytes
-            end = start + _LENGTH_BYTES + int.from_bytes(frame[start : start + _LENGTH_BYTES])
-            if end != size:
-                self.counters.frames_refused += 1
-                return 0
-        self.counters.frames_received += 1
-        self.counters.bytes_received += size
-        try:
-            if link is None:
-                self._on_frame(frame)
-            else:
-                self._on_frame(frame, link)
-        except ForgeryError as error:
-            return error.count
-        except Exception:
-            self._failed()
-        return 0
-
-    def _failed(self) -> None:
-        self.counters.frames_failed += 1
-        if self._log.due("failed", self._loop.time()):
-            _log.exception(
-                "a frame's receiver at %s raised (%d times so far; logged once a minute)",
-                self.address,
-                self.counters.frames_failed,
-            )
-
-    def _refused_stranger(self, where: str, why: str) -> None:
-        """Count a process that has not the keys that are asked for, and say so."""
-        if self.strangers_expected:
-            self.strangers_expected -= 1
-            return
-        self.counters.strangers_refused += 1
-        self._say("refused", where, why)
-
-    def _forger(self, where: str) -> None:
-        """Count a process that is cut off because it sends forged records, and say so."""
-        self.counters.forgers_refused += 1
-        self._say("cut off", where, "what it sends is forged")
-
-    def _say(self, what: str, where: str, why: str) -> None:
-        """Say what became of a process that is no peer: ``refused`` or ``lost``."""
-        if self._log.due((what, where, why), self._loop.time()):
-            _log.warning("%s a process at %s: %s (said once a minute)", what, where, why)
-
-    def _refused(self) -> None:
-        """Count a connection that was cut off because there are too many."""
-        if not self.counters.connections_refused:
-            _log.warning(
-                "refused a connection to %s: all %d connections that others may have to"
-                " this process are taken (further ones are only counted)",
-                self.address,
-                self._connections_max,
-            )
-        self.counters.connections_refused += 1
-
-
 class QueuedPipes(OutputPipes, Generic[P]):
     """Output pipes with a queue each; what carries the frames is for a subclass to say.
 
@@ -195,23 +108,23 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))
         self.connections_max = limits.connections_max or _connections_allowed(self.pipes_max)
         self._loop = asyncio.get_running_loop()
-        self._header = frame_header
+        self.frame_header = frame_header
         self._record_room = max(1, limits.frame_bytes_max - len(frame_header))
-        self._frame_limit = len(frame_header) + max(limits.record_bytes_max, self._record_room)
+        self.frame_bytes_max = len(frame_header) + max(limits.record_bytes_max, self._record_room)
         bounds = limits.queue_records_max, limits.queue_bytes_max, limits.waiting_bytes_max
         self._event_bounds = bounds
         records, queued, waiting = (int(n * (1 + limits.control_reserve)) for n in bounds)
         self._control_bounds = records, queued, waiting
         self._waiting = 0  # the bytes that wait in all pipes, and the rest of frames under way
-        self._sockets: set[Any] = set()  # open ones, of outputs and inputs
-        self._forgotten = finalize(self, _shut_forgotten, self._sockets)
+        self.sockets: set[Any] = set()  # open ones, of outputs and inputs
+        self._forgotten = finalize(self, _shut_forgotten, self.sockets)
         self._forgotten.atexit = False  # then nothing hangs, and the sockets end by themselves
         self._crowd = Crowd(limits, self._loop)
         self.crowded = self._crowd.pipes
         self._pipes: dict[str, P] = {}
         self._fresh: list[P] = []  # pipes with records, that the next flush offers
         self._watched: set[P] = set()  # pipes whose connection takes no more at the moment
-        self._inputs: set[InputPipe] = set()
+        self.inputs: set[InputPipe] = set()
         self._flush_handle: asyncio.Handle | None = None
         self._sweep_handle: asyncio.TimerHandle | None = None
         self._drains = 0  # calls of drain() in progress
@@ -328,7 +241,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         for handle in (self._flush_handle, self._sweep_handle):
             if handle is not None:
                 handle.cancel()
-        for input_pipe in list(self._inputs):
+        for input_pipe in list(self.inputs):
             input_pipe.close()
         for pipe in list(self._pipes.values()):
             self._shut(pipe, linger)
@@ -342,14 +255,14 @@ class QueuedPipes(OutputPipes, Generic[P]):
         """Make the pipe to a process; raises OSError or `AddressError` where it cannot."""
 
     def _may_take(self, pipe: P, peer: PeerId) -> bool:
-        """Say whether a pipe takes a record for a process other than the one that it names.
+        """Say whether a pipe takes a record for another process than the one that it names.
 
-        The next thing that happens to a pipe for which this is True is that it takes the record.
+        After True, the caller gives the record to the pipe at once.
         """
         return True
 
     def _is_outdated(self, pipe: P, now: float) -> bool:
-        """Say whether a pipe, in which nothing waits, has to be made anew."""
+        """Say whether a pipe in which nothing waits has to be replaced by a new one."""
         return False
 
     @abstractmethod
@@ -358,7 +271,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
 
     @abstractmethod
     def _is_settled(self, pipe: P) -> bool:
-        """Say whether the connection needs no watching although it took all that there was."""
+        """Say whether the connection, which took all that there was, needs no watching."""
 
     @abstractmethod
     def _watch(self, pipe: P) -> None:
@@ -369,7 +282,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         """Stop what `_watch` began."""
 
     def _lingers(self, pipe: P, linger_milliseconds: int) -> bool:
-        """Say whether the transport will call `_end` itself, at most so much later."""
+        """Say whether the transport will call `_end` itself, within that time."""
         return False
 
     @abstractmethod
@@ -384,7 +297,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
 
     @abstractmethod
     def _close_transport(self, linger_milliseconds: int) -> None:
-        """Wait until what lingers is gone, that long at most, and give everything back."""
+        """Wait, that long at most, until all that lingers has left, and release everything."""
 
     # -- queues ----------------------------------------------------------------------------
 
@@ -478,12 +391,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
             )
 
     def _offer_joined(self, pipe: P, records: list[bytes], size: int) -> bool:
-        if not self._offer(pipe, self._header + b"".join(records)):
+        if not self._offer(pipe, self.frame_header + b"".join(records)):
             return False
         counters = self.counters
         counters.frames_sent += 1
         counters.records_sent += len(records)
-        counters.bytes_sent += len(self._header) + size
+        counters.bytes_sent += len(self.frame_header) + size
         pipe.moved = self._loop.time()
         return True
 
@@ -511,12 +424,13 @@ class QueuedPipes(OutputPipes, Generic[P]):
         return pipe
 
     def _spare_one(self, now: float) -> bool:
-        """Close a pipe to make room: of those that only answer, or else one that is idle.
+        """Close a pipe to make room: one that carried control records only, or else an idle one.
 
-        Events go to peers of this process's own tables; control records also to strangers, who can
-        name any address. So it is the pipe opened first of those that never had an event, or the
-        one that has been idle for longest, if it has been for `spare_seconds`. What one connection
-        sends in a turn closes an eighth of the former at most, so that others are answered too.
+        Events go to peers of this process's own tables; control records also go to strangers, which
+        can name any address. So the pipe to close is the one opened first of those that never had
+        an event, or else the one idle for longest, if for `spare_seconds`. The frames of one
+        connection in a turn close an eighth of the pipes at most, so that other strangers get their
+        answers.
         """
         fresh = self._fresh
         for pipe in self._pipes.values():
@@ -551,7 +465,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             self._sweep_handle = self._loop.call_later(delay, self._sweep)
 
     def _shut(self, pipe: P, linger_milliseconds: int) -> None:
-        """Take no more for an address; what waits for it may linger, if the transport can do so."""
+        """Take no more records for an address; those that wait may linger, if the transport can."""
         del self._pipes[pipe.address]
         if not self._lingers(pipe, linger_milliseconds):
             self._end(pipe, linger_milliseconds)
@@ -571,21 +485,6 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if kind not in self._warned:
             self._warned.add(kind)
             _log.warning(message + " (further ones are only counted)", *values)
-
-
-def bind_error(address: str, number: int, reason: str) -> BindError:
-    """Return the error of an address that cannot be listened at, which says what to do."""
-    if number == errno.EADDRINUSE:
-        return AddressInUse(
-            number,
-            f"cannot listen at {address}: another program uses this port; choose another one, or"
-            " port 0 for any free port",
-        )
-    return BindError(
-        number,
-        f"cannot listen at {address}: {reason}; choose an address of this machine and a port that"
-        " you may use",
-    )
 
 
 def _shut_forgotten(sockets: set[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Reach: what can be known of a gateway that gave no answer, from one plain connection to it."""
+"""Reach: what one plain connection shows of a gateway that gave no answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEPT_SECONDS: Final = 0.2  # chosen: an input that is full cuts a connection off
 
 
 class Reach(Enum):
-    """How far a connection gets; the value completes "ADDRESS …", where {me} is who asked."""
+    """How far a connection gets; the value completes "ADDRESS …", and {me} is who asked."""
 
     ABSENT = "cannot be connected to"
     FULL = "takes no more connections"

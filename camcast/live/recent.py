@@ -1,8 +1,8 @@
-"""What a process lately did with events, for `camcast trace`: two bounded rings.
+"""What a process lately did with events, in two bounded rings, for `camcast trace`.
 
-One ring has what happened to events, so that a busy process forgets it after seconds and an idle
-one after hours. The other has what happened to the process itself, which is rare, and would else be
-pushed out by events. Kept only where somebody may ask: with a control socket.
+One ring has what happened to events; a busy process forgets it after seconds, an idle one after
+hours. The other has what happened to the process itself, which is rare, and which events would push
+out of the first. Both are kept only with a control socket, at which somebody may ask.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and fo
 _OF_LIFE: Final = ("join", "leave", "missed")
 
 _Noted = tuple[float, str, str, StreamId, int, int, str, int, tuple[bytes, ...]]
-"""When, what, in which community; stream, first, count; topic, hops, peers. A tuple, since one is
-made for every batch and thing that happens to it."""
+"""Time, kind, community; stream, first, count; topic, hops, peers. It is a tuple, which is quick to
+make, since there is one for everything that happens to a batch."""
 
 
 class Recent:
@@ -79,7 +79,7 @@ class Recent:
                 length, kind = int.from_bytes(piece[start : start + 4]), piece[start + 4]
                 if kind == wire.Kind.EVENT and wire.event_sender(piece, start) == sender:
                     _, own, _, _, stream, first, count = wire.EVENT_START.unpack_from(piece, start)
-                    if own:  # its sender's address comes before the stream
+                    if own:  # the sender's address comes before the stream
                         at = start + wire.EVENT_HEAD_BYTES + own
                         stream, first, count = wire.STREAM_START.unpack_from(piece, at)
                     self.note(when, "unsent", "", EventId(StreamId(stream), first), count, address)

@@ -1,8 +1,8 @@
-"""What becomes of a node's notices: lines in the log, and changes for the application.
+"""The reporter: it turns a node's notices into lines of the log and changes for the application.
 
-INFO is what a person who operates the process wants to know: it has joined, is alone, is isolated
-and heals, has links or none, a gateway is lost and back. DEBUG adds the tables and the searches.
-Every record has the fields of the notice in its attribute ``camcast``, for programs that read logs.
+The level INFO is for the person who operates the process: it joined, is alone, is isolated or
+healed, has links or none, a gateway is lost or back. DEBUG adds the tables and the searches. Every
+record of the log has the notice's fields in its attribute ``camcast``, for programs.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _STANDINGS: dict[Standing, str] = {
 
 
 class Reporter:
-    """Reads the notices of one node.
+    """Takes the notices of one node.
 
-    `on_change` gets the changes of its groups, and `recent` what may explain later why an event did
-    not arrive.
+    `on_change` gets the changes of its groups; `recent` gets what may later explain why an event
+    did not arrive.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Reporter:
                 self._say(logging.DEBUG, notice, topic, text)
 
     def _say_links(self, notice: Notice, topic: str) -> None:
-        """Log how a super-topic table is now; whether it is empty matters more than how full."""
+        """Log a change of a super-topic table: at INFO if it becomes empty, or is so no more."""
         key = notice.group, topic
         if notice.kind == "unlinked":
             self._linked.pop(key, None)

@@ -1,4 +1,4 @@
-"""The live runner: drives one node with the real clock and real pipes (DESIGN, two worlds)."""
+"""The live runner: drives one node with the real clock and real pipes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from camcast.vocabulary.trace import Sink, Trace
 _log = logging.getLogger(__name__)
 
 # chosen: 800 joins in one turn at a process whose view has 20 peers; as many records as a queue has
-# room for. What a stranger makes a process send is dropped beyond it.
+# room for. Control records beyond it, which strangers may cause, are dropped.
 CONTROL_COPIES_A_TURN_MAX: Final = 2**14
 
 
 WAIT_SECONDS: Final = 1.0  # [DESIGN 4] how long `publish` waits for room, at most
 
-# chosen: four frames. What is gathered is not yet in the queues, by which room is judged: 16
-# publishers of a loop together gather at most the half of a queue.
+# chosen: four frames. Gathered events are not yet in the queues by which room is judged; 16
+# publishers of a loop gather at most half a queue together.
 GATHERED_BYTES_MAX: Final = 2**17
 _HEADS_BYTES: Final = 2**14  # chosen: heads of the records that are gathered, of 300 bytes at most
 
@@ -50,9 +50,9 @@ _HEADS_BYTES: Final = 2**14  # chosen: heads of the records that are gathered, o
 class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
-    Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` what
-    it cannot get any more. `on_step` is called after every step, and `on_change` with what has
-    changed changed in a group. `recent` is told what happens to events. Raises what
+    Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` the
+    events that it cannot get any more. `on_step` is called after every step, and `on_change` with
+    each change in a group. `recent` is told what happens to events. Raises what
     `OutputPipes.open_input` raises.
     """
 
@@ -73,7 +73,7 @@ class Runner:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.started = self._loop.time()
-        """When it was made, by the loop's clock."""
+        """When the runner was made, by the loop's clock."""
         self.store = settings.store
         """Where batches are kept for others; None without repair."""
         self._pipes = pipes
@@ -144,9 +144,9 @@ class Runner:
         *,
         typed: bool,
     ) -> Receipt:
-        """See `Node.publish`; the event leaves when the loop has done what it can do now.
+        """See `Node.publish`; the event leaves at the end of the loop's turn.
 
-        It is dropped if its first hop has no room for it.
+        The event is dropped if its first hop has no room for it.
         """
         size = len(payload)
         if self._pipes.crowded and not self._pipes.has_room(
@@ -268,7 +268,7 @@ class Runner:
         self._on_step()
 
     def _may_answer(self, copies: int) -> bool:
-        """Take note of so many copies of a control record, unless there were too many this turn."""
+        """Count copies of a control record; False if there were too many in this turn."""
         if not self._control_copies:
             self._loop.call_soon(self._turn_ended)
         self._control_copies += copies

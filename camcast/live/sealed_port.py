@@ -1,7 +1,7 @@
-"""The datagram port of a process whose group has a key: what leaves is sealed, what comes opened.
+"""The datagram port of a process whose group has a key: it seals and opens datagrams.
 
-CURVE covers connections only. What an overlay sends by UDP is sealed here, at the edge, so that
-overlays know nothing of it (`camcast.security.datagram_seal` says what that is worth).
+CURVE covers connections only. The datagrams of an overlay are sealed here, so that overlays need
+not know of it (`camcast.security.datagram_seal` says what a seal protects from).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 class SealedPort(DatagramPort):
-    """UDP among those who have the key; `receive(port, source, data)` takes what they send.
+    """UDP among those that have the key; `receive(port, source, data)` takes what they send.
 
-    `refused` counts the datagrams of all others.
+    `refused` counts all other datagrams.
     """
 
     def __init__(self, receive: Callable[[int, Endpoint, bytes], None], key: bytes) -> None:

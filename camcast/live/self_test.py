@@ -1,8 +1,8 @@
-"""A process knocks at its own input as strangers would, before it serves anybody.
+"""A process connects to its own input as strangers would, before it serves anybody.
 
-What an option of libzmq means has changed before, and a wrong one lets everybody in without a word
-(TRUST, traps of CURVE). So what is tested is the input itself, over its socket, whatever transport
-it has: one stranger speaks without encryption, one has a key of its own that nobody knows.
+The meaning of options of libzmq has changed before, and a wrong option silently lets everybody in
+(TRUST, traps of CURVE). So the test is made with the input itself, over its socket, whatever its
+transport: one stranger speaks without encryption, one has a key that nobody knows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from camcast.live.zmtp.codec import NULL, Decoder, Mechanism, ProtocolError, han
 from camcast.live.zmtp.curve import CurveClient, CurveKeys
 from camcast.vocabulary.identity import UNKNOWN_PEER
 
-# chosen: inputs cut off who does not end a handshake after 5 s; a machine may be busy
+# chosen: an input cuts off a peer 5 s into an unfinished handshake; a machine may be busy
 _ANSWER_SECONDS: Final = 20.0
 
 
@@ -38,8 +38,8 @@ async def _gets_in(tested: InputPipe, mechanism: Mechanism) -> bool:
             try:
                 writer.write(handshake(b"PUSH", UNKNOWN_PEER, mechanism))
                 decoder = Decoder(b"PULL", 0, mechanism)
-                while decoder.metadata is None and (said := await reader.read(1024)):
-                    for _name, answer in decoder.feed(memoryview(said)):
+                while decoder.metadata is None and (received := await reader.read(1024)):
+                    for _name, answer in decoder.feed(memoryview(received)):
                         writer.write(answer)
                 if decoder.metadata is not None and tested.judges_first_frame:
                     writer.write(mechanism.message(b"a stranger's"))

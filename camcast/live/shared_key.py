@@ -1,8 +1,8 @@
-"""The profile `shared-key`: who knows the passphrase is in, and nobody else (TRUST, profiles).
+"""The profile `shared-key`: only processes that know the passphrase get in (TRUST, profiles).
 
-All members have the one key pair that `group_key` derives, as clients and as servers: whoever dials
-a member knows its key, so contacts and gateways need none, and a stranger can finish no handshake.
-Members cannot be told apart: any of them can speak in another's name.
+All members have the one key pair that `group_key` derives, as clients and as servers. So each
+member knows the key of every other, contacts and gateways need no keys, and a stranger can finish
+no handshake. Members cannot be told apart: any of them can speak in another's name.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Have the running loop call `stop` at SIGTERM and at SIGINT, within the block.
 
-    A SIGINT that is ignored stays ignored: so a shell starts what runs in the background, such as
-    after ``nohup`` or with ``&`` in a script, and Ctrl-C is for what runs in the foreground.
+    An ignored SIGINT stays ignored: a shell starts programs in the background in this way, as
+    ``nohup`` and ``&`` in a script do, for Ctrl-C is meant for the program in the foreground.
     """
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGTERM]

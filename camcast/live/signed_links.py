@@ -1,11 +1,11 @@
 """The profile `signed`: links between processes that know each other's keys (TRUST, profiles).
 
-The key of a process's links is that of its identity, so whoever proves it is that process. Each end
-shows its introduction (`camcast.security.known_peers`) once the link is encrypted, and is cut off
-unless a trusted root certifies it. A process dials only who has said itself, by a signed record,
-that it is there; the gateways of the configuration, whose keys are given with their addresses; and
-on the loopback gateways without a key, whose key is *pinned*: the first that is said at the address
-counts until the process ends.
+The key of a process's links is that of its identity, so the end that proves the key is that
+process. Each end shows its introduction (`camcast.security.known_peers`) once the link is
+encrypted, and is cut off unless a trusted root certifies it. A process dials three kinds of
+contacts: processes that have said by a signed record that they are there; gateways of the
+configuration, whose keys are given with their addresses; and gateways on the loopback without a
+key, whose key is *pinned*: the first key said at the address counts until the process ends.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
 
-LINKS_MAX: Final = 4096  # chosen: keys of links that are remembered: as many as peers are known
+LINKS_MAX: Final = 4096  # chosen: keys of links that are remembered: as many as known peers
 
 
 class SignedLinks(Profile):
     """The links of one process; `clock` is the time in seconds since 1970.
 
-    `gateways` are the keys that addresses of the configuration were given with.
+    `gateways` are the keys given with addresses of the configuration.
     """
 
     name: ClassVar[str] = SIGNED
@@ -50,7 +50,7 @@ class SignedLinks(Profile):
         self._pinned = dict(gateways)
         self._clock = clock
         self._owners: dict[bytes, PeerId] = {}
-        """By the key of a link: who has proved it, that of the latest link at the end."""
+        """The process that has proved each key of a link; the key of the latest link comes last."""
         self._forgers = Forgers()
         self._log = MinuteLog()
         self.boxes = DatagramBoxes(signatures, known)
@@ -63,7 +63,7 @@ class SignedLinks(Profile):
         gateways: Mapping[str, str],
         clock: Callable[[], float],
     ) -> SignedLinks:
-        """Return the links of the process that signs by these, which knows nobody yet.
+        """Return the links of the process that signs with `signatures`, which knows nobody yet.
 
         `gateways` are the texts of keys, by address. Raises `InvalidKeyError`.
         """
@@ -83,12 +83,12 @@ class SignedLinks(Profile):
 
     @property
     def shown(self) -> bytes:
-        """See `Profile`; the introduction of this process."""
+        """See `Profile`: the introduction of this process."""
         return write_introduction(self.known.own(self._clock()))
 
     @property
     def said_key(self) -> bytes:
-        """See `Profile`; the Ed25519 key of this process."""
+        """See `Profile`: the Ed25519 key of this process."""
         return self._signatures.public.raw
 
     @property
@@ -121,7 +121,7 @@ class SignedLinks(Profile):
         return self.known.key_of(contact, self._clock())
 
     def pin(self, address: str, said: bytes) -> bytes | None:
-        """See `Profile`; a key that is pinned already takes no other's place."""
+        """See `Profile`; a pinned key is never replaced."""
         try:
             key = PublicKey(said)
             curve_key = key.curve_public
@@ -130,7 +130,7 @@ class SignedLinks(Profile):
         return curve_key if self._pinned.setdefault(address, key) == key else None
 
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
-        """See `Profile`; whose chain counts for nothing here is not talked to."""
+        """See `Profile`; a trusted root has to certify the key's owner."""
         now = self._clock()
         try:
             owner = owner_of_link(shown, key, self.known, now).peer_id
@@ -147,12 +147,12 @@ class SignedLinks(Profile):
         return True
 
     def may_connect(self, key: bytes) -> bool:
-        """See `Profile`; whoever is not barred, since a certificate is shown later if at all."""
+        """See `Profile`; True unless the owner is barred, since certificates are shown later."""
         owner = self._owners.get(key)
         return owner is None or not self._forgers.barred(owner, self._clock())
 
     def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
-        """See `Profile`; of who shows nothing the key counts, which was known before."""
+        """See `Profile`; a process that shows nothing has to have the key known for its contact."""
         return self.admits(key, shown) if shown else self.key_of(contact) == key
 
     def process_of(self, key: bytes) -> PeerId | None:

@@ -1,12 +1,12 @@
-"""The datagram port of a process with an identity: boxes between its key and each other's.
+"""The datagram port of a process with an identity: datagrams in boxes between two keys.
 
-What an overlay sends is boxed here, at the edge (`camcast.security.datagram_boxes`), and what comes
-is handed on with the key of its sender, if a trusted root certifies it.
+The datagrams of an overlay are boxed here (`camcast.security.datagram_boxes`). A datagram that
+arrives is handed on with the key of its sender, if a trusted root certifies that.
 
-An overlay knows the keys of the nodes that others have named. Those of its first nodes are given
-with their addresses (``tcp://host:port#KEY``); on the loopback one without a key is asked for it,
-as gateways are over their links (`camcast.live.signed_links`), and what it says first is *pinned*.
-What was to be sent waits for that, one datagram an endpoint.
+An overlay knows the keys of the nodes that other nodes have named. The keys of its first nodes are
+given with their addresses (``tcp://host:port#KEY``). A first node on the loopback without a key is
+asked for it, as gateways are over their links (`camcast.live.signed_links`), and its first answer
+is *pinned*; until then, one datagram for each endpoint waits.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Receive = Callable[[int, Endpoint, bytes, bytes], None]
 
 
 class SignedPort(DatagramPort):
-    """UDP between identities; `receive(port, source, data, sender)` takes what they send.
+    """UDP between identities; `receive(port, source, data, sender)` takes their datagrams.
 
-    `beneath` makes the port that the boxes go through, from what takes its datagrams. `refused`
-    counts the datagrams of all others.
+    `beneath` makes the port that carries the boxes, given what takes its datagrams. `refused`
+    counts all other datagrams.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SignedPort(DatagramPort):
         self._random_bytes = random_bytes
         self._pinned: dict[Endpoint, bytes] = {}
         self._waiting: dict[Endpoint, tuple[int, bytes]] = {}
-        """What is sent to an endpoint, and from which port, once its key is known."""
+        """The port to send from, and the datagram to send, once an endpoint's key is known."""
         self._log = MinuteLog()
 
     def open(self, host: str, port: int) -> Endpoint:
@@ -103,7 +103,7 @@ class SignedPort(DatagramPort):
             self._receive(port, source, data, sender)
 
     def _pin(self, source: Endpoint, key: bytes) -> None:
-        """Go by the key that was said at an endpoint, if it was asked for."""
+        """Pin the key that an endpoint says, if it was asked for."""
         waiting = self._waiting.pop(source, None)
         if waiting is None or source in self._pinned:
             self.refused += 1

@@ -1,9 +1,8 @@
 """What a running process looks like at one moment: `CommunityManager.stats()`.
 
-Every class here holds plain values only, so that a snapshot goes on counting nothing, holds nothing
-alive, and can be written as JSON (`Stats.as_dict`, or msgspec). A unit stands last in a name;
-a count has none. What is a rate elsewhere is a count since the start here: who wants rates takes
-two snapshots.
+Every class here holds plain values only: a snapshot does not go on counting, keeps nothing alive,
+and can be written as JSON (`Stats.as_dict`, or msgspec). A unit stands last in a name; a count has
+none. Counts are since the start: the rates are the difference of two snapshots.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ class LivenessStats:
     watched: int
     """Peers that get heartbeats."""
     suspects: int
-    """Of these, the ones of which nothing was heard for too long, and that are not given up yet."""
+    """Those of them that were silent for too long, and are not given up yet."""
     isolated: bool
     """Whether nothing is heard of any peer: this process may be cut off."""
     health: int
-    """How patient the process is with others, 1 to 8: more after it was late itself."""
+    """How patient the process is with its peers, 1 to 8: more after it was late itself."""
     pauses: int
     """How often the process itself did not run for longer than a heartbeat's period."""
     paused_seconds: float
@@ -147,10 +146,10 @@ class CommunityStats:
     """How often the subscriptions' callbacks have raised, likewise."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
-    """Of what others published and was delivered in the last minute, from the publication on
-    (`camcast.live.latencies`); None without any, and without a control socket."""
+    """From the publication to the delivery of events of other processes in the last minute
+    (`camcast.live.latencies`); None without such events, and without a control socket."""
     known_streams: int
-    """Streams of which this process knows what it has had."""
+    """Streams of whose events this process knows which it has had."""
     links: tuple[LinkStats, ...]
     subscriptions: tuple[SubscriptionStats, ...]
     repair: RepairStats | None
@@ -211,7 +210,7 @@ class Stats:
 def take_stats(
     runner: Runner, pipes: OutputPipes, counters: Counters, communities: Iterable[CommunityStats]
 ) -> Stats:
-    """Take a snapshot of a running process; its communities are given."""
+    """Take a snapshot of a running process, given those of its communities."""
     node, now = runner.node, asyncio.get_running_loop().time()
     liveness = node.liveness
     return Stats(
@@ -256,7 +255,7 @@ def take_stats(
 
 @define
 class _Ties:
-    """What this process shares with one other."""
+    """One other process, and in which tables it is."""
 
     contact: Contact
     tables: list[str] = field(factory=list)

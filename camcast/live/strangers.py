@@ -1,4 +1,4 @@
-"""What is said of processes that have not the keys that are asked for, whatever the transport."""
+"""The words for processes without the keys that are asked for, whatever the transport."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The numbers of a process's streams, kept beside its key from one start to the next.
 
-A publisher numbers its streams by the clock, in milliseconds. Who has an identity keeps it over
-restarts: if the clock was set back meanwhile, or several starts came in a millisecond, a number
-would come again, and the others would take the new stream's events for known. So numbers are
-reserved in a file before they are used, some thousand at a time, and what was reserved by an
-earlier start, or by another process with the same key, is not used again.
+A publisher numbers its streams by the clock, in milliseconds, and keeps its identity over restarts.
+If the clock was set back meanwhile, or the process started twice in a millisecond, a number would
+come again, and other processes would take the new stream's events for known. So numbers are
+reserved in a file before they are used, some thousand at a time, and a number that an earlier
+start, or another process with the same key, has reserved is not used again.
 
 The file is one line with a checksum, replaced atomically and readable by its owner only.
 """
@@ -30,14 +30,14 @@ _NUMBER_MAX: Final = 2**63  # chosen: of the 2^64 that a stream's eight bytes ha
 class StreamNumbers:
     """Reserves numbers in the file at `path`.
 
-    Raises `KeyFileError` for a file that is damaged or cannot be read. Where it cannot be written,
-    as on a volume that is read-only, that is logged, and numbers go by the clock.
+    Raises `KeyFileError` for a file that is damaged or cannot be read. A file that cannot be
+    written, as on a read-only volume, is logged, and numbers go by the clock.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._next = self._read()
-        """The first number that was not reserved by then."""
+        """The first number that is not reserved yet."""
         self._warned = False
 
     def reserve(self, at_least: int, count: int) -> int:

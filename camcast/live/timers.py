@@ -1,4 +1,4 @@
-"""The timers of one process, of which those that can wait share a wake-up of the event loop.
+"""The timers of one process; patient ones share a wake-up of the event loop.
 
 A process in a hundred communities, each of which sets a timer once a second, would wake a hundred
 times a second. A timer of `PATIENT_SECONDS` or more comes up to `TOGETHER_SECONDS` later, with the
@@ -27,7 +27,7 @@ the processes of a machine do not all wake at once."""
 class Timers:
     """Gives tokens back when their time has come, in the order of their times.
 
-    `wake` takes those of one moment.
+    `wake` takes the tokens of one moment.
     """
 
     def __init__(

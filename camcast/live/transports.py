@@ -16,7 +16,7 @@ ZMTP: Final = "zmtp"
 ZMQ: Final = "zmq"
 DEFAULT: Final = ZMTP
 
-# Loaded when used, so that who needs no libzmq does not load it.
+# Loaded when used: a process that needs no libzmq does not load it.
 TRANSPORTS: Final[Mapping[str, str]] = {
     ZMTP: "camcast.live.zmtp.pipes:ZmtpPipes",
     ZMQ: "camcast.live.zmq_pipes:ZmqPipes",
@@ -24,7 +24,7 @@ TRANSPORTS: Final[Mapping[str, str]] = {
 
 
 def check(name: str) -> str:
-    """Return the name of a transport that there is; else `UnknownPlugError` lists them."""
+    """Return the name if there is such a transport; else `UnknownPlugError` lists them."""
     if name not in TRANSPORTS:
         raise UnknownPlugError(f"unknown transport {name!r}; there are: {', '.join(TRANSPORTS)}")
     return name
@@ -53,7 +53,7 @@ def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> Ou
 
 
 def open_with(transport: str, profile: Profile | None) -> OutputPipes:
-    """Open output pipes with the profile that is given; None: open to all."""
+    """Open output pipes with this profile; without one they are open to all."""
     make = find_transport(transport)
     limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
     return make(limits, frame_header=FRAME_HEADER, profile=profile)

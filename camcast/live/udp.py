@@ -19,8 +19,8 @@ _BYTES_MAX: Final = 65_535  # [RFC 768] the length field; no datagram is cut
 class UdpPort(DatagramPort):
     """The UDP sockets of one process; `receive(port, source, data)` takes what arrives.
 
-    A datagram that the operating system refuses, or has no room for, is lost like any other;
-    `errors` counts these.
+    A datagram that the operating system refuses, or has no room for, counts in `errors`, and is
+    lost as any datagram may be.
     """
 
     def __init__(self, receive: Callable[[int, Endpoint, bytes], None]) -> None:

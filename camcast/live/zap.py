@@ -1,9 +1,9 @@
 """Who may connect to an input of libzmq: our own handler of ZAP [ZeroMQ RFC 27].
 
 libzmq asks the handler of its context about each client that has proved a key. Without a handler,
-or for an input without a domain, it lets everybody in, and one that raises locks everybody out
-(measured; TRUST, traps of CURVE). So each input has a domain and asks to enforce it, the handler is
-there before the first input, and answers whatever it is asked. What else can be wrong shows when a
+or for an input without a domain, libzmq lets everybody in, and a handler that raises locks
+everybody out (measured; TRUST, traps of CURVE). So each input has a domain and enforces it, and the
+handler is there before the first input and answers every question. Other faults show when a
 stranger knocks (`camcast.live.self_test`).
 """
 
@@ -18,7 +18,7 @@ import zmq
 
 _log = logging.getLogger(__name__)
 
-CURVE_OVERHEAD: Final = 33  # [RFC 26, 3.6] by so many bytes a MESSAGE is longer than what it holds
+CURVE_OVERHEAD: Final = 33  # [RFC 26, 3.6] the bytes of a MESSAGE beside what it holds
 _ENDPOINT: Final = "inproc://zeromq.zap.01"  # [RFC 27, 3.1]
 _VERSION: Final = b"1.0"
 _DOMAIN: Final = b"camcast"  # any but the empty one
@@ -26,7 +26,7 @@ _PARTS: Final = 7  # [RFC 27, 3.2] of a request with one credential, which CURVE
 
 
 def require_keys(socket: zmq.SyncSocket, secret: bytes) -> None:
-    """Make a socket that is not bound yet a server of CURVE, which asks the handler."""
+    """Make a socket, before it is bound, a server of CURVE that asks the handler."""
     socket.setsockopt(zmq.CURVE_SERVER, 1)
     socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
     socket.setsockopt(zmq.ZAP_DOMAIN, _DOMAIN)
@@ -34,7 +34,7 @@ def require_keys(socket: zmq.SyncSocket, secret: bytes) -> None:
 
 
 class Handler:
-    """Answers libzmq; `admits` says of a public key whether its owner may connect.
+    """Answers libzmq; `admits(key)` says whether the owner of a public key may connect.
 
     The key, in hexadecimal digits, is then the ``User-Id`` of each message that the owner sends.
     """
@@ -74,7 +74,7 @@ class Handler:
                 return
 
     def _answer(self, request: list[bytes]) -> list[bytes]:
-        """Return the answer to any request; what is not understood or fails is a refusal."""
+        """Return the answer to any request: a refusal if the request is odd or `admits` fails."""
         number = request[1] if len(request) > 1 else b""
         key = b""
         try:

@@ -1,4 +1,4 @@
-"""Who sent a message that came through libzmq, where the profile tells processes apart.
+"""The sender of a message that came through libzmq, where the profile tells processes apart.
 
 Theory of operation
 -------------------
@@ -9,8 +9,8 @@ which the handler of ZAP has put there (``User-Id``), and the descriptor of the 
 judged by its first message: either the key is that of a process that is admitted already, or the
 record that is shown is. Otherwise the message is dropped and the connection shut down.
 
-Whoever connects and sends nothing is not judged. That costs a connection, and where there are too
-many the oldest of these make room (`camcast.live.connections`).
+A client that connects and sends nothing is not judged. It costs a connection; where there are too
+many, the oldest silent ones make room (`camcast.live.connections`).
 
 The other way round an output shows the record of its process in libzmq's option METADATA, which
 counts for all its connections to come. An input shows nothing, for its option is read when it is
@@ -37,7 +37,7 @@ def show_record(socket: zmq.SyncSocket, record: bytes) -> None:
 
 
 def sender(message: zmq.Frame, profile: Profile) -> PeerId | None:
-    """Return the process that sent a message; None if it is none that may talk to this one."""
+    """Return the process that sent a message; None unless it may talk to this one."""
     key = bytes.fromhex(_text(message, _KEY))
     known = profile.process_of(key)
     if known is None and profile.admits(key, read_record_text(_text(message, RECORD).encode())):

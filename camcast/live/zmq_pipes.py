@@ -21,19 +21,19 @@ to 1, learns from "writable" that the kernel was given everything (but a part of
 aborts nor says anything, but spins until some are given back, and nothing else can be opened
 meanwhile (measured, with a limit of 64). Each input has a ZeroMQ monitor, which tells of every
 connection that was accepted or lost; those beyond `connections_max` are shut down at once and
-counted, and their peers try again later. For a moment more may be open. Who connects and says
-nothing is cut off after five seconds. What is left: a stranger who speaks ZMTP on that many
-connections keeps *new* peers out for as long as he likes; those who are connected notice nothing.
+counted, and their peers try again later. For a moment more may be open. A client that connects and
+says nothing is cut off after five seconds. One danger remains: a stranger that speaks ZMTP on that
+many connections keeps *new* peers out for as long as it likes; connected peers notice nothing.
 
 *Keys.* With a profile both kinds of sockets speak CURVE, which libzmq has built in. It asks a ZAP
 handler about each client's key (`camcast.live.zap`). A frame is then longer by the 33 bytes of
-CURVE, which MAXMSGSIZE counts. An output that is not let in hears nothing of it from libzmq; the
-input says whom it refused. Where the profile tells processes apart, a process is judged by its
-first message, and each message says whose it is (`camcast.live.zmq_links`).
+CURVE, which MAXMSGSIZE counts. libzmq does not tell an output that it was refused; the input logs
+whom it refused. Where the profile tells processes apart, a process is judged by its first message,
+and each message names its sender (`camcast.live.zmq_links`).
 
-*A known hole, in libzmq*: who fills an input, adds a ZMTP PING and resets the connection makes
-libzmq abort this process (`_set_common_options` says why). No option closes it but an unbounded
-input, so ports must be reachable by those only who may be trusted not to attack.
+*A known hole, in libzmq*: a client that fills an input, adds a ZMTP PING and resets the connection
+makes libzmq abort this process (`_set_common_options` says why). No option but an unbounded input
+closes the hole, so only trusted processes may be able to reach the ports.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live import zap, zmq_links
 from camcast.live.connections import Connections
+from camcast.live.counting_input import CountingInput, bind_error
 from camcast.live.output_pipe import OutputPipe
-from camcast.live.pipes import CountingInput, QueuedPipes, bind_error
+from camcast.live.pipes import QueuedPipes
 from camcast.live.strangers import (
     ASKS_FOR_ENCRYPTION,
     NO_RECORD,
@@ -97,9 +98,9 @@ class _ZmqOutput(OutputPipe):
     socket: zmq.SyncSocket = field()
     descriptor: int = field()
     key: bytes | None = field()
-    """That the process there has to prove; None where links are plain."""
+    """The key that the process there has to prove; None where links are plain."""
     opened: float = field()
-    """When it was opened, and with it the record of this process that it shows."""
+    """When the pipe was opened; the record of this process that it shows is as old."""
 
 
 class ZmqPipes(QueuedPipes[_ZmqOutput]):
@@ -118,8 +119,8 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         context: zmq.SyncContext | None = None,
     ) -> None:
         super().__init__(limits, frame_header=frame_header, profile=profile)
-        self._apart = profile is not None and profile.tells_processes_apart
-        self._connections = Connections(self.connections_max, spares_silent=self._apart)
+        self.apart = profile is not None and profile.tells_processes_apart
+        self._connections = Connections(self.connections_max, spares_silent=self.apart)
         self._owns_context = context is None
         self._context = context or zmq.Context()
         if self._owns_context:
@@ -130,7 +131,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         if profile is not None:
             # Before any socket is bound: without a handler libzmq lets everybody in.
             self._zap = zap.Handler(self._context, self._loop, profile.may_connect)
-            self._sockets.add(self._zap.socket)
+            self.sockets.add(self._zap.socket)
 
     @property
     def connections(self) -> Connections:
@@ -168,7 +169,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             if monitor is not None:
                 monitor.close(linger=0)
             raise bind_error(address, error.errno or 0, zmq.strerror(error.errno or 0)) from error
-        self._sockets |= {socket, monitor}
+        self.sockets |= {socket, monitor}
         pipe = ZmqInput(
             socket,
             monitor,
@@ -176,7 +177,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             peer,
             self,
         )
-        self._inputs.add(pipe)
+        self.inputs.add(pipe)
         return pipe
 
     def _drain_begins(self) -> None:
@@ -249,7 +250,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             if isinstance(error, zmq.ZMQError):
                 raise OSError(error.errno, str(error)) from error
             raise
-        self._sockets.add(socket)
+        self.sockets.add(socket)
         descriptor = int(socket.getsockopt(zmq.FD))
         pipe = _ZmqOutput(
             address=address, moved=now, socket=socket, descriptor=descriptor, key=key, opened=now
@@ -258,7 +259,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         return pipe
 
     def _may_take(self, pipe: _ZmqOutput, peer: PeerId) -> bool:
-        if not self._apart or self.profile is None:
+        if not self.apart or self.profile is None:
             return True
         key = self.profile.key_of(Contact(peer, pipe.address))
         if key is not None and key != pipe.key:
@@ -267,15 +268,15 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         return key == pipe.key
 
     def _is_outdated(self, pipe: _ZmqOutput, now: float) -> bool:
-        return self._apart and not pipe.records and now >= pipe.opened + _SHOWN_SECONDS
+        return self.apart and not pipe.records and now >= pipe.opened + _SHOWN_SECONDS
 
     def _release(self, pipe: _ZmqOutput, linger_milliseconds: int) -> None:
-        self._sockets.discard(pipe.socket)
+        self.sockets.discard(pipe.socket)
         pipe.socket.close(linger=linger_milliseconds)
 
     def _set_common_options(self, socket: zmq.SyncSocket) -> None:
         overhead = 0 if self.profile is None else zap.CURVE_OVERHEAD
-        _set_common_options(socket, self._frame_limit + overhead)
+        _set_common_options(socket, self.frame_bytes_max + overhead)
 
     def _close_transport(self, linger_milliseconds: int) -> None:
         if self._zap is not None:
@@ -283,9 +284,10 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         if self._owns_context:
             self._context.term()
 
-    def _input_closed(self, pipe: InputPipe, sockets: Iterable[zmq.SyncSocket]) -> None:
-        self._inputs.discard(pipe)
-        self._sockets.difference_update(sockets)
+    def input_closed(self, pipe: InputPipe, sockets: Iterable[zmq.SyncSocket]) -> None:
+        """Forget an input that was closed, and its sockets."""
+        self.inputs.discard(pipe)
+        self.sockets.difference_update(sockets)
 
 
 class ZmqInput(CountingInput):
@@ -306,10 +308,10 @@ class ZmqInput(CountingInput):
         self._socket = socket
         self._monitor = monitor
         self._connections = pipes.connections
-        self._links = pipes.profile if pipes._apart else None
-        self.judges_first_frame = pipes._apart
+        self._links = pipes.profile if pipes.apart else None
+        self.judges_first_frame = pipes.apart
         self._reasons = _ENCRYPTED if pipes.profile is not None else _PLAIN
-        self._on_close = pipes._input_closed
+        self._on_close = pipes.input_closed
         self._closed = False
         self._in_multipart = False
         self._again: asyncio.Handle | None = None  # the rest of a burst, next turn
@@ -337,7 +339,7 @@ class ZmqInput(CountingInput):
         self._on_close(self, (self._socket, self._monitor))
 
     def _read(self) -> None:
-        """Take frames until there are none, or until it is the others' turn."""
+        """Take frames until there are none, or until this input's turn is over."""
         if self._again is not None:  # both the descriptor and a call_soon may ask in one turn
             self._again.cancel()
             self._again = None
@@ -369,7 +371,7 @@ class ZmqInput(CountingInput):
         self._again = self._loop.call_soon(self._read)
 
     def _hand_over_of(self, message: zmq.Frame) -> None:
-        """Hand a message over, if a process has sent it that may talk to this one."""
+        """Hand a message over, if its sender may talk to this process."""
         profile = self._links
         assert profile is not None
         descriptor = zmq_links.descriptor(message)
@@ -389,9 +391,9 @@ class ZmqInput(CountingInput):
             self._connections.cut_off(descriptor)
 
     def _count_connections(self) -> None:
-        """Take all that the monitor has to tell: a few bytes for each that came or went.
+        """Take the monitor's reports, a few bytes for each connection that came or went.
 
-        Of a stranger it tells no address.
+        They tell no address of a stranger.
         """
         while not self._closed and int(self._monitor.getsockopt(_EVENTS)) & _POLLIN:
             what, _where = self._monitor.recv_multipart(_NOBLOCK)
@@ -419,12 +421,12 @@ def _is_writable(socket: zmq.SyncSocket) -> bool:
 def _monitor(context: zmq.SyncContext, socket: zmq.SyncSocket) -> zmq.SyncSocket:
     """Return a socket that hears of the connections accepted by another, and of their ends."""
     address = f"inproc://connections-{int(socket.getsockopt(zmq.FD))}"
-    # Not of accepts that failed: without a descriptor left there is no end of these.
+    # Failed accepts are left out: without a descriptor left there is no end of them.
     events = _ACCEPTED | _DISCONNECTED | _MALFORMED | _NOT_ADMITTED
     socket.monitor(address, events)
     monitor = context.socket(zmq.PAIR)
     try:
-        # Without a bound, for at it the I/O thread would wait until somebody reads.
+        # No bound: the I/O thread would wait at it until somebody reads.
         monitor.setsockopt(zmq.RCVHWM, 0)
         monitor.connect(address)
     except zmq.ZMQError:
@@ -450,5 +452,5 @@ def _set_common_options(socket: zmq.SyncSocket, frame_limit: int) -> None:
     socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 5)
     socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 4)
     socket.setsockopt(zmq.TCP_MAXRT, 30_000)
-    # chosen: ms; who connects and says nothing holds a descriptor no longer (default 30 s).
+    # chosen: ms; a silent client holds a descriptor no longer (default 30 s).
     socket.setsockopt(zmq.HANDSHAKE_IVL, 5_000)

@@ -18,16 +18,16 @@ The metadata are::
                      signed (`camcast.security.known_peers`), in Base64, since libzmq hands an
                      application the text before the first zero byte
 
-libzmq sends the last one alone, and from its outputs only (`camcast.live.zmq_links`). Whoever names
-another version of the wire format is refused (`WireVersionError`), since not one of its frames
-could be read.
+libzmq sends the last property alone, and from its outputs only (`camcast.live.zmq_links`). A peer
+that names another version of the wire format is refused (`WireVersionError`), since none of its
+frames could be read.
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
 named here, or anything before the handshake is done, is a `ProtocolError`; the connection must be
-closed then. A peer whose mechanism is another one, or whose keys are, is a `StrangerError`. What
-the decoder keeps is the bytes of one frame that has not come whole, never more than it was sent,
-and each byte is looked at once, however small the pieces in which they come.
+closed then. A peer with another mechanism, or with other keys, is a `StrangerError`. The decoder
+keeps the bytes of one unfinished frame, never more than it was sent, and looks at each byte once,
+however small the pieces in which they come.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _WIRE: Final = "X-Camcast-Wire"
 _PEER: Final = "X-Camcast-Peer"
 RECORD: Final = "X-Camcast-Record"
 _WIRE_VERSION: Final = str(VERSION).encode()
-_WIRE_DIGITS_MAX: Final = 8  # chosen: what is logged of a version that a stranger names
+_WIRE_DIGITS_MAX: Final = 8  # chosen: digits that are logged of a version that a stranger names
 
 
 class ProtocolError(Exception):
@@ -75,7 +75,7 @@ class WireVersionError(ProtocolError):
 
 
 class StrangerError(ProtocolError):
-    """The peer has not the keys that are asked for here, or asks for keys that nobody gave us."""
+    """The peer lacks the keys that are asked for here, or asks for keys that this process lacks."""
 
 
 def greeting(mechanism: bytes, *, as_server: bool = False) -> bytes:
@@ -153,7 +153,7 @@ class Mechanism(Protocol):
 
     @property
     def suspicion(self) -> str:
-        """What a handshake that the peer ends without a word at this point suggests, or nothing."""
+        """The likely reason if the peer silently ends the handshake at this point, or nothing."""
 
 
 class Null:
@@ -288,7 +288,7 @@ class Decoder:
 
     @property
     def suspicion(self) -> str:
-        """What it suggests that the peer ends the connection now without a word, or nothing."""
+        """The likely reason if the peer silently ends the connection now, or nothing."""
         if not self._greeted:
             # libzmq sends no more of its greeting to a peer whose mechanism is another one.
             return BROKEN_OFF if len(self._rest) >= len(_SIGNATURE) else ""
@@ -358,7 +358,7 @@ class Decoder:
             rest += memoryview(data)[at:]
 
     def _check_greeting(self, greeting: bytes) -> None:
-        """Refuse at the first byte that is wrong, so that no stranger is waited for."""
+        """Refuse at the first wrong byte, so that a stranger is not waited for."""
         if greeting[:1] not in (b"", b"\xff") or greeting[9:10] not in (b"", b"\x7f"):
             raise ProtocolError("it does not speak ZMTP")
         if len(greeting) > 10 and greeting[10] < 3:
@@ -382,8 +382,8 @@ class Decoder:
                 raise ProtocolError("it sent a command that is not encrypted")
             return self._later_command(name, body)
         if name == b"ERROR":
-            said = body[1:].decode("utf-8", "replace")
-            why = f"it ended the handshake: {said!r}"
+            reason = body[1:].decode("utf-8", "replace")
+            why = f"it ended the handshake: {reason!r}"
             raise ProtocolError(why) if self._plain else StrangerError(why)
         answer, metadata = self.mechanism.take(name, body)
         if metadata is not None:

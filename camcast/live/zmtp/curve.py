@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-Either end has a long-term X25519 key pair. The client, who connects, knows the server's public key
-S from elsewhere; the server is told the client's, C, and asks `admits` about it. For each
-connection both make a short-term pair, C' and S', by which all that follows is encrypted: whoever
-learns the long-term keys later can read nothing of what was recorded.
+Either end has a long-term X25519 key pair. The client, which connects, knows the server's public
+key S from elsewhere; the server is told the client's key C, and asks `admits` about it. For each
+connection both make a short-term pair, C' and S', which encrypts all that follows: the long-term
+keys, learnt later, open nothing that was recorded.
 
 ::
 
@@ -74,7 +74,7 @@ _PADDING: Final = bytes(72)
 _MESSAGE: Final = b"\x07MESSAGE"
 _MESSAGE_HEAD_BYTES: Final = len(_MESSAGE) + _NUMBER.size
 OVERHEAD: Final = _MESSAGE_HEAD_BYTES + _MAC_BYTES + 1
-"""33: by so many bytes a MESSAGE is longer than what it carries."""
+"""33 bytes: by so much a MESSAGE is longer than what it carries."""
 _COMMAND: Final = 2  # [RFC 37, 2.3; libzmq] the flags of a message, in the box
 _TO_SERVER: Final = b"CurveZMQMESSAGEC"
 _TO_CLIENT: Final = b"CurveZMQMESSAGES"
@@ -86,7 +86,7 @@ CURVE_COMMAND_BYTES_MAX: Final = 10_240
 
 Random = Callable[[int], bytes]
 Admits = Callable[[bytes, bytes], bool]
-"""Says of a public key and of what its owner shows (metadata) whether he may talk."""
+"""Says whether the owner of a public key may talk, given the key and the metadata it shows."""
 
 
 def _anybody(_key: bytes, _metadata: bytes) -> bool:
@@ -184,8 +184,8 @@ class _Curve:
 class CurveClient(_Curve):
     """The end that connects, to the process whose public key is `server_key`.
 
-    Without a key it asks the server for one, and goes by what `pin` makes of it, if that is a key.
-    `admits` says of the server, once it has proved its key, whether it is talked to.
+    Without a key the client asks the server for one, and uses the key that `pin` returns for the
+    answer, if any. `admits` decides about the server once it has proved its key.
     """
 
     def __init__(
@@ -225,10 +225,10 @@ class CurveClient(_Curve):
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
         """See `Mechanism`."""
         if name == b"KEY" and self._expects == b"KEY":
-            said = self._pin(body) if self._pin is not None else None
-            if said is None:
+            pinned = self._pin(body) if self._pin is not None else None
+            if pinned is None:
                 raise StrangerError("it says a key that is none, or not the one of before")
-            self._server_key, self._expects = said, b"WELCOME"
+            self._server_key, self._expects = pinned, b"WELCOME"
             return self._hello(), None
         if name != self._expects:
             raise ProtocolError(f"it sent another command than {self._expects.decode()}")
@@ -274,9 +274,9 @@ class CurveClient(_Curve):
 
 
 class CurveServer(_Curve):
-    """The end that is connected to; `admits` says of a client whether it may talk.
+    """The end that accepts a connection; `admits` says whether a client may talk.
 
-    A `said_key` is said to who asks for it.
+    A client that asks for a key is told `said_key`, once, if there is one.
     """
 
     suspicion = ""
@@ -332,7 +332,7 @@ class CurveServer(_Curve):
         )
 
     def _verified(self, initiate: bytes) -> bytes:
-        """Return the metadata of an INITIATE, once the client is known to be who it says."""
+        """Return the metadata of an INITIATE, after the client has proved its key."""
         if len(initiate) < _INITIATE_BYTES_MIN:
             raise ProtocolError("its INITIATE is too short")
         cookie, number, box = initiate[:96], initiate[96:104], initiate[104:]
@@ -354,8 +354,8 @@ class CurveServer(_Curve):
             vouch,
             StrangerError("it has not the key that it says it has"),
         )
-        # The second half keeps a server that was connected to from being a client elsewhere with
-        # what it was told.
+        # The second half keeps a server from using a client's vouch to pose as that client
+        # elsewhere.
         if vouched != short_client + self._keys.public:
             raise StrangerError("it has not the key that it says it has")
         if not self._admits(client_key, content[128:]):

@@ -1,15 +1,15 @@
-"""Inputs on sockets of our own: who connects, and what is read from it.
+"""Inputs on sockets of our own: connections are accepted, bounded, and read.
 
 Theory of operation
 -------------------
-A connection is refused where it is accepted, when there are `Accepted.most`. Each that is readable
-is read once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames
-are handed over at once, `turn_frames_max` at most; the others of the same read wait for the next
-turn, and nothing more is read before. What is kept of a frame that has not come whole is what was
-really sent of it, and all that is kept together is bounded (`held_bytes_max`): beyond it, whoever
-has been sending its frame for longest is cut off. So is who has not ended a frame after
-`FRAME_SECONDS_MAX` or the handshake after `HANDSHAKE_SECONDS_MAX`, and who sends what the codec
-does not allow, or has not the keys that are asked for, or whose frames are forged.
+A connection beyond `Accepted.most` is closed when it is accepted. Each readable connection is read
+once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames are
+handed over at once, `turn_frames_max` at most; the other frames of the same read wait for the next
+turn, and nothing more is read before. Of an unfinished frame only the bytes that came are kept, and
+all that is kept together is bounded (`held_bytes_max`): beyond it, the connection that has been
+sending its frame for longest is cut off. So is a connection that has not ended a frame after
+`FRAME_SECONDS_MAX`, or the handshake after `HANDSHAKE_SECONDS_MAX`, that sends what the codec does
+not allow, lacks the keys that are asked for, or sends forged records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from camcast.live.pipes import CountingInput, QueuedPipes
+from camcast.live.counting_input import CountingInput
+from camcast.live.pipes import QueuedPipes
 from camcast.live.zmtp.codec import (
     Decoder,
     Mechanism,
@@ -43,8 +44,9 @@ _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept()
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
 
-# chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s, as does
-# what was sent and not acknowledged (ms): below membership's own verdicts nothing hurries.
+# chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s; it also
+# gives up bytes that nobody acknowledged for so long (ms). There is no hurry: the membership finds
+# out itself that a peer is gone.
 _OPTIONS: Final = (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -67,11 +69,11 @@ class Connection:
     """When it was accepted, or when the frame that has not come whole began (the loop's clock)."""
     decoder: Decoder
     held: int = 0
-    """The bytes that it makes us keep."""
+    """The bytes that are kept of its unfinished frame."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
-    """What it sent, and what is for the next turn."""
+    """What it has sent that is left for the next turn."""
     link: PeerId | None = None
-    """Whose key its other end has proved, where the profile tells processes apart."""
+    """The process whose key the other end has proved, where the profile tells processes apart."""
 
 
 class Accepted:
@@ -81,7 +83,8 @@ class Accepted:
         self.most = most
         self.held = 0
         self.unfinished: dict[Connection, None] = {}
-        """Those in the midst of a handshake or of a frame, the longest first."""
+        """The connections amid a handshake or a frame; the one that has been so for longest is
+        first."""
         self._connections: dict[Connection, None] = {}
 
     def __len__(self) -> int:
@@ -108,7 +111,7 @@ class Accepted:
         begins = held and (frame_ended or not connection.held)
         connection.held = held
         if connection.decoder.metadata is None:
-            return  # in the midst of its handshake still
+            return  # still amid its handshake
         if begins or not held:
             self.unfinished.pop(connection, None)
         if begins:
@@ -135,13 +138,13 @@ class ZmtpInput(CountingInput):
         shown = f"[{host}]" if ":" in host else host
         self.address = check_address(f"tcp://{shown}:{port}")
         self._socket = listening
-        self._frame_limit = pipes._frame_limit
+        self._frame_limit = pipes.frame_bytes_max
         self._profile = pipes.profile
         self._accepted = accepted
         self._buffer = buffer
-        self._sockets = pipes._sockets
+        self._sockets = pipes.sockets
         self._sockets.add(listening)
-        self._on_close = pipes._inputs.discard
+        self._on_close = pipes.inputs.discard
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -170,7 +173,8 @@ class ZmtpInput(CountingInput):
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError:
-                # No descriptor is left, and the listening socket stays readable: look away.
+                # No descriptor is left, and the listening socket stays readable: do not watch it
+                # for a while.
                 self._loop.remove_reader(self._socket)
                 self._again = self._loop.call_later(
                     _ACCEPT_PAUSE_SECONDS, self._loop.add_reader, self._socket, self._accept
@@ -220,7 +224,7 @@ class ZmtpInput(CountingInput):
         self._take(connection, connection.decoder.feed(self._buffer[:size]), size)
 
     def _go_on(self, connection: Connection) -> None:
-        """Take what the last turn has left, and read on when it is used up."""
+        """Take what is left from the last turn, and read on when that is used up."""
         frames, connection.rest = connection.rest, None
         if frames is not None:  # not lost in the meantime
             self._loop.add_reader(connection.socket, self._read, connection)
@@ -229,7 +233,7 @@ class ZmtpInput(CountingInput):
     def _take(
         self, connection: Connection, frames: Iterator[tuple[bytes, bytes]], size: int
     ) -> None:
-        """Hand over what there is for one turn of `size` bytes that were read."""
+        """Hand over the frames of one turn, which are among `size` bytes that were read."""
         count = 0
         self._begin_turn()
         try:
@@ -291,10 +295,10 @@ class ZmtpInput(CountingInput):
         key = connection.decoder.mechanism.peer_key
         return None if self._profile is None or key is None else self._profile.process_of(key)
 
-    def _answer(self, connection: Connection, said: bytes) -> None:
-        """Send a command, unless the peer does not read: nothing is kept for who only writes."""
+    def _answer(self, connection: Connection, command: bytes) -> None:
+        """Send a command; if the peer does not read, it is dropped, so that nothing waits here."""
         with suppress(OSError):
-            connection.socket.send(said)
+            connection.socket.send(command)
 
     def _make_room(self) -> None:
         for connection in list(self._accepted.unfinished):
@@ -333,7 +337,7 @@ class ZmtpInput(CountingInput):
 
 
 def prepare(made: socket.socket) -> None:
-    """Set what every connection has, on either side."""
+    """Set the options that connections have on either side."""
     made.setblocking(False)
     for level, option, value in _OPTIONS:
         made.setsockopt(level, option, value)

@@ -40,8 +40,9 @@ from attrs import define, field
 
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, PipeLimits
+from camcast.live.counting_input import bind_error
 from camcast.live.output_pipe import OutputPipe
-from camcast.live.pipes import QueuedPipes, bind_error
+from camcast.live.pipes import QueuedPipes
 from camcast.live.strangers import NO_RECORD
 from camcast.live.zmtp.codec import (
     NULL,
@@ -140,7 +141,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe = ZmtpInput(
             listening, on_frame, peer, self, self._accepted, self._buffer, self._as_server
         )
-        self._inputs.add(pipe)
+        self.inputs.add(pipe)
         return pipe
 
     def _as_server(self, host: str) -> Mechanism:
@@ -198,7 +199,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._broken(pipe)
             return
         pipe.socket = made
-        self._sockets.add(made)
+        self.sockets.add(made)
         prepare(made)
         if made.connect_ex((host, port)) in (0, errno.EINPROGRESS):
             self._loop.add_writer(made, self._connected, pipe)
@@ -228,7 +229,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     def _own_peer(self) -> PeerId:
         """Return the process that these outputs belong to; `UNKNOWN_PEER` for several."""
-        peers = {one.peer for one in self._inputs}
+        peers = {one.peer for one in self.inputs}
         return peers.pop() if len(peers) == 1 else UNKNOWN_PEER
 
     def _may_take(self, pipe: _ZmtpOutput, peer: PeerId) -> bool:
@@ -364,7 +365,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._loop.remove_writer(pipe.socket)
             self._loop.remove_reader(pipe.socket)
             pipe.socket.close()
-            self._sockets.discard(pipe.socket)
+            self.sockets.discard(pipe.socket)
             pipe.socket = None
         if pipe.named is not None:
             pipe.meant_before, pipe.named = pipe.named, None
