@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 
 
 class _Face(Generic[_T]):
-    """What the classes here have in common: an object of the loop, and who runs that loop."""
+    """The base of the classes here: an object of the loop, and the manager that runs the loop."""
 
     _inner: _T
     _manager: CommunityManager
@@ -62,7 +62,7 @@ class _Face(Generic[_T]):
 def _waits(
     method: Callable[Concatenate[_T, _P], Coroutine[Any, Any, _R]],
 ) -> Callable[Concatenate[_Face[_T], _P], _R]:
-    """Make a method that waits for what a coroutine method returns."""
+    """Make a method that runs a coroutine method in the loop, and waits for its result."""
 
     @wraps(method)
     def wait(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -74,7 +74,7 @@ def _waits(
 def _calls(
     method: Callable[Concatenate[_T, _P], _R],
 ) -> Callable[Concatenate[_Face[_T], _P], _R]:
-    """Make a method that has a plain method called in the loop."""
+    """Make a method that calls a plain method in the loop."""
 
     @wraps(method)
     def call(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -86,7 +86,7 @@ def _calls(
 def _into(
     made: Callable[[CommunityManager, _R], _S], call: Callable[Concatenate[_Face[_T], _P], _R]
 ) -> Callable[Concatenate[_Face[_T], _P], _S]:
-    """Make a method that puts what another one returns into its counterpart here."""
+    """Make a method that wraps another one's result in its counterpart here."""
 
     @wraps(call)
     def make(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _S:
@@ -105,13 +105,13 @@ class _Reads(Generic[_R]):
 
     def __get__(self, face: _Face[Any] | None, _class: type) -> _R:
         if face is None:
-            return cast("_R", self)  # as a property does for who asks the class
+            return cast("_R", self)  # as a property does when read from the class
         value: _R = face._manager._call(partial(self._property.__get__, face._inner))
         return value
 
 
 class _Feed(_Face[_F]):
-    """What subscriptions and changes have in common; see `camcast.feed`."""
+    """The base of subscriptions and changes; see `camcast.feed`."""
 
     def __init__(self, manager: CommunityManager, feed: _F) -> None:
         self._manager = manager

@@ -29,7 +29,7 @@ from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.event_trace import Account
-from camcast.exposure import check_addresses, check_closed
+from camcast.exposure import check_addresses, check_closed, check_profile
 from camcast.feed import Feed
 from camcast.interests.interest import Interest
 from camcast.live import transports
@@ -101,31 +101,30 @@ class CommunityManager:
     with (`camcast.protocols`), `protocol_options` are that system's, and `topics` lists all topics
     that exist, for the systems that must know them; `parameters` are those of the paper.
 
-    `discovery` is how strangers are found, for a membership that leaves it open: ``"gateways"``, or
-    ``"lan"``, which finds processes on the own network without any address.
+    `discovery` is how other processes are found, for a membership that leaves it open:
+    ``"gateways"``, or ``"lan"``, which finds processes on the local network without any address.
 
     `gateways` are addresses, addresses by topic, or the path of a TOML file
-    (`camcast.live.gateway_file`); a process without any founds what it joins. `bind` is the address
-    to listen at (port 0: any free port; with an overlay, any other port has to be free for UDP,
-    too). `advertise` is the address told to other processes, needed when `bind` is a wildcard.
-    `passphrase` closes the process to all who do not know it (docs/security.md): links are then
-    encrypted, and a stranger finishes no handshake. Without one, addresses off the loopback need
-    `insecure=True`, since anybody who reaches an open node can read and publish. `remember` is
-    a file that keeps contacts from one run to the next, for when no gateway answers. `trace` takes
-    a record of everything that happens.
-    `identity`, `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify``
-    have made: the process then signs its events, and talks only to processes that have a
-    certificate which begins at a trusted root, each of which may do what its certificate allows
-    (the profile ``signed``, docs/security.md). Gateways off the loopback are then named with their
-    key, ``tcp://host:port#KEY``. `revocations` are lists of ``camcast revoke``. Certificates and
-    lists are read again when their files change.
+    (`camcast.live.gateway_file`); a process without gateways founds the communities that it joins.
+    `bind` is the address to listen at (port 0: any free port; with an overlay, any other port has
+    to be free for UDP, too). `advertise` is the address told to other processes, needed when `bind`
+    is a wildcard. `passphrase` closes the process to all that do not know it (docs/security.md):
+    links are then encrypted, and a stranger finishes no handshake. Without a passphrase or an
+    identity, addresses off the loopback need `insecure=True`, since whoever reaches an open node
+    can read and publish. `remember` is a file that keeps contacts from one run to the next, for
+    when no gateway answers. `trace` takes a record of everything that happens. `identity`,
+    `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify`` have made:
+    the process then signs its events, and talks only to processes that have a chain of certificates
+    from a trusted root, and that do what these allow (the profile ``signed``, docs/security.md).
+    Gateways off the loopback are then named with their key, ``tcp://host:port#KEY``. `revocations`
+    are lists of ``camcast revoke``. Certificates and lists are read again when their files change.
     `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
     that several managers of one loop share; they have the transport and the passphrase that
-    `open_pipes` gave them. With `repair`, what was missed is asked for again
-    (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
-    as in the paper, and some are lost. `control` is the path of a unix socket at which the process
-    answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
-    without it they are seeded by the operating system.
+    `open_pipes` gave them. With `repair`, missed events are asked for again (docs/reliability.md),
+    for as long as `Parameters.retention_seconds`; without it, events spread as in the paper, and
+    some are lost. `control` is the path of a unix socket at which the process answers questions
+    about itself (docs/operating.md). `rng` is the random stream of the protocols; without it they
+    are seeded by the operating system.
     """
 
     def __init__(
@@ -178,32 +177,18 @@ class CommunityManager:
         )
         if self._settings.parameters.spread == "tree" and not repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
-        if closed and getattr(self._settings.discovery, "hears_strangers", False):
-            keeps_out = "an identity" if signed else "a passphrase"
-            raise OptionError(
-                f"the discovery {discovery or backend.discovery!r} hears everybody on the network,"
-                f" and {keeps_out} keeps strangers out: leave one of the two out"
-            )
-        if signed and getattr(self._settings.discovery, "speaks_to_anybody", False):
-            raise OptionError(
-                f"the discovery {discovery or backend.discovery!r} sends datagrams that are for no"
-                " identity in particular, and a process with one sends none: take another, such as"
-                " gateways"
-            )
+        check_profile(
+            self._settings.discovery,
+            discovery or backend.discovery,
+            closed=closed,
+            signed=signed,
+            passphrase=passphrase,
+            transport=transport,
+            pipes=pipes,
+        )
         self._transport = transports.check(transport or transports.DEFAULT)
         pinned = self._transport == transports.ZMTP
         check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
-        if transport is not None and pipes is not None:
-            raise ValueError("give a transport or pipes, not both: the pipes have a transport")
-        if passphrase is not None and pipes is not None:
-            raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
-        if signed and passphrase is not None:
-            raise OptionError(
-                "an identity and a passphrase are two ways to keep strangers out, and all of a"
-                " community go the same way: leave one of the two out"
-            )
-        if signed and pipes is not None:
-            raise ValueError("a process with an identity has links of its own: leave pipes out")
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._identity: IdentityFiles | None = None
         self._identity_watch: IdentityWatch | None = None
@@ -248,8 +233,8 @@ class CommunityManager:
     async def start(self) -> None:
         """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names.
 
-        With a passphrase or an identity the process first knocks at its own door as a stranger:
-        `InsecureError` if that gets in.
+        With a passphrase or an identity, the process first connects to its own input as a stranger:
+        `InsecureError` if the stranger gets in.
         """
         if self._runner is not None:
             return
@@ -305,7 +290,7 @@ class CommunityManager:
     def renew(self) -> None:
         """Read certificates and lists of revocations again, and go on with these.
 
-        A running process does so by itself a few seconds after one of the files has changed.
+        A running process calls this itself, a few seconds after one of the files has changed.
 
         Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
         goes on as before then; `CommunityError` for a process without an identity.
@@ -319,9 +304,9 @@ class CommunityManager:
     async def close(self) -> None:
         """Leave every community politely, and stop listening.
 
-        The goodbyes have a second to get out, and so have callbacks for the events that they
-        still have; then a coroutine is cancelled, and a thread is left to itself. From the call
-        on, joining and publishing raise `CommunityError`.
+        The goodbyes have a second to leave, and so have callbacks for the events that they still
+        have; then coroutines are cancelled, and threads left to themselves. From the call on,
+        joining and publishing raise `CommunityError`.
         """
         if self._runner is None or self._pipes is None:
             return
@@ -363,10 +348,11 @@ class CommunityManager:
 
     @property
     def discovery_state(self) -> str:
-        """How strangers are found at the moment: ``connected``, ``alone`` or ``degraded``.
+        """The state of the discovery: ``connected``, ``alone`` or ``degraded``.
 
         An overlay is ``alone`` until a process has answered, and ``degraded`` when none answers any
-        more; the existing tables go on working. ``closed`` before `start` and after `close`.
+        more, while the existing tables go on working. Before `start` and after `close` it is
+        ``closed``.
         """
         return "closed" if self._runner is None else self._runner.node.discovery.state
 
@@ -438,14 +424,14 @@ class CommunityManager:
 
     @property
     def gateway(self) -> str:
-        """What others name this process by as a gateway: its address, and its key if it has one."""
+        """How others name this process as a gateway: by its address, with its key if it has one."""
         if self._signatures is None:
             return self.address
         return f"{self.address}#{self._signatures.public}"
 
     @property
     def counters(self) -> Counters:
-        """What this process received, sent and dropped until now; it does not go on counting."""
+        """What this process received, sent and dropped until now: a copy, which does not change."""
         runner = self._running()
         return Counters(
             **attrs.asdict(runner.node.counters, recurse=False),
@@ -459,7 +445,7 @@ class CommunityManager:
     def stats(self) -> Stats:
         """Return a snapshot of this process: its pipes, peers, communities, queues and repair.
 
-        To take one costs some microseconds a peer and community, and nothing otherwise.
+        A snapshot costs some microseconds for each peer and community.
         """
         runner = self._running()
         communities = [community._stats() for community in self._communities.values()]
@@ -470,7 +456,7 @@ class CommunityManager:
     async def ask_gateways(self, timeout: float = ASK_SECONDS) -> tuple[FirstContactStats, ...]:
         """Ask all gateways who is in the topics that they serve; return which of them answer.
 
-        Nothing is joined. An overlay has so many seconds to find its first node.
+        Nothing is joined. Gateways, and an overlay's first nodes, have `timeout` seconds to answer.
         """
         runner = self._open()
         for topic in self._settings.gateways:
@@ -504,7 +490,7 @@ class CommunityManager:
         return self._runner
 
     def _open(self) -> Runner:
-        """Return the runner for a command that a manager on its way out takes no more."""
+        """Return the runner for a command; raises `CommunityError` once the manager is closing."""
         if self._closing is not None:
             raise CommunityError("the manager is closing")
         return self._running()
@@ -520,7 +506,7 @@ class CommunityManager:
             community._deliveries.tell(tell.missed)
 
     def _trace_event(self, question: Mapping[str, Any]) -> Account:
-        """Answer what this process knows of an event, which is named by its identifier."""
+        """Answer a question of `camcast trace`: what this process knows of an event."""
         assert self._recent is not None, "there is a control socket"
         parts = [
             (
@@ -548,10 +534,10 @@ class CommunityManager:
 class Community(Generic[E]):
     """The processes interested in one topic, as seen by this one; made by a manager.
 
-    In the community of a class, `Community[Reading]` to a type checker, instances of it are
-    published and received; what does not fit it comes as a `Sent`, or as bytes. The process takes
-    part from the first `join`, `subscribe` or `publish` on, and until
-    `leave`, or until its last subscription has ended and it has stopped publishing.
+    In the community of a class, `Community[Reading]` to a type checker, instances of the class are
+    published and received; an event that does not fit the class comes as a `Sent`, or as bytes. The
+    process takes part from the first `join`, `subscribe` or `publish` on, until `leave`, or until
+    its last subscription has ended and it has stopped publishing.
     """
 
     def __init__(
@@ -575,7 +561,7 @@ class Community(Generic[E]):
         self._burst = 0
         self._published = 0  # events
         self._left = False
-        self._told_to_leave = False  # and not to take part again since
+        self._told_to_leave = False  # by `leave`, and has not taken part again since
         self._joiners = 0  # calls of `join` that wait
 
     def __repr__(self) -> str:
@@ -679,17 +665,17 @@ class Community(Generic[E]):
         Without a callback, iterate the subscription. The process starts to join if it is no member
         yet; await `join` or `ready` to know when it is.
 
-        The subscription holds `queue_length` events and `queue_bytes` bytes of their payloads at
-        most; of more, `overflow` drops the oldest or the newest.
+        The subscription holds at most `queue_length` events and `queue_bytes` bytes of their
+        payloads; beyond that, `overflow` says whether the oldest or the newest is dropped.
 
         `where`, such as "mag >= 5", is a filter on the fields of a typed event as they were sent,
         whatever this community was joined by, or on a payload that is a JSON object. hpmcast and
         pmcast also tell it to other processes, which then send less; with all other protocols the
         filter is local. Raises `InterestError` for a text that is no interest.
 
-        With `since`, this subscription first gets what was published in the last so many seconds,
-        as far as this process or its neighbours still keep it; it may come in another order than it
-        was published. Raises `ValueError` for a negative time.
+        With `since`, this subscription first gets the events of the last so many seconds, as far as
+        this process or its neighbours still keep them; they may come in another order than they
+        were published. Raises `ValueError` for a negative time.
         """
         if since is not None and not since >= 0:
             raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
@@ -723,10 +709,10 @@ class Community(Generic[E]):
     ) -> Changes:
         """Learn how this process stands in the community, and who comes into its topic table.
 
-        Iterate what is returned with ``async for``, or give a callback: a plain function has a
-        thread of its own and may block, a coroutine function has a task. A member is first told
-        how it stands now, and of each peer in its table. Nothing is joined by this, and the changes
-        go on when the community is left and joined again, until they or the manager are closed.
+        Iterate the result with ``async for``, or give a callback: a plain function runs in a thread
+        of its own and may block, a coroutine function runs in a task. A member first gets its
+        present standing, and each peer in its table. The call joins nothing; the changes go on when
+        the community is left and joined again, until they or the manager are closed.
         """
         runner = self._manager._open()
         changes = Changes(self._changes.remove, on_change, queue_length)
@@ -754,12 +740,12 @@ class Community(Generic[E]):
     ) -> Receipt:
         """Publish bytes, an instance of this community's event class, or a `Sent`.
 
-        The first call joins, which takes its time. While the output pipes to the peers of this
-        process are more than half full and move, the call waits, a second at most; not so with
-        `wait=False`. Then the event is accepted, or dropped, and the receipt says which. An
-        accepted event is not lost on the way to those peers that take events; what happens to it
-        later is best effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel
-        for this event, at every process that forwards it (setUpwardProb, 5.3.2.1).
+        The first call joins, which takes its time. While output pipes to the peers of this process
+        are more than half full and move, the call waits, for a second at most; with `wait=False` it
+        never waits. Then the event is accepted or dropped, which the receipt says. An accepted
+        event is not lost on the way to those peers that take events; its further way is best
+        effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel for this
+        event, at every process that forwards it (setUpwardProb, 5.3.2.1).
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
         a certificate to publish here, `ValueError` for a probability outside [0, 1],
@@ -863,7 +849,7 @@ class Community(Generic[E]):
             self._manager._running().leave(self.topic)
 
     def _note_callback(self, feed: Feed[Any]) -> None:
-        """Remember a feed's callback until it has ended: the manager's end waits for it."""
+        """Remember a feed's callback until it has ended: `close` of the manager waits for it."""
         if feed.running is not None:
             self._callbacks.add(feed.running)
             feed.running.add_done_callback(self._callbacks.discard)
@@ -917,7 +903,7 @@ def check_not_forked(process: int) -> None:
 
 
 async def _turns() -> None:
-    """Let the loop turn as often as a task that is cancelled, and one that it awaits, need."""
+    """Let the loop turn often enough for a cancelled task, and one that it awaits, to end."""
     for _ in range(3):
         await asyncio.sleep(0)
 

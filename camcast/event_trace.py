@@ -1,6 +1,6 @@
 """What became of one event: who published it, its way, who has it, and why somebody lacks it.
 
-Every process that is asked gives an `Account`: of itself, of its communities, and of the moments
+Every process that is asked gives an `Account` of itself, of its communities, and of the moments
 that it remembers. `explain` puts the accounts together. Those of running processes come through
 their control sockets (`camcast.live`), those of a finished run from its traces (`camcast.runs`).
 """
@@ -40,7 +40,7 @@ _HAVE: Final = ("publish", "receive", "deliver")
 
 
 class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that happened to some events of a stream, or, without any, to the process.
+    """Something that happened to consecutive events of a stream; without events, to the process.
 
     The kinds are those of traces; of events also ``filtered`` (a subscription's interest does not
     match), ``lagged`` (a subscription's queue was full) and ``unsent`` (dropped at the pipe to
@@ -69,22 +69,22 @@ class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CommunityAccount(msgspec.Struct, frozen=True):
-    """What a process says of an event in a community that it is in, or is joining."""
+    """A process's account of an event in a community that it is in, or is joining."""
 
     topic: str
     joined: bool
     knows: bool
-    """Whether it has had the event, also longer ago than it remembers moments."""
+    """Whether it has had the event, even before the moments that it remembers."""
     subscriptions: int
     links: dict[str, int]
-    """By super-topic, how many super-processes it knows."""
+    """The number of super-processes that it knows, by super-topic."""
 
 
 class Account(msgspec.Struct, frozen=True):
-    """What one process says of an event."""
+    """One process's account of an event."""
 
     name: str
-    """How it was asked."""
+    """The place where it was asked."""
     peer: str = ""
     address: str = ""
     communities: tuple[CommunityAccount, ...] = ()
@@ -99,7 +99,7 @@ class Account(msgspec.Struct, frozen=True):
     """Why it gave no account."""
 
     def community(self, topic: str) -> CommunityAccount | None:
-        """Return what it says of a community."""
+        """Return its account of a community."""
         return next((one for one in self.communities if one.topic == topic), None)
 
     def has(self, topic: str) -> bool:
@@ -192,7 +192,7 @@ class _Case:
                 yield Verdict(account.name, account.peer, "", False, "not_interested", says)
 
     def _communities_of(self, account: Account) -> list[str]:
-        """Return the communities in which a process should get the event, or was of late."""
+        """Return the communities, also former ones, in which a process should have the event."""
         names = [one.topic for one in account.communities]
         names += [one.community for one in account.life if one.kind == "leave"]
         distinct = dict.fromkeys(name for name in names if name)
@@ -217,9 +217,9 @@ class _Case:
     def _delivery(
         self, account: Account, topic: str, of: CommunityAccount | None
     ) -> tuple[Reason, str]:
-        here = [one for one in account.moments if one.community == topic]
-        lagged = sum(one.kind == "lagged" for one in here)
-        filtered = sum(one.kind == "filtered" for one in here)
+        moments = [one for one in account.moments if one.community == topic]
+        lagged = sum(one.kind == "lagged" for one in moments)
+        filtered = sum(one.kind == "filtered" for one in moments)
         subscriptions = 0 if of is None else of.subscriptions
         if lagged:
             return "queue_full", f"{lagged} subscriptions were too slow: their queues were full"
@@ -227,7 +227,7 @@ class _Case:
             return "no_subscription", "it arrived, and there is no subscription"
         if filtered and filtered >= subscriptions:
             return "filtered", "it arrived, and matches no subscription's interest (where)"
-        came = next((one for one in here if one.kind == "receive"), None)
+        came = next((one for one in moments if one.kind == "receive"), None)
         after = None if came is None else self._after(came.when)
         took = "" if after is None else f" {after:.3f} s after it was published"
         return "delivered", f"it arrived{took}"
@@ -263,7 +263,7 @@ class _Case:
         return self._lost(account)
 
     def _lost(self, account: Account) -> tuple[Reason, str]:
-        """Say why no copy came to a process that was there and ran."""
+        """Say why no copy came to a process that was a member and ran."""
         holders = [one for one in self.accounts if one.peer and any(map(one.has, _topics(one)))]
         near = [one for one in holders if one.peer in account.known or account.peer in one.known]
         if holders and not near:
@@ -309,7 +309,7 @@ class _Case:
         return ", ".join(dict.fromkeys(names))
 
     def _unlinked_below(self, topic: str) -> str:
-        """Return who has the event below a community without any link up; empty if one has one."""
+        """Return who has the event below a community; empty if one of these has a link up."""
         if any(moment.kind == "upward" for one in self.accounts for moment in one.moments):
             return ""
         names: list[str] = []

@@ -1,10 +1,11 @@
-"""Whether strangers reach a process: by the addresses that it is to have, and at its own door."""
+"""Whether strangers reach a process: by its addresses, its profile, and at its own input."""
 
 from __future__ import annotations
 
 from camcast.community_errors import InsecureError
+from camcast.doors.options import OptionError
 from camcast.doors.profile import Profile
-from camcast.doors.transport import InputPipe
+from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 
 
@@ -30,6 +31,45 @@ def check_addresses(bind: str, advertise: str | None, *, reachable: bool) -> tup
         if address is not None and not is_numeric(address):
             raise InsecureError(f"{address} is a name; bind and advertise take an IP address")
     return bind, advertise
+
+
+def check_profile(
+    discovery: object,
+    name: str,
+    *,
+    closed: bool,
+    signed: bool,
+    passphrase: str | None,
+    transport: str | None,
+    pipes: OutputPipes | None,
+) -> None:
+    """Raise `OptionError` or `ValueError` where arguments of a manager exclude each other.
+
+    `closed` says whether strangers are kept out, `signed` whether the process has an identity;
+    `name` is that of the `discovery`.
+    """
+    if closed and getattr(discovery, "hears_strangers", False):
+        keeps_out = "an identity" if signed else "a passphrase"
+        raise OptionError(
+            f"the discovery {name!r} hears everybody on the network, and {keeps_out} keeps"
+            " strangers out: leave one of the two out"
+        )
+    if signed and getattr(discovery, "speaks_to_anybody", False):
+        raise OptionError(
+            f"the discovery {name!r} sends datagrams that are for no identity in particular, and a"
+            " process with one sends none: take another, such as gateways"
+        )
+    if transport is not None and pipes is not None:
+        raise ValueError("give a transport or pipes, not both: the pipes have a transport")
+    if passphrase is not None and pipes is not None:
+        raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
+    if signed and passphrase is not None:
+        raise OptionError(
+            "an identity and a passphrase are two ways to keep strangers out, and all of a"
+            " community go the same way: leave one of the two out"
+        )
+    if signed and pipes is not None:
+        raise ValueError("a process with an identity has links of its own: leave pipes out")
 
 
 async def check_closed(tested: InputPipe, profile: Profile | None) -> None:

@@ -33,8 +33,8 @@ from camcast.live.stats import CommunityStats, Stats
 
 _log = logging.getLogger(__name__)
 
-# chosen: half of what Prometheus gives a scrape by default; a loop that is busy for longer is
-# answered for by no metrics at all.
+# chosen: half the time that Prometheus gives a scrape by default; a loop that is busy for longer
+# has no metrics.
 STATS_SECONDS: Final = 5.0
 
 AnyManager = CommunityManager | blocking.CommunityManager
@@ -47,7 +47,7 @@ class _Of:
 
     field: str
     name: str
-    """Without ``camcast_`` and ``_total``."""
+    """The name in Prometheus, without ``camcast_`` and ``_total``."""
     meaning: str
     counts: bool = True
     """Whether it only grows."""
@@ -168,7 +168,7 @@ class _Families:
 
     node_label: _Labels
     node: _Labels = ()
-    """The value of `node_label` for what is added next."""
+    """The value of `node_label` for the metrics that are added next."""
     made: dict[str, Metric] = field(factory=dict)
 
     def add(self, metric: _Of, value: float | None, labels: Mapping[str, str]) -> None:
@@ -207,7 +207,7 @@ class Collector(PrometheusCollector):
             self._loop = asyncio.get_running_loop()
 
     def describe(self) -> Iterator[Metric]:
-        """Describe nothing beforehand, so that registering asks nobody."""
+        """Describe nothing, so that registering the collector takes no snapshot."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
@@ -242,7 +242,7 @@ class Collector(PrometheusCollector):
 
 
 def _ask(work: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> dict[str, Stats]:
-    """Run a coroutine function in a loop of another thread."""
+    """Run a coroutine function in a loop of another thread, for `STATS_SECONDS` at most."""
     asked = work()
     try:
         future = asyncio.run_coroutine_threadsafe(asked, loop)

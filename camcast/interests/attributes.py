@@ -1,4 +1,4 @@
-"""The attributes of events: a payload is decoded once a process, and only if something asks.
+"""The attributes of events: a process decodes a payload once, and only if something asks.
 
 "Event coverage" (002, 6.1.1): "This can avoid the deserialization of events every time they are
 filtered." A process that forwards an event does not have its class. The attributes of a typed
@@ -17,14 +17,14 @@ from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
-KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers fill this (G5)
+KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers send them (G5)
 # chosen: 512 events of 2 KiB, or one of any size. A bound as well: a decoded payload takes up to
 # 43 times its bytes (measured: a list of empty lists).
 KNOWN_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
 
 
 def matches_by_topic(interest: Interest, topic: Topic) -> bool | None:
-    """Say whether all events of a topic match, or none; None if it depends on attributes."""
+    """Return True if all events of a topic match, False if none; None if attributes decide."""
     terms = [term for term in interest.terms if term.topic.includes(topic)]
     if not terms:
         return False
@@ -48,7 +48,7 @@ class EventAttributes:
         if known is not None and known[1] == event.payload:
             return known[0]
         attributes = _attributes_of(event)
-        if known is not None:  # a publisher that says two things as one event
+        if known is not None:  # a publisher has sent two payloads as one event
             return attributes
         self._bytes += len(event.payload)
         while self._known and (len(self._known) >= KNOWN_MAX or self._bytes > KNOWN_BYTES_MAX):

@@ -18,7 +18,7 @@ from camcast.interests.term import Term
 from camcast.vocabulary.topics import LEVELS_MAX, Topic
 
 TERMS_MAX: Final = 64  # chosen: topics of a busy reader of news; to read them takes some 0.5 ms
-COMPARING_MAX: Final = 16  # chosen: terms with comparisons; pairs of them are what takes time
+COMPARING_MAX: Final = 16  # chosen: terms with comparisons, whose pairs take time
 BYTES_MAX: Final = 2048  # chosen: names of newsgroups; the worst of many took 3 ms to read
 UNITED_MAX: Final = 128  # chosen: terms united at a time; the worst of many took 0.12 s
 _OR: Final = len(" or ")
@@ -52,10 +52,10 @@ def read_interest(text: str) -> Interest:
 
 def union_of(interests: Iterable[Interest]) -> Interest:
     """Return the union of one or more interests, condensed; weakened if too large to travel."""
-    first, *others = dict.fromkeys(interests)
-    terms = [term for one in (first, *others) for term in one.terms]
+    first, *rest = dict.fromkeys(interests)
+    terms = [term for one in (first, *rest) for term in one.terms]
     if len(terms) <= UNITED_MAX and _comparing(terms) <= 2 * COMPARING_MAX:
-        union = first.union(*others)
+        union = first.union(*rest)
         if (
             len(union.terms) <= TERMS_MAX
             and _comparing(union.terms) <= COMPARING_MAX
@@ -70,7 +70,7 @@ def _comparing(terms: Iterable[Term]) -> int:
 
 
 def _by_topic(topics: Iterable[Topic]) -> Interest:
-    """Return the interest in topics, or in super-topics of as many levels as are not too large."""
+    """Return the interest in topics, cut to as many levels as keep it small enough."""
     kept: dict[_Path, None] = {}
     depth = LEVELS_MAX
     paths = dict.fromkeys(topic.levels for topic in topics)

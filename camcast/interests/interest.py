@@ -33,7 +33,8 @@ __all__ = ["Interest", "InterestError", "attributes_of"]
 
 
 TOGETHER_MAX: Final = 1024
-"""chosen: pieces looked at to condense an interest, in some 20 ms; bounded, as peers send them."""
+"""chosen: pieces looked at to condense an interest, in some 20 ms; a bound, as peers send
+interests."""
 
 
 class Condensed(tuple[Term, ...]):

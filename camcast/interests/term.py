@@ -118,10 +118,10 @@ def _minus(piece: _Box, other: Term) -> list[_Box]:
     inside = piece
     for name, wanted in other.wanted:
         have = inside.get(name, ANYTHING)
-        common, left = have.both(wanted), have.minus(wanted)
-        if common.empty:
+        shared, left = have.both(wanted), have.minus(wanted)
+        if shared.empty:
             return [piece]
         if not left.empty:
             outside.append(inside | {name: left})
-        inside = inside | {name: common}
+        inside = inside | {name: shared}
     return outside

@@ -93,7 +93,7 @@ class Values:
         return self.both(Values(cuts, other.texts, not other.but, not other.rest))
 
     def comparisons(self, name: str) -> list[str]:
-        """Write a `writable` set as comparisons of an attribute, all of which hold."""
+        """Write a `writable` set as comparisons of an attribute that all hold for its values."""
         if self.but:
             return [f"{name} != {literal_text(text)}" for text in self.texts]
         listed: list[Literal] = [*self.texts, *_points(self.numbers)]
@@ -112,7 +112,7 @@ ANYTHING: Final = Values(numbers=_ALL_NUMBERS, but=True, rest=True)
 
 
 def compared(operator: str, literal: Literal) -> Values:
-    """Return the values whose comparison with a literal holds; for texts == and != only."""
+    """Return the values whose comparison with a literal holds; a text takes only == and !=."""
     if isinstance(literal, str):
         return Values(texts=(literal,), but=operator == "!=")
     (first, last), before, after = _ALL_NUMBERS, (literal, False), (literal, True)
@@ -163,7 +163,7 @@ def _is_number(number: object) -> bool:
 
 
 def _is_text(text: object) -> bool:
-    """Say whether the grammar can write this text; half a surrogate pair it cannot."""
+    """Say whether the grammar can write this text, which half a surrogate pair prevents."""
     if not isinstance(text, str):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a process wants through one group: topics, and of each all or some of the events."""
+"""What a process wants through one group: topics, and all or some of each topic's events."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ProcessInterest:
 
     @property
     def whole(self) -> Interest:
-        """The union of all that is wanted, as peers are sent it: weakened if it is too large.
+        """The union of all that is wanted, as peers get it: weakened if it is too large.
 
         The same object is returned until what is wanted changes.
         """
         if self._whole is None:
             wanted = [one for topic, where in self._where.items() for one in _of(topic, where)]
-            # If nothing of its topics can match, the topics themselves are wanted.
+            # If no event of its topics can match, the topics themselves are wanted.
             self._whole = union_of(wanted or [Interest([Term(one)]) for one in self._topics])
         return self._whole
 

@@ -1,4 +1,4 @@
-"""How long to wait for what was announced before it is asked for elsewhere (RFC 6298)."""
+"""How long an announced event is waited for before it is asked for elsewhere (RFC 6298)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _K: Final = 4  # [RFC 6298, 2.2]
 
 
 class ArrivalDelay:
-    """The time from an announcement to the arrival of what was announced, smoothed.
+    """The time from the announcement of an event to its arrival, smoothed.
 
-    On an overloaded machine announcements overtake events by seconds. Whoever asked after a fixed
-    time would then ask for nearly everything, and make the load worse.
+    On an overloaded machine announcements overtake events by seconds. A process that asked after a
+    fixed time would then ask for nearly everything, and make the load worse.
     """
 
     __slots__ = ("_mean", "_variation", "timeout")
@@ -25,10 +25,10 @@ class ArrivalDelay:
         self._mean: float | None = None
         self._variation = 0.0
         self.timeout = _SECONDS_FIRST
-        """For so many seconds what was announced may still be on its way."""
+        """For how many seconds an announced event may still be on its way."""
 
     def observe(self, seconds: float) -> None:
-        """Take in how long something took to arrive that was not asked for."""
+        """Take in how long an event that was not asked for took to arrive."""
         if self._mean is None:
             self._mean, self._variation = seconds, seconds / 2
         else:

@@ -59,7 +59,7 @@ class Camcast(Dissemination):
         self._spread.repaired(batch, now, source)
 
     def reach(self, known: int) -> int:
-        """See `Dissemination`; for the spread inside the community, as all that follows."""
+        """See `Dissemination`; this and all that follows is for the spread inside the community."""
         return self._spread.reach(known)
 
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:

@@ -32,7 +32,7 @@ class Gossip(Dissemination):
     def disseminate_together(
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
-        """See `Dissemination`; to peers drawn once for all."""
+        """See `Dissemination`; the peers are drawn once for all batches."""
         context = self._context
         peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
         context.events.send_together(batches, peers, now)

@@ -50,13 +50,13 @@ class _Within(Dissemination):
         if everybody is None:
             return sent
         mine = cluster_of(context.me.peer, self._clusters)
-        others = [
+        outside = [
             contact
             for contact in everybody.peers()
             if cluster_of(contact.peer, self._clusters) != mine
         ]
         fan_out = context.parameters.fan_out(float(self._clusters))
-        chosen = context.rng.sample(others, min(fan_out, len(others)))
+        chosen = context.rng.sample(outside, min(fan_out, len(outside)))
         context.events.send(batch, chosen, now, ROOT)
         return Sent(sent.peers + len(chosen))
 

@@ -46,8 +46,8 @@ class _Percolation(Dissemination):
         self._options = options
         self._context = context
         self._cache: dict[PeerId, tuple[Topic, ...]] = {}
-        self._told: dict[PeerId, None] = {}
-        self._last_told: tuple[str, ...] = ()
+        self._told: dict[PeerId, None] = {}  # neighbours that have this process's subscriptions
+        self._last_told: tuple[str, ...] = ()  # the subscriptions that they have
         self._ticks = 0
 
     # -- Algorithm 1 -----------------------------------------------------------------------
@@ -57,7 +57,7 @@ class _Percolation(Dissemination):
         self._tell()
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Tell what is new, to whom it is new."""
+        """Tell neighbours this process's subscriptions, if they do not have them."""
         self._tell()
 
     def receive(self, source: Contact, message: Subscriptions, now: float) -> None:
@@ -76,7 +76,7 @@ class _Percolation(Dissemination):
         neighbours = self._neighbours()
         new = [contact for peer, contact in neighbours.items() if peer not in self._told]
         self._told = dict.fromkeys(neighbours)
-        self._cache = {peer: told for peer, told in self._cache.items() if peer in neighbours}
+        self._cache = {peer: its for peer, its in self._cache.items() if peer in neighbours}
         self._context.outlet.send(new, Subscriptions(subscribed))
         self._context.outlet.wake(options.tick_seconds, "tell")
 

@@ -1,7 +1,7 @@
 """pmcast: gossip in a full view, filtered before sending (002, 2.2; Figure 2, Equation 9).
 
-It is hpmcast in a hierarchy of one level, where a line is a process: everybody knows everybody and
-what interests it. With R = 1 the rounds of Figure 6 are T(n p_1, F p_1) of Equation 9, which
+It is hpmcast in a hierarchy of one level, where a line is a process: each process knows all others
+and their interests. With R = 1 the rounds of Figure 6 are T(n p_1, F p_1) of Equation 9, which
 Figure 2 leaves to be computed ("By fixing either F or T, the other value can be computed"): the
 publisher measures p_1, and sends it along.
 """

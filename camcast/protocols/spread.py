@@ -1,4 +1,4 @@
-"""The spread: how events go round inside one group, where the protocol leaves it to a parameter."""
+"""The spread of events inside one group, which the parameter `spread` chooses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from camcast.protocols.tree import Tree
 
 
 def make_spread(context: DisseminationContext) -> Dissemination:
-    """Make what `Parameters.spread` names; where nothing is repaired, events infect and die."""
+    """Make the spread that `Parameters.spread` names; without repair it is infect and die."""
     if context.parameters.spread == "tree" and context.repair is not None:
         return Tree(context, context.repair)
     return Gossip(context)

@@ -1,35 +1,36 @@
-"""The tree: busy streams are pushed along a tree each, and announced beside it (PROTOCOLS 9).
+"""The tree: each busy stream is pushed along a tree, and announced beside it (PROTOCOLS 9).
 
 J. Leitão, J. Pereira, L. Rodrigues, "Epidemic broadcast trees", SRDS 2007.
 
 Theory of operation
 -------------------
-Infect and die sends each event six times to every process. For a stream of which much comes, it
-pays to remember which of the six was first. The publisher says so: it sets the flag `TREE` in the
-batches of a stream that is busy. All other batches, and those of streams for which there is no
-room, infect and die (`camcast.protocols.gossip`). So do batches from subtopics: they enter a
-community at several processes, which no tree with one root can use.
+Infect and die sends each event six times to every process. For a busy stream it pays to remember
+which of the six senders was first. The publisher says which streams are busy: it sets the flag
+`TREE` in their batches. All other batches, and those of streams for which there is no room, infect
+and die (`camcast.protocols.gossip`). So do batches from subtopics: they enter a community at
+several processes, which no tree with one root can use.
 
 *Eager.* A process keeps, for each such stream, a *parent*, which sends it the stream, and
 *children*, to whom it sends each new batch at once. When the first batch comes, its sender becomes
-the parent, and `CHILDREN_FIRST` random neighbours the children: few, since all of a burst may be
-under way before the first answer. Who gets a copy for the second time tells its sender so
-(`Prune`), and is a child there no more. What remains is a tree. If the parent is the second, there
-is a shorter way: whoever was first is the parent from then on.
+the parent, and `CHILDREN_FIRST` random neighbours become the children: few, since a whole burst may
+be under way before the first answer. A process that gets a second copy tells the sender so
+(`Prune`), and is that sender's child no more. What remains is a tree. If the second copy comes from
+the parent, there is a shorter way, and the first sender is the parent from then on.
 
-*Lazy.* What came is told to all other neighbours by the `Have` of repair: `SECONDS_PACED` later,
-and `SECONDS_BURST` later in a burst. Who lacks something of that waits for its parent: links are
-FIFO, so that what was told may be behind other events of the stream, and an overloaded process
-gets announcements long before events (`camcast.protocols.arrival_delay`). Then repair asks for it.
-What repair has brought is sent along no tree: the children are told of it as well, and need not
-wait, since the parent would have sent it before it told of it.
+*Lazy.* A process announces new events to all other neighbours by the `Have` of repair:
+`SECONDS_PACED` later, and `SECONDS_BURST` later in a burst. A neighbour that lacks some of them
+waits for its parent first: links are FIFO, so that an announced event may be behind other events of
+the stream, and an overloaded process gets announcements long before events
+(`camcast.protocols.arrival_delay`). Then repair asks for them. Events that repair brought are sent
+along no tree: the children are told of them, too, and need not wait, since the parent would have
+sent them before the announcement.
 
-*Graft.* A process that has got by repair what should have come along the tree, and whose parent is
-gone or silent, takes the neighbour that had it for its parent and says so (`Graft`). What repair
-sends is flagged as repaired, and prunes nothing.
+*Graft.* Where repair brings an event that should have come along the tree, and the parent is gone
+or silent, the process takes the neighbour that had the event for its parent, and says so (`Graft`).
+Batches that repair sends are flagged as repaired, and prune nothing.
 
-A link of a tree is none of the membership's: it stays when the membership renews its arcs, until
-the liveness service says that the peer is gone.
+The membership does not own the links of a tree: a link stays when the membership renews its table,
+until the liveness service says that the peer is gone.
 """
 
 from __future__ import annotations
@@ -53,14 +54,13 @@ from camcast.vocabulary.wire import REPAIRED
 
 TREES_MAX: Final = 64  # [PROTOCOLS 9]
 CHILDREN_FIRST: Final = 3  # chosen: the first batch reaches 94 % at 3 copies; the rest is told
-CHILDREN_MAX: Final = 64  # chosen: more than a process has neighbours; a star of all of these
+CHILDREN_MAX: Final = 64  # chosen: more than the neighbours of a process, which may all be children
 SECONDS_PACED: Final = 0.5  # [PROTOCOLS 9]
 SECONDS_BURST: Final = 0.1  # [PROTOCOLS 9]
-BURST_EVENTS: Final = 1000  # chosen: in half a second ten times what 200 events/s bring
-PRUNE_SECONDS: Final = 1.0  # chosen: what was under way has come by then, mostly
-RIVAL_SECONDS: Final = (
-    30.0  # chosen: on any machine. Who follows one that it has pruned gets nothing
-)
+BURST_EVENTS: Final = 1000  # chosen: ten times as many as 200 events/s bring in half a second
+PRUNE_SECONDS: Final = 1.0  # chosen: most of what was under way has come by then
+# chosen: for any machine; a process whose parent is one that it has pruned gets nothing
+RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
 IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin anew
 
@@ -85,25 +85,25 @@ class _Tree:
     """What one process knows of the tree of one stream."""
 
     first: int
-    """The number from which on the stream came along the tree."""
+    """The number from which on the stream has come along the tree."""
     heard: float
     """When something new came along it last."""
     parent: PeerId | None = None
     parent_contact: Contact | None = None
-    """None also if the parent was no neighbour: it is not watched then."""
+    """The contact of the parent, which is watched; None also for a parent that is no neighbour."""
     children: dict[PeerId, Contact] = field(factory=dict)
     contacts: list[Contact] = field(factory=list)
-    """The children; made anew for a change, since what is sent keeps its list."""
+    """The children; a change makes a new list, since what is sent keeps its list."""
     rival: PeerId | None = None
-    """Who was first with the batch of the number `overtaken` although it is not the parent."""
+    """The process that brought the event `overtaken` first, although it is not the parent."""
     overtaken: int = 0
     pruned: dict[PeerId, float] = field(factory=dict)
-    """When each was told to send the stream no more."""
+    """When each process was told to send the stream no more."""
     told_at: float = inf
-    """When a neighbour told of something that has not come yet: all before `told_stop`."""
+    """When a neighbour told of events, all before `told_stop`, that have not come yet."""
     told_stop: int = 0
     withheld: bool = False
-    """Whether the parent has told of something that it did not send, for repair brought it."""
+    """Whether the parent told of events that it did not send, since repair brought them."""
 
 
 class Tree(Dissemination, RepairWatcher, Watcher):
@@ -141,7 +141,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def disseminate_together(
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
-        """See `Dissemination`; what follows one another to the same processes leaves together."""
+        """See `Dissemination`; neighbouring batches for the same processes leave together."""
         together: list[Batch] = []
         receivers: list[Contact] | None = None
         for batch, source in zip(batches, sources, strict=True):
@@ -155,7 +155,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         self._send(together, receivers, now)
 
     def _send(self, batches: Sequence[Batch], to: list[Contact] | None, now: float) -> None:
-        """Send new batches to these processes; None: to whom gossip chooses."""
+        """Send new batches to these processes; with None, gossip chooses them."""
         if to is None:
             self._gossip.disseminate_together(batches, now, ())
         else:
@@ -175,7 +175,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def _receivers(
         self, tree: _Tree, batch: Batch, source: PeerId | None, now: float
     ) -> list[Contact]:
-        """Take note of a batch that is new here; return to whom it goes at once."""
+        """Take note of a batch that is new here; return the processes that get it at once."""
         self._note_news(batch, now)
         tree.heard = now
         if source is None:
@@ -200,7 +200,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         return tree.contacts
 
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
-        """See `Dissemination`; what a silent parent should have sent, another is asked to send."""
+        """See `Dissemination`; the process that repaired takes the place of a silent parent."""
         if not batch.flags & TREE or batch.topic != self._context.group:
             return
         tree = self._trees.get(batch.stream) or self._plant(batch, now)
@@ -303,7 +303,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     # -- news ------------------------------------------------------------------------------
 
     def _note_news(self, batch: Batch, now: float) -> None:
-        """Take note that a batch is to be announced, soon if it is one of many."""
+        """Note that a batch is to be announced, and do so sooner in a burst."""
         self._news.setdefault(batch.stream, False)
         self._news_events += batch.count
         if self._news_at == inf:
@@ -312,14 +312,14 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._tell_after(SECONDS_BURST, now)
 
     def _tell_after(self, seconds: float, now: float) -> None:
-        """Set the timer of the news; jittered, for all processes begin at the same time."""
+        """Set the timer of the news, with jitter, for all processes begin at the same time."""
         seconds *= 0.5 + self._context.rng.random()
         self._news_at = now + seconds
         self._news_timer += 1
         self._context.outlet.wake(seconds, "news", self._news_timer)
 
     def _tell_news(self, now: float) -> None:
-        """Tell every neighbour what has come of the streams that it is not sent along a tree."""
+        """Tell each neighbour of the new events that this process does not send it along a tree."""
         news = [
             (stream, self._trees[stream], repaired)
             for stream, repaired in self._news.items()
@@ -371,10 +371,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def _choose_children(
         self, tree: _Tree, stream: StreamId, source: PeerId | None, now: float
     ) -> None:
-        """Choose the first children, but none that has the stream for certain."""
+        """Choose the first children among neighbours that may lack the stream."""
         knowing = source, stream[:PEER_ID_BYTES]
-        others = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
-        for contact in self._context.rng.sample(others, min(CHILDREN_FIRST, len(others))):
+        lacking = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
+        for contact in self._context.rng.sample(lacking, min(CHILDREN_FIRST, len(lacking))):
             self._add_child(tree, contact, now)
 
     def _add_child(self, tree: _Tree, contact: Contact, now: float) -> None:

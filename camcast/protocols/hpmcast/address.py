@@ -1,8 +1,9 @@
 """Addresses of hpmcast: sequences of digits, whose common beginnings are subsystems (002, 4.1).
 
-An address x(l-1). … .x(0) is a tuple of integers, x(l-1) first, and in text ``128.178.73.3``.
-What is common to several, x(l-1). … .x(i), is a *branch address* of level i: the first l - i
-digits. That of level l is empty and stands for the whole system, that of level 0 for a process.
+An address x(l-1). … .x(0) is a tuple of integers, x(l-1) first, and in text ``128.178.73.3``. A
+*branch address* of level i, x(l-1). … .x(i), is the common beginning of several addresses: their
+first l - i digits. The branch address of level l is empty and stands for the whole system, one of
+level 0 for a process.
 """
 
 from __future__ import annotations

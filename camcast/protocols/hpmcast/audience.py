@@ -1,7 +1,8 @@
 """Which processes of a view an event is for (002, 5.1.2: "matching that given event").
 
-A table is matched with an event anew only if either is another than before. Where no line of it
-compares attributes of such events, all events of a topic are alike, and none is looked into.
+A table is matched again only if the table or the event is another than before. Where no line of the
+table compares attributes of a topic's events, all events of the topic have one audience, and no
+payload is decoded.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from camcast.vocabulary.topics import Topic
 
 V = TypeVar("V", bool, bool | None)
 
-# chosen: of different topics, as peers publish them (G5). Those of events need no bound: whoever
-# gossips an event has one audience of it at a time, of its level, and forgets it with the event.
+# chosen: topics, of which peers may publish any number (G5). Audiences of events need no bound:
+# each event that is gossiped has one at a time, of its level, which is forgotten with the event.
 TOPICS_MAX: Final = 1024
 
 
@@ -35,14 +36,14 @@ class Audiences:
         self._attributes = attributes
         self._threshold = threshold
         self._of_events: dict[EventId, tuple[int, Audience[Address]]] = {}
-        """With the level that each is of."""
+        """The level of each event, and its audience there."""
         self._of_topics: dict[tuple[int, Topic], Audience[Address] | None] = {}
-        """By level; None where lines compare attributes of such events."""
+        """By level and topic; None where lines compare attributes of such events."""
         self._wants: dict[int, tuple[list[Interest], list[int]]] = {}
-        """Of each level what different interests its lines have, and which of these each has."""
+        """By level, the different interests of its lines, and which of these each line has."""
         self._processes: dict[int, tuple[Address, ...]] = {}
-        """Of each level."""
-        self._version = -1  # of the views that the audiences are from
+        """By level."""
+        self._version = -1  # the version of the views that the audiences are from
 
     def of(self, level: int, event: Event) -> Audience[Address]:
         """Return the audience of an event in the view of a level; kept until `forget`."""
@@ -78,7 +79,7 @@ class Audiences:
         return self._audience(level, decided) if len(decided) == len(verdicts) else None
 
     def _verdicts(self, level: int, match: Callable[[Interest], V]) -> list[V]:
-        """Match all lines of a table; many say the same."""
+        """Match all lines of a table, equal interests once."""
         if level not in self._wants:
             numbers: dict[Interest, int] = {}
             lines = self._views.table(level)

@@ -2,8 +2,8 @@
 
 "Higher-level delegates receive more gossips than lower-level participants. One way of reducing the
 load on these delegates could consist in applying filters with a weaker accuracy." A weaker filter
-*covers* the precise one: it passes all that this passes, and now and then what interests nobody
-behind it. `camcast.models.hpmcast.parasites` says how often.
+*covers* the precise one: it passes all that the precise one passes, and now and then events that
+interest nobody behind it. `camcast.models.hpmcast.parasites` says how often.
 
 The paper's four degrees, from the subscriber up: any method (here: the application's own code),
 comparisons of attributes (an `Interest`), the more certain of these, conformance to a type (here: a
@@ -26,9 +26,9 @@ class Accuracy(Enum):
     """How precisely a level's lines say what interests their processes."""
 
     ATTRIBUTES = "attributes"
-    """As the interests are."""
+    """The interests as they are."""
     SELECTIVE = "selective"
-    """Related topics as one, and of attributes those that all agree on."""
+    """Related topics as one, with the comparisons that all their terms share."""
     TOPIC = "topic"
     """By topic only."""
 
@@ -36,8 +36,8 @@ class Accuracy(Enum):
 def accuracy_of(level: int, levels: int) -> Accuracy:
     """Return how precise the table of a level is.
 
-    Precise in level 1, whose lines are processes; by topic in the highest, if there are three or
-    more; selective in between. Raises `ValueError` for a level that there is not.
+    Level 1, whose lines are processes, is precise; the highest of three or more levels goes by
+    topic; the levels in between are selective. Raises `ValueError` for a level that does not exist.
     """
     if not 1 <= level <= levels:
         raise ValueError(f"level {level} of {levels}")

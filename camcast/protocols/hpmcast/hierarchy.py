@@ -3,13 +3,13 @@
 Readings
 --------
 * *Addresses* (002, 4.1.1: "Irrespective of how these addresses are determined"). A process's
-  address is its identity, written in digits below the arity but for the last, x(0), which takes
-  what is left. So everybody knows everybody's address from its contact, no two processes have
-  the same one, and identities, being random, spread over all subsystems alike. A group of level 1
-  then grows with the system, to n/a^(l-1) processes, instead of being limited to a_0.
-* *Interests* of lines are of topics and attributes. The tables of higher levels have weaker ones
-  (6.1.1), as `camcast.protocols.hpmcast.coverage` says; so has a line whose interest would be too
-  large (`camcast.interests.bounded`).
+  address is its identity, written in digits below the arity, except for the last digit, x(0), which
+  takes the rest. So everybody knows everybody's address from its contact, no two processes have the
+  same one, and identities, being random, spread over all subsystems alike. A group of level 1 then
+  grows with the system, to n/a^(l-1) processes, instead of being limited to a_0. * *Interests* of
+  lines are of topics and attributes. The tables of higher levels have weaker ones (6.1.1), as
+  `camcast.protocols.hpmcast.coverage` says; so has a line whose interest would be too large
+  (`camcast.interests.bounded`).
 """
 
 from __future__ import annotations

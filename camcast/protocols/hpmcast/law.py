@@ -1,8 +1,8 @@
 """How many processes one of hpmcast knows: Equation 12 for addresses drawn uniformly (002, 4.1.3).
 
-Each is counted once. A process knows its group of level 1, and of each of the a - 1 other
-subsystems of every higher table R delegates, or all processes if there are fewer. The delegates
-of its own subsystems are among those of the tables below.
+Each known process is counted once. A process knows its group of level 1, and R delegates, or all
+processes if there are fewer, of each of the a - 1 other subsystems in every higher table. The
+delegates of its own subsystems are already in the tables below.
 """
 
 from __future__ import annotations

@@ -1,29 +1,27 @@
 """hpmcast's dissemination: level by level, for as many rounds as a level needs (002, Figure 6).
 
 `LevelGossip` is Figure 6 without clock, sockets or membership: it is told of publications and
-receptions and asked, every gossip period, what to send to whom. Who is in the view of a level,
-and which of them an event is for, it asks for every time, as both may change.
+receptions, and asked in every gossip period what to send to which processes. It asks each time for
+the view of a level and for the processes that an event is for, as both may change.
 
 Readings
 --------
-* *Who is counted.* Line 27 takes |view[level]| R for the number of processes of a level, which
-  is right above level 1; in the table of level 1 a line is one process, and Equation 17 has
-  m_1 = a. It is followed as printed: only with R lines as many do Figures 7 and 8 come out
+* *Who is counted.* Line 27 takes |view[level]| R for the number of processes of a level, which is
+  right above level 1; in the table of level 1 a line is one process, and Equation 17 has m_1 = a.
+  It is followed as printed: only with R lines as many do Figures 7 and 8 come out
   (tests/papers/test_hpmcast_paper.py: 0.878 of 22^3 instead of 0.999 for p_1 = 0.1). It is what
-  keeps the rounds above 0 in a group with a single interested process.
-* *The probability of matching* (line 35), hits / (|view[level]| R), is a share of processes above
-  level 1. As printed it could not exceed 1/R in level 1; it is the share of processes there, too,
-  as 5.1.2 says: "matching that given event against all [...] participants for that given level".
-* A process does not choose itself (Equation 1 has n - 1), though line 29 would let it.
-* An event that leaves level i is gossiped in level i - 1 in the same period, as the loop of
-  line 5 runs from l to 1.
-* Line 16 keeps what has left level 1 in its buffer for ever, so that a late copy is known. Here
-  the last `ENDED_MAX` are remembered; who sees more events at a time guards before `receive`.
-* The audience threshold D (5.4.2): of fewer than D interested processes in the view, but at least
-  one, the D first of the view count as interested, too. Where nobody is interested nobody is
-  added: there is nothing to repair.
-* Loss and crashes are not in the number of rounds ("For simplicity, these parameters have not
-  been added in the algorithm", 5.1.2).
+  keeps the rounds above 0 in a group with a single interested process. * *The probability of
+  matching* (line 35), hits / (|view[level]| R), is a share of processes above level 1. As printed
+  it could not exceed 1/R in level 1; it is the share of processes there, too, as 5.1.2 says:
+  "matching that given event against all [...] participants for that given level". * A process does
+  not choose itself (Equation 1 has n - 1), though line 29 would let it. * An event that leaves
+  level i is gossiped in level i - 1 in the same period, as the loop of line 5 runs from l to 1. *
+  Line 16 keeps an event that has left level 1 in its buffer for ever, so that a late copy is known.
+  Here the last `ENDED_MAX` events are remembered; a caller with more at a time has to recognise
+  copies before `receive`. * The audience threshold D (5.4.2): of fewer than D interested processes
+  in the view, but at least one, the D first of the view count as interested, too. Where nobody is
+  interested, nobody is added, for there is nothing to repair. * Loss and crashes are not in the
+  number of rounds ("For simplicity, these parameters have not been added in the algorithm", 5.1.2).
 """
 
 from __future__ import annotations
@@ -60,9 +58,9 @@ class Audience(Generic[P]):
     lines: int
     """|view[level]|."""
     processes: Sequence[P]
-    """Of all lines, in the view's order; the process itself may be among them."""
+    """The processes of all lines, in the view's order; the process itself may be one of them."""
     wanted: Sequence[bool]
-    """Which of them the event is sent to, if chosen."""
+    """Whether the event is sent to each of these, if it is chosen."""
     share: float
     """The probability of matching (`getprob`)."""
 
@@ -158,7 +156,7 @@ class LevelGossip(Generic[E, P]):
     def begin(self, event: E, level: int, others: int = 0) -> None:
         """Gossip an event that is new here from this level down, in its first round.
 
-        `others` counts who has the event besides those whom it interests, if there are any.
+        `others` counts processes that have the event without being interested in it.
         """
         if not self.knows(event):
             self._buffer(event, level, others)
@@ -172,8 +170,8 @@ class LevelGossip(Generic[E, P]):
     def receive(self, event: E, share: float, rounds: int, level: int) -> bool:
         """Execute RECEIVE (line 19); return whether the event is new here.
 
-        Whoever is interested delivers it then. Raises `ValueError` for numbers that no process
-        of this hierarchy sends.
+        The caller then delivers it if it is interested. Raises `ValueError` for numbers that no
+        process of this hierarchy sends.
         """
         if not (1 <= level <= self._levels and 0.0 <= share <= 1.0 and rounds >= 0):
             raise ValueError(

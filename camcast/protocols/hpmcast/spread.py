@@ -1,23 +1,23 @@
 """hpmcast: gossip level by level in a hierarchy of delegates (002, sections 3 to 6; Figure 6).
 
-Everybody is in one group, whose membership (`membership.hpmcast`) keeps the views; what is sent
-when is Figure 6's (`camcast.protocols.hpmcast.rounds`). It is a feigned multicast: delegates may
-receive events that do not interest them. They are counted as parasites, and gossiped on. Interests
-are of topics and attributes (`camcast.interests.interest`); what is above level 1 knows them less
-precisely (`camcast.protocols.hpmcast.coverage`).
+Everybody is in one group, whose membership (`membership.hpmcast`) keeps the views; Figure 6 says
+what is sent when (`camcast.protocols.hpmcast.rounds`). It is a feigned multicast: delegates may
+receive events that do not interest them. Such events are counted as parasites, and gossiped on.
+Interests compare topics and attributes (`camcast.interests.interest`); tables above level 1 have
+them less precisely (`camcast.protocols.hpmcast.coverage`).
 
 Theory of operation
 -------------------
-Events travel as event records like those of all protocols. What Figure 6 sends along (level, prob
-and rounds) goes in a `Herald` before each, in the same frame. Where the two arrive apart, the
-event waits for its herald until the next gossip period, and a herald for its event; an event whose
-herald is lost is taken for one of the highest level at which this process is a delegate, in its
-first round, so that no subsystem is left out.
+Events travel as event records like those of all protocols. The numbers that Figure 6 sends along
+(level, prob and rounds) go in a `Herald` before each event, in the same frame. Where the two arrive
+apart, the event waits for its herald until the next gossip period, and a herald for its event. An
+event whose herald is lost counts as one of the highest level at which this process is a delegate,
+in its first round, so that no subsystem is left out.
 
 The gossip period begins at random when there is something to gossip, and ends when there is
-nothing: processes are not synchronised (5.1.2, "does not require participants to be
-synchronized"). An event that is published here leaves for its first F processes at once, not
-after a period, so that a publisher may leave soon and learns whether it left for anybody.
+nothing: processes are not synchronised (5.1.2, "does not require participants to be synchronized").
+A published event leaves for its first F processes at once, not after a period, so that the
+publisher may leave soon, and learns whether the event left for anybody.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import ROOT, Topic
 
-HERALDS_MAX: Final = 4096  # chosen: of events that have not come; bounds what peers can fill (G5)
-# chosen: events gossiped at a time; likewise. As many audiences are kept. Measured: 4 MB in all for
-# tables of 40 lines.
+HERALDS_MAX: Final = 4096  # chosen: heralds without their events; a bound, as peers send them (G5)
+# chosen: events gossiped at a time, with as many audiences; a bound, as peers send them. Measured:
+# 4 MB in all for tables of 40 lines.
 BUFFERED_MAX: Final = 4096
 
 _DEFAULT: Final = Hierarchy()
@@ -95,7 +95,7 @@ class LevelWise(Dissemination):
             constant=constant,
         )
         self._events: dict[EventId, Batch] = {}
-        """Those that are gossiped, or wait for their heralds."""
+        """The events that are gossiped, or wait for their heralds."""
         self._waiting: dict[EventId, None] = {}
         self._heralds: dict[EventId, Herald] = {}
         self._awake = False
@@ -142,11 +142,11 @@ class LevelWise(Dissemination):
             self._context.outlet.wake(self._period, "gossip")
 
     def _unasked(self, event: Event) -> int:
-        """Return 1 if an event that is published here interests neither this process nor its own.
+        """Return 1 if a published event interests no process of this one's own subsystem, else 0.
 
-        Equation 9's n p_1 are all processes among which an event spreads, the publisher too. Were
-        it left out, pmcast would not send an event at all that interests a single other process:
-        "becoming 0 in p1 n = 1" (5.3.1).
+        Equation 9's n p_1 are all processes among which an event spreads, the publisher too.
+        Without the publisher, pmcast would not send at all an event that interests a single other
+        process: "becoming 0 in p1 n = 1" (5.3.1).
         """
         at = self._audiences.of(self._levels, event)
         own = (
@@ -157,7 +157,7 @@ class LevelWise(Dissemination):
         return 0 if any(own) else 1
 
     def _event(self, known: EventId) -> Event:
-        (event,) = self._events[known].events()  # its batch is one of one
+        (event,) = self._events[known].events()  # a batch has one event here
         return event
 
     def _begin(self) -> None:

@@ -4,10 +4,10 @@ A line of the table of level i stands for a subsystem of level i - 1 by its dele
 table of level 1 it is a process itself. A table is *condensed* into the line that stands for it
 in the table above: interests are regrouped, processes counted, delegates elected.
 
-Who is elected: the R smallest addresses, which everybody in the subsystem finds without asking.
-Figure 5 shows something else, for which the text has no rule: its delegates of 128.178 are
-41.21, 73.3 and 88.10, the smallest of three different subsystems, though 41.23 and 41.24 are
-smaller than 73.3. The text is followed.
+The R smallest addresses are elected, which everybody in the subsystem finds without asking. Figure
+5 shows something else, for which the text has no rule: its delegates of 128.178 are 41.21, 73.3 and
+88.10, the smallest of three different subsystems, though 41.23 and 41.24 are smaller than 73.3. The
+text is followed.
 
 An interest is whatever the caller takes for one; `Union` regroups some "in a way which avoids
 redundancies" (4.2.2).
@@ -29,14 +29,14 @@ Union: TypeAlias = Callable[[Sequence[I]], I]
 
 @frozen
 class Line(Generic[I]):
-    """A subsystem, or for level 1 a process, as others know it."""
+    """A subsystem, or in level 1 a process, as other processes know it."""
 
     branch: Address
     """The subsystem's branch address; a process's whole address."""
     delegates: tuple[Address, ...]
-    """At most R, the smallest first; of a process, itself."""
+    """At most R delegates, the smallest first; a process is its own delegate."""
     processes: int
-    """How many there are in the subsystem (4.2.2, "Count participants")."""
+    """The number of processes in the subsystem (4.2.2, "Count participants")."""
     interest: I
 
 
@@ -51,7 +51,7 @@ def process_line(address: Address, interest: I) -> Line[I]:
 
 
 def condense(table: Sequence[Line[I]], redundancy: int, union: Union[I]) -> Line[I]:
-    """Return the line that a table is in the table of the level above (4.2.2).
+    """Return the line that stands for a table in the table of the level above (4.2.2).
 
     Raises `ValueError` for a table without lines, which nobody can have: its owner is in it.
     """
@@ -70,8 +70,8 @@ def tables(
 ) -> dict[int, tuple[Line[I], ...]]:
     """Return the tables of levels 1 to l that `owner` has when it knows what there is to know.
 
-    Lines are in the order of their branch addresses. It is what membership gossip tends to, and
-    what simulations deal. Raises `ValueError` for a redundancy below 1.
+    Lines are in the order of their branch addresses. Membership gossip tends to these tables, and
+    simulations start with them. Raises `ValueError` for a redundancy below 1.
     """
     if redundancy < 1:
         raise ValueError(f"redundancy is {redundancy}; give 1 or more delegates")
