@@ -82,6 +82,8 @@ def compare(
     Example: camcast compare runs/scamp-* runs/dht-* bench.json --output report
     """
     with clear_failures(ValueError, RuntimeError, OSError):
+        if not any(path.exists() for path in paths):  # said without waiting for Spark
+            raise ValueError("; ".join(f"{path} does not exist" for path in paths))
         settings = conf_of(conf)
         place = None if json and output is None else output or dated_folder("compare")
         with sigterm_stops(), ProgressBar("compare") as bar:
