@@ -148,6 +148,9 @@ class Dissemination(ABC):
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
         """Learn that the process has become a member of the group; called once."""
 
+    def leave(self, now: float) -> None:  # noqa: B027  # most have nothing to hand over
+        """Take leave of the other members: this process leaves the group. Nothing follows."""
+
     @abstractmethod
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Spread a batch that is new to this group.

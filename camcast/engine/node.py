@@ -633,6 +633,7 @@ class Node:
     def _leave_group(self, participation: Participation, now: float) -> None:
         if participation.repair is not None and participation.joined:
             participation.repair.leave(now)
+        participation.dissemination.leave(now)
         participation.leaving = True
         self._groups.leave(participation)
         if participation in self._joining:

@@ -70,6 +70,10 @@ class Camcast(Dissemination):
         """See `Dissemination`."""
         self._spread.start(now)
 
+    def leave(self, now: float) -> None:
+        """See `Dissemination`."""
+        self._spread.leave(now)
+
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
         """See `Dissemination`."""
         self._spread.duplicate(event_id, source, now)

@@ -29,6 +29,12 @@ sent them before the announcement.
 or silent, the process takes the neighbour that had the event for its parent, and says so (`Graft`).
 Batches that repair sends are flagged as repaired, and prune nothing.
 
+*Leaving.* A process that leaves tells its children who its parent is, and its parent who the
+children are (`Handover`). The children graft to that parent at once, and the parent tells them what
+they may have missed meanwhile, so that nobody waits for a timer. The parent takes the graft of a
+process that is no neighbour for `HEIR_SECONDS` after a child has named it; so nobody can have the
+stream sent to others than itself.
+
 The membership does not own the links of a tree: a link stays when the membership renews its table,
 until the liveness service says that the peer is gone.
 """
@@ -62,6 +68,7 @@ PRUNE_SECONDS: Final = 1.0  # chosen: most of what was under way has come by the
 # chosen: for any machine; a process whose parent is one that it has pruned gets nothing
 RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
+HEIR_SECONDS: Final = 10.0  # chosen: the way of a question at an overloaded peer, and its answer
 IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin anew
 
 
@@ -77,7 +84,15 @@ class Graft(Message, tag=2, frozen=True):
     stream: bytes
 
 
-_DECODER: Final[Decoder[Message]] = Decoder(Prune | Graft)
+class Handover(Message, tag=3, frozen=True):
+    """I leave: in the tree of this stream `parent` was above me, and `children` below."""
+
+    stream: bytes
+    parent: Contact | None
+    children: tuple[bytes, ...]
+
+
+_DECODER: Final[Decoder[Message]] = Decoder(Prune | Graft | Handover)
 
 
 @define(eq=False)
@@ -99,6 +114,8 @@ class _Tree:
     overtaken: int = 0
     pruned: dict[PeerId, float] = field(factory=dict)
     """When each process was told to send the stream no more."""
+    heirs: dict[PeerId, float] = field(factory=dict)
+    """When a child that left named these as its own children."""
     told_at: float = inf
     """When a neighbour told of events, all before `told_stop`, that have not come yet."""
     told_stop: int = 0
@@ -249,7 +266,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._context.outlet.send([contact], Prune(event_id.stream))
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """Take a `Prune` or a `Graft`."""
+        """Take a `Prune`, a `Graft` or a `Handover`."""
         match message:
             case Prune(stream):
                 tree = self._trees.get(StreamId(stream))
@@ -257,11 +274,47 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                     self._remove_child(tree, source.peer)
             case Graft(stream):
                 tree = self._trees.get(StreamId(stream))
-                known = self._contact(source.peer) is not None
-                if tree is not None and known and len(tree.children) < CHILDREN_MAX:
+                if tree is None or len(tree.children) >= CHILDREN_MAX:
+                    return
+                heir = now - tree.heirs.pop(source.peer, -inf) < HEIR_SECONDS
+                if heir or self._contact(source.peer) is not None:
                     if tree.parent == source.peer:  # it does not get the stream itself
                         self._follow(tree, None, now)
                     self._add_child(tree, source, now)
+                if heir:  # what went to the one that left may have gone no farther
+                    self._repair.tell([source], [StreamId(stream)], now)
+            case Handover():
+                self._take_handover(source.peer, message, now)
+
+    def _take_handover(self, source: PeerId, handover: Handover, now: float) -> None:
+        """Follow the parent of a parent that leaves; expect the children of a child."""
+        stream = StreamId(handover.stream)
+        tree = self._trees.get(stream)
+        if tree is None:
+            return
+        if source in tree.children:
+            self._remove_child(tree, source)
+            for peer in handover.children[:CHILDREN_MAX]:
+                if len(peer) == PEER_ID_BYTES:
+                    tree.heirs.pop(PeerId(peer), None)
+                    tree.heirs[PeerId(peer)] = now
+            while len(tree.heirs) > CHILDREN_MAX:
+                del tree.heirs[next(iter(tree.heirs))]
+        if source == tree.parent:
+            parent = handover.parent
+            if parent is None or parent.peer in (self._context.me.peer, *tree.children):
+                self._follow(tree, None, now)
+            else:
+                self._follow(tree, parent.peer, now, parent)
+                tree.heard = now
+                self._context.outlet.send([parent], Graft(stream))
+
+    def leave(self, now: float) -> None:
+        """See `Dissemination`; the children go to the parent."""
+        for stream, tree in self._trees.items():
+            handover = Handover(stream, tree.parent_contact, tuple(tree.children))
+            above = [] if tree.parent_contact is None else [tree.parent_contact]
+            self._context.outlet.send([*above, *tree.contacts], handover)
 
     def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
         """See `RepairWatcher`."""
@@ -387,10 +440,12 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             tree.contacts = list(tree.children.values())
             self._release(peer)
 
-    def _follow(self, tree: _Tree, parent: PeerId | None, now: float) -> None:
-        """Take a process for the parent; None: there is none."""
+    def _follow(
+        self, tree: _Tree, parent: PeerId | None, now: float, contact: Contact | None = None
+    ) -> None:
+        """Take a process for the parent; None: there is none. A stranger's `contact` is given."""
         former, tree.parent, tree.rival, tree.withheld = tree.parent, parent, None, False
-        tree.parent_contact = None if parent is None else self._contact(parent)
+        tree.parent_contact = None if parent is None else self._contact(parent) or contact
         if tree.parent_contact is not None:
             self._context.liveness.watch(tree.parent_contact, now)
         if former is not None:

@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 
 from camcast.engine.node import Node
-from camcast.protocols.tree import CHILDREN_FIRST
+from camcast.protocols.tree import CHILDREN_FIRST, Tree
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.parameters import Parameters
@@ -134,6 +134,37 @@ def test_the_living_miss_nothing_when_others_are_killed() -> None:
     world.run(SETTLED)
     publish(world, publisher, 1.0)
     assert publish(world, publisher, 2.0).all_got_one_copy
+
+
+def test_when_a_branch_leaves_nobody_waits_for_a_timer() -> None:
+    """Those behind it were told by their liveness service, or by nobody: the slowest delivery after
+    such a departure took 1.35 s. Now it is 0.3 s: four hops, and once the way of a question."""
+    world = community()
+    publisher = world.nodes[0]
+    publish(world, [publisher], 2.0, wait=0.0)
+    branches = [node for node in world.nodes[1:] if _behind(node)]
+    assert len(branches) >= 3
+    latest = 0.0
+    published: dict[EventId, float] = {}
+    for branch in branches[:3]:
+        behind = _behind(branch)
+        world.leave(branch, A)
+        for _ in range(20):
+            seen = len(world.delivered)
+            published |= dict.fromkeys(world.do(publisher, partial(_publish, 1)), world.now)
+            world.run(1.0 / RATE)
+            for node, delivery in world.delivered[seen:]:
+                if node.me.peer in behind:
+                    latest = max(latest, world.now - published[delivery.event.id])
+    assert latest <= 0.5
+
+
+def _behind(node: Node) -> list[bytes]:
+    """Return the children of a process in the trees of others."""
+    participation = node.participation(A)
+    assert participation is not None
+    tree: Tree = participation.dissemination._spread  # type: ignore[attr-defined]  # CAMCAST's
+    return [peer for one in tree._trees.values() if one.parent for peer in one.children]
 
 
 def test_a_newcomer_grows_onto_the_tree() -> None:

@@ -18,6 +18,7 @@ from camcast.protocols.tree import (
     BURST_EVENTS,
     CHILDREN_FIRST,
     CHILDREN_MAX,
+    HEIR_SECONDS,
     IDLE_SECONDS,
     PRUNE_SECONDS,
     RIVAL_SECONDS,
@@ -25,6 +26,7 @@ from camcast.protocols.tree import (
     SECONDS_PACED,
     TREES_MAX,
     Graft,
+    Handover,
     Prune,
     Tree,
 )
@@ -453,3 +455,56 @@ def test_an_idle_tree_is_forgotten(stand: Stand) -> None:
     assert stand.tree.patience(STREAM, stand.now, stand.now) == 0.0
     stand.wake()
     assert not stand.wakes(), "nothing is left to do"
+
+
+# -- leaving -------------------------------------------------------------------------------------
+
+
+def test_who_leaves_tells_its_parent_and_its_children_of_each_other(stand: Stand) -> None:
+    stand.settle(1, 2, 3)
+    stand.tree.leave(stand.now)
+    handover = Handover(STREAM, contact(1), (peer(2), peer(3)))
+    assert sorted(stand.said(), key=lambda one: one[0]) == [(n, handover) for n in (1, 2, 3)]
+
+
+def test_the_parent_of_a_parent_that_leaves_is_followed_though_it_is_no_neighbour(
+    stand: Stand,
+) -> None:
+    stand.settle(1, 2)
+    for liar in (2, 5):  # who is not the parent moves nobody
+        stand.tree.receive(contact(liar), Handover(STREAM, contact(60), ()), stand.now)
+    assert stand.said() == []
+    stand.tree.receive(contact(1), Handover(STREAM, contact(50), (peer(99),)), stand.now)
+    assert stand.said() == [(50, Graft(STREAM))]
+    assert stand.watched.keys() == {peer(50)}  # and `liar` 2 said that it leaves
+    stand.push(batch(2), source=50)
+    stand.duplicate(2, source=50)
+    assert stand.said() == []  # it is the parent
+
+
+def test_the_children_of_a_child_that_left_get_the_stream_and_what_it_may_have_kept(
+    stand: Stand,
+) -> None:
+    stand.settle(1, 2)
+    stand.tree.receive(contact(50), Graft(STREAM), stand.now)
+    stand.tree.receive(contact(5), Handover(STREAM, contact(99), (peer(50),)), stand.now)
+    stand.tree.receive(contact(50), Graft(STREAM), stand.now)
+    assert stand.children() == [2]  # a stranger, named by no child
+    stand.tree.receive(contact(2), Handover(STREAM, contact(99), (peer(50), peer(51))), stand.now)
+    stand.told.clear()
+    stand.tree.receive(contact(50), Graft(STREAM), stand.now)
+    assert stand.children() == [50]
+    assert stand.told == [(50, (STREAM,))]
+    stand.now += HEIR_SECONDS
+    stand.tree.receive(contact(51), Graft(STREAM), stand.now)
+    assert stand.children() == [50]
+
+
+def test_a_parent_that_leaves_and_had_none_is_not_waited_for(stand: Stand) -> None:
+    assert stand.watcher is not None
+    stand.settle(1, 2)
+    stand.tree.receive(contact(1), Handover(STREAM, None, (peer(99),)), stand.now)
+    assert stand.watcher.patience(STREAM, stand.now, stand.now) == 0.0
+    stand.settle(1, 2)
+    stand.tree.receive(contact(1), Handover(STREAM, contact(2), (peer(99),)), stand.now)
+    assert stand.said() == []  # nobody follows its own child
