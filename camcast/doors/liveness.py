@@ -30,10 +30,11 @@ class Watcher:
         """
 
     def all_silent(self, now: float) -> None:
-        """Learn that all watched peers are suspect, so this process may be cut off itself.
+        """Learn that all watched peers of the part, or of the process, are suspect.
 
-        The service calls this once a period while it is so, for every part. It takes long until
-        the first of the peers is taken to be dead, so the part may seek other members meanwhile.
+        The service calls this once a period while it is so. It takes long until the first of the
+        peers is taken to be dead, and this process may be cut off itself, so the part may seek
+        other members meanwhile.
         """
 
     def size(self) -> float:

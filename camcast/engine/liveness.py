@@ -46,7 +46,8 @@ are in `_patience`. A peer that helpers reach and this process does not is given
 once, or the timer of a period comes more than a period late, the cause is rather this process. So
 `high` is multiplied, by one more with each such period up to `HEALTH_MAX`, and by one less with
 each other period. Only helpers, which it hears, then convince this process that a peer is gone.
-If nobody is left to ask, each part learns that all are silent and can look for others. Nobody's
+If nobody is left to ask, each part learns that all are silent and can look for others; so does a
+part whose own peers are all suspect. Nobody's
 silence counts for the time by which the timer was late, and no helper whose timer was late
 confirms anything.
 
@@ -345,10 +346,11 @@ class LivenessService:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
             self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
             self.isolated = suspects == watched
-        if watched and suspects == watched:
-            changed = True
-            for part in [part for parts in list(self._parts.values()) for part in parts]:
+        if suspects:
+            cut_off = self._cut_off(now, everybody=suspects == watched)
+            for part in cut_off:
                 part.watcher.all_silent(now)
+            changed = changed or bool(cut_off)
         self._schedule(
             min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf),
             now,
@@ -356,6 +358,19 @@ class LivenessService:
         return changed
 
     # -- suspicion -------------------------------------------------------------------------
+
+    def _cut_off(self, now: float, *, everybody: bool) -> list[PartLiveness]:
+        """Return the parts that hear of none of their peers: all if all peers are suspect."""
+        if everybody:
+            return [part for parts in self._parts.values() for part in parts]
+        hears: dict[PartLiveness, bool] = {}
+        for entry in self.entries.values():
+            if entry.met and not entry.silent:
+                alive = entry.suspected_for(now) <= 0
+                for part, watches in entry.parts.items():
+                    if watches:
+                        hears[part] = hears.get(part, False) or alive
+        return [part for part, hears_one in hears.items() if not hears_one]
 
     def _is_late(self, now: float) -> bool:
         """Say whether this process is so late that what it has not heard says nothing."""

@@ -41,6 +41,7 @@ WENT_WRONG: Final = {
     38: "a newcomer was told to have missed what was published before its time",
     96: "four tellings upward were lost on the way, and a lone survivor told no more",
     119: "super-processes farther up filled the table: nobody nearer was asked for",
+    148: "newcomers alone were between two members, and asked for nothing from before their time",
     163: "four events were in none of fourteen answers, asked for every four seconds",
     217: "a newcomer's questions to the gateway were lost, and it asked ever more rarely",
     380: "a question on its way for 0.3 s asked for less than was published since the joining",

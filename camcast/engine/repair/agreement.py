@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from math import inf
+from math import ceil, inf
 from typing import Final
 
 from attrs import define
@@ -37,6 +37,7 @@ FULL_SECONDS_MAX: Final = 16.0  # chosen: where something is late without end, 2
 TOLD_MAX: Final = 3  # chosen: at 30 % loss one in 250 neighbours does not hear of it, others do
 OVERLAP_SECONDS: Final = 10.0  # chosen: what was on its way when two agreed is there by then
 HASH_BYTES: Final = 8  # chosen: two states are taken for the same once in 10^19
+PART_BYTES: Final = 4  # chosen: two seconds are taken for the same once in 4 * 10^9
 _IDENTITY_BYTES: Final = 30  # of a body: stream 24, first 4, count 2
 
 
@@ -50,9 +51,11 @@ def _part(identity: bytes) -> int:
 class Tally:
     """The XOR of the hashes of the batches that a process knows of one community."""
 
-    __slots__ = ("_asked", "_before", "_recent", "_until")
+    __slots__ = ("_asked", "_before", "_recent", "_seconds", "_until")
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = APART_SECONDS) -> None:
+        """`seconds`: so long at least it is remembered what was published in which second."""
+        self._seconds = max(APART_SECONDS, ceil(seconds))
         self._before = 0  # of what was published before the second `_until`, or at a wrong time
         self._until = 0
         self._recent: dict[int, int] = {}  # by the second of the publication
@@ -68,8 +71,8 @@ class Tally:
             self._before ^= part
         if published < self._asked[0] or published not in self._recent:
             self._asked = -1, 0
-        if self._until < second - 2 * APART_SECONDS:
-            self._until = second - APART_SECONDS
+        if self._until < second - 2 * self._seconds:
+            self._until = second - self._seconds
             for old in [one for one in self._recent if one < self._until]:
                 self._before ^= self._recent.pop(old)
 
@@ -85,6 +88,25 @@ class Tally:
                     tally ^= part
             self._asked = second, tally
         return tally
+
+    def parts(self, since: int, until: int) -> bytes:
+        """Return the tally of each second from one to before another, as `Compare` has them."""
+        parts = (self._recent.get(second, 0) for second in range(since, until))
+        return b"".join(part.to_bytes(HASH_BYTES)[-PART_BYTES:] for part in parts).rstrip(b"\0")
+
+    def difference(self, parts: bytes, since: int, until: int, member_since: int) -> int:
+        """Return how another's `parts` from a second on differ, 0 if nothing is to be told.
+
+        Of seconds before `member_since` they are compared if something of these is known here.
+        """
+        difference = 0
+        for second in range(max(since, self._until, until - 2 * self._seconds), until):
+            start = PART_BYTES * (second - since)
+            theirs = int.from_bytes(parts[start : start + PART_BYTES].ljust(PART_BYTES, b"\0"))
+            own = self._recent.get(second, 0) % (1 << 8 * PART_BYTES)
+            if own or second >= member_since:
+                difference ^= own ^ theirs
+        return difference
 
 
 @define(eq=False)
@@ -121,6 +143,11 @@ class Agreement:
         again = -1 < self.second < second
         self.second = max(self.second, second)
         return is_new or (again and waited)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are known not to know the same."""
+        return self.known != 0 or self.second >= 0
 
     def tell(self, difference: int) -> None:
         """Note that all was told to the neighbour, which was asked to do the same."""

@@ -62,7 +62,26 @@ class Heard(Message, tag=3, frozen=True):
     reply: int
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Have | Want | Heard)
+class Referral(Message, tag=4, frozen=True):
+    """`elder` was a member before the sender: compare with it what the sender is too young for."""
+
+    elder: Contact
+
+
+class Compare(Message, tag=5, frozen=True):
+    """What the sender knows of a time: tell it all if you know something else.
+
+    The time begins at the second `since`, counted from 1970. The sender has been a member for
+    `member` seconds. `parts` has the tally of what was published in each second
+    (`camcast.engine.repair.agreement.PART_BYTES`), without the last empty ones.
+    """
+
+    member: float
+    since: int
+    parts: bytes
+
+
+DECODER: Final[Decoder[Message]] = Decoder(Have | Want | Heard | Referral | Compare)
 
 
 class Nonces:

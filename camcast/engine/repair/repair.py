@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 Infect and die misses e^(-c) of a community, and what is published through a partition or a pause
 misses half of it. `Repair` is the part of one community in one process that finds out what is
-missing, and asks for it. It needs two messages over streams with ranges
+missing, and asks for it. It needs two messages most of all, over streams with ranges
 (`camcast.engine.repair.messages`): `Have` tells what its sender knows of some streams, and from
 which number on it keeps the bodies; `Want` asks for ranges, and is answered by the batches as they
 were published, flagged as repaired. Nothing that a `Have` says counts as known: a forged one costs
@@ -16,7 +16,8 @@ a question.
 of a few seconds ago and before (`camcast.engine.repair.agreement`): one that differs twice running
 makes the *full* `Have`, in pages (`camcast.engine.repair.haves`), which the other side answers with
 its own. A difference that three full `Have`s did not remove is left at that: a newcomer knows less
-of the past for good.
+of the past for good. So newcomers refer older members to each other
+(`camcast.engine.repair.referring`).
 
 Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 What is told to the communities above (`camcast.engine.repair.upward`) is pushed there, and climbs
@@ -45,8 +46,9 @@ from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.history import History
 from camcast.engine.repair.lack import Holder, check_held
 from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
-from camcast.engine.repair.messages import Have, Heard, Nonces, Want
+from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
 from camcast.engine.repair.news import News
+from camcast.engine.repair.referring import Referring
 from camcast.engine.repair.shared import JOINING_SECONDS, Shared
 from camcast.engine.repair.upward import Upward
 from camcast.engine.store import Store, published_at
@@ -89,7 +91,8 @@ class Repair(Repairs):
         self._send_again = send_again
         self._since_1970 = since_1970  # in seconds, when the clock was at 0
         self._lateness = lateness
-        self._tally = Tally()
+        self._tally = Tally(shared.retention)
+        self._referring = Referring(shared, haves, self._tally, lateness, since_1970)
         self._changed = -inf  # when the tally last did
 
     # -- what others read ------------------------------------------------------------------
@@ -159,6 +162,7 @@ class Repair(Repairs):
         """Begin: this process has become a member."""
         self._shared.member_since = now
         self._history.start(now)
+        self._referring.start()
 
     def took(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
         """Take note of a batch that is new to the community; `source` sent it."""
@@ -227,6 +231,10 @@ class Repair(Repairs):
                 self._answering.take(source, message, now)
             case Heard():
                 self._upward.heard(source.peer, message.reply)
+            case Referral():
+                self._referring.take(message, now)
+            case Compare():
+                self._referring.compare(source, message, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer of the news, or that of asking."""
@@ -239,6 +247,8 @@ class Repair(Repairs):
                 self._news.tell_urgent(now)
             case ("ask",):
                 self._asking.wake(now)
+            case ("refer",):
+                self._referring.wake(now)
 
     def history(self, seconds: float, now: float) -> list[Batch]:
         """Return what is kept here of the last `seconds`, and ask others for the rest.

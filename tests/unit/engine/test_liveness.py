@@ -761,3 +761,14 @@ def heartbeats(topics: int, size: int = 10, seconds: float = 60.0) -> int:
 def test_four_topics_with_the_same_peers_cost_little_more_than_one() -> None:
     """A process then has more different peers, but no peer gets more than one heartbeat."""
     assert heartbeats(4) <= 1.2 * heartbeats(1)
+
+
+def test_a_part_learns_that_its_own_peers_are_all_silent_though_other_parts_hear_theirs() -> None:
+    """One whose last neighbour had died, and who had links upward, looked for others ten seconds
+    later, and died with what nobody else had (scamp 345)."""
+    world = Suspicion(helpers=HELPERS)
+    other, end = world.one.part(B)
+    end.watch(world.suspect.me, world.now)
+    world.periods(SILENCE_UNITS + 2)
+    assert (other.all_silent_told, world.part.all_silent_told) == (2, 0)
+    assert not world.one.service.isolated

@@ -49,6 +49,31 @@ def test_a_tally_is_that_of_what_was_published_before_a_second(
         assert tally.until(asked) == counted(*before)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.booleans()), max_size=12),
+    st.integers(0, 9),
+)
+def test_two_differ_in_the_seconds_of_which_they_know_other_batches(
+    batches: list[tuple[int, bool, bool]], member_since: int
+) -> None:
+    """But for those before one was a member, of which it knows nothing."""
+    one, other = Tally(), Tally()
+    seconds: dict[int, tuple[list[int], list[int]]] = {}
+    for number, (second, in_one, in_other) in enumerate(batches, 1):
+        known = seconds.setdefault(second, ([], []))
+        for tally, has, numbers in zip((one, other), (in_one, in_other), known, strict=True):
+            if has:
+                tally.add(batch(number, NOW + second), NOW + second)
+                numbers.append(number)
+    differ = [
+        second
+        for second, (here, there) in seconds.items()
+        if here != there and (here or second >= member_since)
+    ]
+    parts = other.parts(NOW, NOW + 10)
+    assert bool(one.difference(parts, NOW, NOW + 10, NOW + member_since)) == bool(differ)
+
+
 def test_batches_are_told_apart_by_stream_first_and_count() -> None:
     """So that no set of consecutive numbers cancels out, as it would with a CRC."""
     tally = Tally()

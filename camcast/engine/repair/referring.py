@@ -1,0 +1,117 @@
+"""Referring: who knew the time before a newcomer is told of the others who did.
+
+A newcomer takes nothing from before its time. So where only newcomers are between two older
+members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
+other, each to one other in a ring, `REFER_SECONDS` after it became a member and again after twice
+as long, until nothing is left in the stores that is older than the newcomer itself. In a quiet
+community, where no tally differs, nobody is referred.
+
+Who is referred to another sends it a `Compare`: the tallies of what was published in each second
+(`camcast.engine.repair.agreement`). If these differ from its own, as far as it was a member or has
+something of that second, the other tells all that it knows, and asks for the same. Each of the two
+has *met* the other then: it refers others to it as if they were neighbours. So the older
+members are connected through any number of newcomers: the youngest connects those older than
+itself, then the next one.
+
+*Hostile.* A `Referral` may name anybody, who is sent one message of about its size, at most
+`REFERRALS_A_SECOND` of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from camcast.engine.rate import Rate
+from camcast.engine.repair.agreement import Tally
+from camcast.engine.repair.haves import Haves
+from camcast.engine.repair.lateness import Lateness
+from camcast.engine.repair.messages import Compare, Referral
+from camcast.engine.repair.shared import Shared
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.wire import MalformedError
+
+REFER_SECONDS: Final = 2.0  # chosen: by then the tallies of a neighbour were compared twice
+ELDERS_MAX: Final = 8  # chosen: as many messages of 120 bytes; a view holds more, but not only one
+MET_MAX: Final = 32  # chosen: several newcomers' rings
+REFERRALS_A_SECOND: Final = 8  # chosen: the neighbours of one newcomer, all in the same second
+
+
+class Referring:
+    """Refers older members to each other, and compares with whom this process is referred to."""
+
+    def __init__(
+        self, shared: Shared, haves: Haves, tally: Tally, lateness: Lateness, since_1970: float
+    ) -> None:
+        self._shared = shared
+        self._haves = haves
+        self._tally = tally
+        self._lateness = lateness
+        self._since_1970 = since_1970
+        self._met: dict[PeerId, Contact] = {}
+        self._rate = Rate(REFERRALS_A_SECOND)
+
+    def start(self) -> None:
+        """Begin: this process has become a member."""
+        self._shared.outlet.wake(REFER_SECONDS, "refer")
+
+    def wake(self, now: float) -> None:
+        """Refer the older neighbours to each other, while they may have something older."""
+        shared = self._shared
+        age = shared.seconds_a_member(now)
+        if age >= shared.retention:
+            return
+        shared.outlet.wake(age, "refer")
+        ring = shared.sample(self._elders(), ELDERS_MAX)
+        if len(ring) > 1:
+            for one, other in pairwise([*ring, ring[0]]):
+                shared.outlet.send([one], Referral(other))
+
+    def take(self, referral: Referral, now: float) -> None:
+        """Compare with a member that this process is referred to, if it is no neighbour."""
+        shared, elder = self._shared, referral.elder
+        if elder.peer == shared.context.me.peer or not self._rate.allows(now):
+            return
+        if any(one.peer == elder.peer for one in shared.context.membership.neighbours()):
+            return
+        self._meet(elder)
+        since = int(self._since_1970 + max(shared.member_since, now - shared.retention))
+        parts = self._tally.parts(since, self._lateness.second(self._since_1970, now))
+        shared.outlet.send([elder], Compare(shared.seconds_a_member(now), since, parts))
+
+    def compare(self, source: Contact, message: Compare, now: float) -> None:
+        """Tell a member all if it knows something else of a time at which both could."""
+        if not message.member >= 0:
+            raise MalformedError("a Compare tells of a negative time")
+        shared = self._shared
+        self._meet(source)
+        neighbour = shared.neighbour(source.peer)
+        neighbour.hear_member(message.member, now)
+        until = self._lateness.second(self._since_1970, now)
+        member_since = int(self._since_1970 + shared.member_since)
+        difference = self._tally.difference(message.parts, message.since, until, member_since)
+        agreement = neighbour.agreement
+        if agreement.hear(difference, until, now) and self._haves.send_full(
+            source, now, reply=True
+        ):
+            agreement.tell(difference)
+
+    def _meet(self, contact: Contact) -> None:
+        self._met.pop(contact.peer, None)
+        self._met[contact.peer] = contact
+        if len(self._met) > MET_MAX:
+            del self._met[next(iter(self._met))]
+
+    def _elders(self) -> list[Contact]:
+        """Return those that may know something from before this process's time."""
+        shared = self._shared
+        neighbours = {
+            contact.peer: contact
+            for contact in shared.context.membership.neighbours()
+            if shared.neighbour(contact.peer).agreement.differs
+        }
+        return [
+            contact
+            for peer, contact in (self._met | neighbours).items()
+            if shared.neighbour(peer).member_since < shared.member_since
+        ]
