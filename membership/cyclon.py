@@ -1,56 +1,60 @@
-"""Cyclon: views of a fixed size that two processes at a time shuffle, and nothing else.
+"""Cyclon: views of a fixed size, of which pairs of processes exchange a part each period.
 
 Source: S. Voulgaris, D. Gavidia, M. van Steen, "CYCLON: Inexpensive membership management for
-unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The text was not
-at hand when this was written, so no section is cited. The steps of a shuffle are those that
+unstructured P2P overlays", Journal of Network and Systems Management 13(2), 2005. The text of the
+paper was not available, so no section is cited. The steps of a shuffle are those that
 jvf/peersim-cyclon's `Cyclon.java` quotes; the numbers are those of its configurations. Joining is
-told from memory.
+described from memory.
 
 Theory of operation
 -------------------
-A process holds a *view* of at most `view` others: the topic table. Each entry has an *age*, the
-number of periods since its process put it into the world.
+A process holds a *view* of at most `view` other processes: the topic table. Each entry has an
+*age*, the number of periods since its process created the entry.
 
 *Shuffling* ("enhanced", with ages). Once a period a process P takes the oldest entry Q of its view,
-and sends Q a new entry of itself, of age 0, and `shuffle - 1` other entries at random. Q answers
-with as many random entries of its own. Both discard entries of themselves and those they have,
-put the rest first into free slots and then into the slots of what they sent; P counts Q's slot
-among these. So P's arc to Q turns round: Q holds P. Whoever is held by many is asked by many, and
-each time loses a holder, while everybody gains one a period. Therefore in-degrees lie closely
-around the size of the view, closer than a random graph's, and no process must know them.
+and sends Q a new entry of itself, of age 0, and `shuffle - 1` random other entries. Q answers
+with as many random entries of its own. Both discard entries of themselves and entries that they
+hold already, and put the rest first into free slots and then into the slots of the entries that
+they sent; P counts Q's slot among these. So P's arc to Q is reversed: Q holds P. A process that
+many hold is asked by many, and each time loses a holder, while every process gains one holder a
+period. Therefore in-degrees lie closely around the size of the view, closer than in a random
+graph, and no process needs to know its in-degree.
 
-*Departures.* An entry that nobody renews gets older until it is the oldest of its view; whoever
-then does not answer is dropped. So all entries of a dead process are gone after some `view`
-periods, though it was watched by few. Who leaves says so to its view, and answers what still comes.
+*Departures.* An entry that is not renewed gets older until it is the oldest of its view, and is
+dropped if its process then does not answer. So all entries of a dead process are gone after some
+`view` periods, although few processes watch it. A process that leaves tells its view, and answers
+with a goodbye to every later message.
 
-*Heartbeats*, of which the paper has none, go to `watched` of the view, to each for a while. They
-are for the repair of events: two processes compare along with them what they know, and so find out
-what one of them missed while it was cut off. The liveness service (`camcast.doors.liveness`) may
-find out by them that one is dead, too.
+*Heartbeats*, which the paper does not have, go to `watched` processes of the view, to each for a
+while. They serve the repair of events: along with heartbeats two processes compare which events
+they know, and so find out what one of them missed while it was cut off. The liveness service
+(`camcast.doors.liveness`) may also find out by them that a process is dead.
 
-*Joining*. The contact starts `view` random walks for a newcomer. Where one
-ends, the newcomer takes the place of a random entry, and gets that entry for its own view. So
-nobody else's in-degree changes, and the newcomer has the in-degree of all others at once.
+*Joining*. The contact starts `view` random walks for a newcomer. At the end of each walk the
+newcomer takes the place of a random entry, and gets that entry for its own view. So no other
+in-degree changes, and the newcomer has the mean in-degree at once.
 
-*Isolation and healing.* Whoever did not answer goes to a *cold list*
-(`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with some of them, and
-every `seek_seconds` with one whom the discovery names: an answer joins the halves of a healed
-partition, and communities that were founded twice. A process without a view joins again.
+*Isolation and healing.* A process that did not answer goes to a *cold list*
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with some processes of
+its cold list, and every `seek_seconds` with one that the discovery names: an answer joins the
+halves of a healed partition, and communities that were founded twice. A process whose view is empty
+joins again.
 
 *The size.* Shuffles carry the samples of `camcast.vocabulary.size_estimate`.
 
-Deviations from the source. A free slot costs nobody an entry: a walk that ends there gives the
-newcomer an entry of the process itself, and a partner that answers stays in the view if nothing
-takes its slot; hence communities of up to `view` + 1 processes know each other completely. A
-process that shuffles is of age 0 in the view of its partner, if that holds it already. (Of other
-entries that are known the lesser age must not be taken: ages are whole periods, which begin at
-different times everywhere, so that the dead got younger by each shuffle.) A shuffle without an
-answer is tried a second time before the partner is dropped, since packets get lost; an entry that
-is older than the vain attempt is not taken again.
+Deviations from the source. A free slot costs no process an entry: a walk that ends at a process
+with a free slot gives the newcomer an entry of that process itself, and a partner that answers
+stays in the view if no received entry takes its slot; hence communities of up to `view` + 1
+processes know each other completely. A process that shuffles is of age 0 in the view of its
+partner, if the partner holds it already. (For other known entries the lesser of two ages must not
+be taken: ages are whole periods, which begin at different times in each process, so each shuffle
+would make the entries of dead processes younger.) A shuffle without an answer is tried a second
+time before the partner is dropped, since packets get lost. An entry that was created before the
+last attempt to reach its process failed is not taken again.
 
-Hostile peers. What a message costs is bounded by `shuffle`; a Join costs `view` walks, and no more
-than `WALKS_A_PERIOD` are started in a period. A process can put as many entries of itself into the
-world as it likes: the paper has no remedy, and neither has this.
+Hostile peers. The cost of a message is bounded by `shuffle`; a Join costs `view` walks, and no more
+than `WALKS_A_PERIOD` walks are started in a period. A process can spread as many entries of itself
+as it likes: the paper has no remedy, and neither has this module.
 """
 
 from __future__ import annotations
@@ -65,6 +69,7 @@ from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.streams import jittered
 from membership.first_contacts import AskingMembership
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
@@ -75,20 +80,20 @@ STEPS_MAX: Final = 64  # chosen: as SCAMP; a walk of a forged length is not long
 
 
 class Entry(NamedTuple):
-    """A process in a view, and how many periods ago it said that it was there."""
+    """A process in a view, and how many periods ago the process created this entry."""
 
     contact: Contact
     age: int
 
 
 class Join(Message, tag=1, frozen=True):
-    """From a newcomer: start the walks that make me a member."""
+    """A newcomer asks its contact to start the walks that make it a member."""
 
     mandate: ClassVar[str] = "join"
 
 
 class Walk(Message, tag=2, frozen=True):
-    """On the newcomer's behalf: hold it where the walk ends, after so many steps."""
+    """A newcomer's walk: the process at its end, after `steps` more steps, holds the newcomer."""
 
     passed_on: ClassVar[bool] = True
     mandate: ClassVar[str] = "join"
@@ -96,23 +101,23 @@ class Walk(Message, tag=2, frozen=True):
 
 
 class Given(Message, tag=3, frozen=True):
-    """To the newcomer: I hold you, and this entry is for your view."""
+    """The sender holds the newcomer, and gives it an entry for its view."""
 
     entry: Entry
 
 
 class Shuffle(Message, tag=4, frozen=True):
-    """Some of my entries for some of yours; the first is my own."""
+    """Some entries of the sender in exchange for some of the receiver; the first is of itself."""
 
     number: int
     """A random name of the exchange, which the answer repeats."""
     entries: tuple[Entry, ...]
     sample: bytes
-    """Of the size estimate."""
+    """The sample of the size estimate."""
 
 
 class Answer(Message, tag=5, frozen=True):
-    """The other half of a shuffle."""
+    """The answer to `Shuffle`: entries of the receiver."""
 
     number: int
     entries: tuple[Entry, ...]
@@ -120,7 +125,7 @@ class Answer(Message, tag=5, frozen=True):
 
 
 class Bye(Message, tag=6, frozen=True):
-    """I have left the community."""
+    """The sender has left the community."""
 
 
 @frozen(kw_only=True)
@@ -128,33 +133,34 @@ class CyclonOptions:
     """The parameters of Cyclon. Raises `ValueError` for a value outside its range."""
 
     view: int = field(default=20, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Entries in a view. [jvf/peersim-cyclon: 20 in config/cyclon-indegree20.conf, 50 in
-    cyclon-indegree50.conf] the lesser"""
+    """Entries in a view. [jvf/peersim-cyclon, config/cyclon-indegree20.conf; 50 in
+    cyclon-indegree50.conf]"""
 
     shuffle: int = field(default=8, validator=[validators.ge(1), validators.le(VIEW_MAX)])
     """Entries that each side of a shuffle sends. [jvf/peersim-cyclon: 8 in both configurations]"""
 
     shuffle_seconds: float = field(default=1.0, validator=validators.gt(0))
-    """The period. chosen: the dead are out of all views after some 20; as SCAMP's heartbeats,
-    at a tenth of the records"""
+    """The period. chosen: dead processes are out of all views after some 20 periods; as long as
+    SCAMP's period of heartbeats, at a tenth of the records"""
 
     answer_seconds: float = field(default=0.4, validator=validators.gt(0))
     """How long a contact or partner has to answer before the next attempt. chosen: as SCAMP"""
 
     watched: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """How many of the view are sent heartbeats. chosen: a random graph of 3 arcs a process is
-    connected, and the arcs are others with each shuffle"""
+    """How many processes of the view get heartbeats. chosen: a random graph with 3 arcs a process
+    is connected, and each shuffle changes the arcs"""
 
     suspect_after: int = field(default=3, validator=validators.ge(1))
-    """Silent periods until one of these is suspect, and others are asked about it.
+    """Silent periods until a watched process is suspect, and other processes are asked about it.
     [PROTOCOLS 11]"""
 
     walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Length of a newcomer's walks. chosen: at least the average path length, which is
-    ln N / ln view = 4.6 in a random graph of a million processes, so that walks end anywhere"""
+    """Length of a newcomer's walks. chosen, since the paper's value was not found: at least the
+    average path length, which is ln N / ln view = 4.6 in a random graph of 10^6 processes and the
+    default view, so that a walk can end at any process"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often some who did not answer are tried again. chosen: as SCAMP"""
+    """How often some processes of the cold list are tried again. chosen: as SCAMP"""
 
     seek_seconds: float = field(default=60.0, validator=validators.gt(0))
     """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
@@ -165,7 +171,7 @@ class CyclonOptions:
 
 
 class _Exchange(NamedTuple):
-    """A shuffle that was not answered yet."""
+    """A shuffle that is not answered yet."""
 
     partner: Contact
     request: Shuffle
@@ -178,10 +184,10 @@ class Cyclon(AskingMembership):
 
     def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
         self.refused = 0
-        """Joins that were not taken: too many walks in one period."""
+        """Joins that were refused because of too many walks in one period."""
         super().__init__(context, options, Join(), options.shuffle_seconds)
         self._options = options
-        self._watched: dict[PeerId, int] = {}  # since which period; the longest comes first
+        self._watched: dict[PeerId, int] = {}  # since which period; the earliest comes first
         self._view = PeerTable(context.watch)
         self._born: dict[PeerId, int] = {}
         """The period in which each entry of the view was of age 0."""
@@ -192,7 +198,7 @@ class Cyclon(AskingMembership):
     # -- what others read ------------------------------------------------------------------
 
     def peers(self) -> PeerTable:
-        """Return the view; see `Membership`. Who holds this process is not known."""
+        """Return the view; see `Membership`. A process does not know which processes hold it."""
         return self._view
 
     # -- inputs ----------------------------------------------------------------------------
@@ -241,7 +247,7 @@ class Cyclon(AskingMembership):
         self._give_up(contact, now)
 
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: forget who has left."""
+        """See `Watcher`: forget a process that has left."""
         self._forget(contact.peer)
         for number, exchange in list(self._exchanges.items()):
             if exchange.partner == contact:
@@ -256,9 +262,9 @@ class Cyclon(AskingMembership):
             self._wake_next_period()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        self._become_member(now)  # two that still join, and know no other, found the community
+        self._become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
-        if self._has_room:  # else a newcomer among few would know some of them only
+        if self._has_room:  # in a small community everybody knows everybody
             self._hold(newcomer, now)
         if len(self._view) < 2:
             return
@@ -278,7 +284,7 @@ class Cyclon(AskingMembership):
             self._outlet.send([onward], Walk(steps - 1), reply_to=newcomer)
 
     def _hold(self, newcomer: Contact, now: float) -> None:
-        """Hold a newcomer, and give it an entry: the one whose place it takes, or one's own."""
+        """Hold a newcomer, and give it the entry whose place it takes, else an own entry."""
         given = Entry(self._me, 0)
         if newcomer.peer not in self._view and not self._has_room:
             evicted = self._view.choose(self._rng)
@@ -291,7 +297,7 @@ class Cyclon(AskingMembership):
     # -- shuffling -------------------------------------------------------------------------
 
     def _wake_next_period(self) -> None:
-        self._outlet.wake(self._options.shuffle_seconds * self._jitter(), "period")
+        self._outlet.wake(jittered(self._options.shuffle_seconds, self._rng), "period")
 
     def _begin_period(self, now: float) -> None:
         for exchange in self._exchanges.values():
@@ -324,7 +330,7 @@ class Cyclon(AskingMembership):
         self._outlet.wake(self._options.answer_seconds, "again", number)
 
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
-        self._become_member(now)  # somebody holds this process
+        self._become_member(now)  # the partner holds this process
         others = self._view.sample(self._options.shuffle, self._rng, source.peer)
         entries = tuple(map(self._entry, others))
         self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
@@ -345,7 +351,7 @@ class Cyclon(AskingMembership):
         self._note_alive(source, now)
 
     def _merge(self, entries: Iterable[Entry], replaceable: list[PeerId], now: float) -> None:
-        """Take entries that are new here into free slots, then in place of the replaceable."""
+        """Take unknown entries into free slots, then into the slots of `replaceable` ones."""
         slots = [peer for peer in replaceable if peer in self._view]
         for contact, said in list(entries)[: self._options.shuffle]:
             age = max(0, min(said, AGE_MAX))
@@ -358,12 +364,12 @@ class Cyclon(AskingMembership):
                 if not slots:
                     return
                 self._forget(slots.pop(0))
-            self._become_member(now)  # also if it still waits for a gateway that has died
+            self._become_member(now)  # even if this process still waits for a dead gateway
             self._view.add(contact)
             self._born[contact.peer] = self._period - age
 
     def _note_alive(self, contact: Contact, now: float) -> None:
-        """Renew the age of a process that was heard of just now; if there is room, hold it."""
+        """Set the age of a process that has just sent a message to 0; hold it if there is room."""
         self._merge((Entry(contact, 0),), [], now)
         if contact.peer in self._view:
             self._born[contact.peer] = self._period
@@ -384,7 +390,7 @@ class Cyclon(AskingMembership):
         self._liveness.unwatch(peer)
 
     def _watch_some(self, now: float) -> None:
-        """Watch some of the view, each for a while: small views stay the same for good."""
+        """Watch some processes of the view, each for a while: a small view may never change."""
         others = [contact for contact in self._view if contact.peer not in self._watched]
         longest = next(iter(self._watched), None)
         if others and longest and self._period - self._watched[longest] >= WATCHED_PERIODS:

@@ -10,34 +10,34 @@ Theory of operation
 The discovery answers a `seek` with members drawn (nearly) uniformly, and with an estimate of
 N_t. The topic table holds ceil(ln N_t + c) of them.
 
-*Joining.* A newcomer fills its table and greets each process in it; who is greeted puts it into
-its own table, in place of a random entry if that is full. So a newcomer is reachable at once,
-by as many as it reaches itself, and need not wait for the others to look it up. A random
-entry makes room, so tables stay uniform among those who are there.
+*Joining.* A newcomer fills its table and greets each process in it. A greeted process puts the
+newcomer into its own table, in place of a random entry if that is full. So a newcomer is held at
+once by as many processes as it holds itself, and need not wait until they look it up. Because
+a random entry makes room, tables stay a uniform choice of the members.
 
-*Refreshing.* From time to time the whole table is drawn anew: when as many changes were seen
-since the last time as make a share 2 · `stale_share` of the table (entries that fell silent or
-said goodbye, and greetings), so that it is out of date by half of that on average. So the
-interval follows the rate of change by itself, within [refresh_seconds_min, refresh_seconds_max].
+*Refreshing.* From time to time the whole table is drawn anew: when the number of changes since the
+last time (entries that fell silent or said goodbye, and greetings) is 2 · `stale_share` of the
+table, so that half of that share is out of date on average. So the interval follows the rate of
+change, within [refresh_seconds_min, refresh_seconds_max].
 
 *Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
-table a heartbeat each `check_seconds`. One that does not answer is suspect, and dropped and
-replaced by a look-up if other processes do not reach it either. Along with a heartbeat goes
-`Holding`, and a process that makes room for another is told so (`Release`). So each process knows
-who holds it, and can say goodbye when it leaves.
+table a heartbeat each `check_seconds`. A process that does not answer is suspect; if other
+processes do not reach it either, it is dropped, and a look-up replaces it. Along with heartbeats
+goes `Holding`, and a process that is removed to make room is told so (`Release`). So each process
+knows which processes hold it, and can say goodbye to them when it leaves.
 
-*A place for everybody.* In-degrees are binomial, so that with a small c some process is in no table
-(measured: 2.6 % of the members with c = 0) and receives nothing until somebody draws it. So a
-process that fewer than `HELD_MIN` hold asks random members of its table for a place (`Place`),
-until that many hold it.
+*A place for every process.* In-degrees are binomial, so that with a small c some process is in no
+table (measured: 2.6 % of the members with c = 0) and receives nothing until another process draws
+it. So a process that fewer than `HELD_MIN` hold asks random members of its table for a place
+(`Place`), until that many hold it.
 
-*Healing.* A table that is empty asks the discovery as often as it checks. Every `probe_seconds` the
-process seeks one random member. A *stranger*, which it has not met as a holder or in its table,
-gets a place, and is asked for one. So islands, which were founded apart or lost each other in a
-partition, hold each other after a probe or two; whoever falls silent is a stranger again. In a
-community without islands everybody has met soon, up to `MET_MAX` members, and probes change
-nothing; in a larger one they draw a table anew as slowly as refreshes do. When the discovery names
-strangers unasked, since it has just learned of them, the table is refreshed at once.
+*Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
+`probe_seconds` a process seeks one random member. A *stranger*, which the process has not met as a
+holder or in its table, gets a place in the table, and is asked for one. So islands, which were
+founded apart or were separated by a partition, hold each other after a probe or two; a process that
+falls silent becomes a stranger again. In a community of up to `MET_MAX` members without islands all
+have soon met, and probes change nothing; in a larger one probes replace entries as slowly as
+refreshes do. When the discovery names strangers unasked, the table is refreshed at once.
 """
 
 from __future__ import annotations
@@ -52,34 +52,35 @@ from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.streams import jittered
 
 PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then
-HOLDING: Final = 30  # chosen: periods that a holder's word lasts; it comes in one of ten
+HOLDING: Final = 30  # chosen: periods until a holder is forgotten; `Holding` comes in one of ten
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
-HOLDERS_MAX: Final = 256  # chosen: likewise, of those to say goodbye to
+HOLDERS_MAX: Final = 256  # chosen: likewise for the known holders
+# chosen: a process that one holder has released still has another while it asks for a place.
 HELD_MIN: Final = 2
-# chosen: while a process that a holder has released asks for another, it still has one.
 MET_MAX: Final = 256  # chosen: 25 kB; larger communities have tables of 11 and more
 
 
 class Greeting(Message, tag=1, frozen=True):
-    """I am new here, and you are in my table: put me into yours."""
+    """A newcomer, whose table holds the receiver, asks for a place in the receiver's table."""
 
 
 class Holding(Message, tag=2, frozen=True):
-    """You are in my table; goes along with the heartbeats to the table."""
+    """The receiver is in the sender's table; goes along with heartbeats."""
 
 
 class Goodbye(Message, tag=3, frozen=True):
-    """I leave the community."""
+    """The sender leaves the community."""
 
 
 class Release(Message, tag=4, frozen=True):
-    """You are not in my table any more."""
+    """The receiver is not in the sender's table any more."""
 
 
 class Place(Message, tag=5, frozen=True):
-    """Put me into your table: too few hold me, or you and I have never met."""
+    """The sender asks the receiver for a place: too few hold it, or the two are strangers."""
 
 
 DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye | Release | Place)
@@ -90,22 +91,22 @@ class DhtOptions:
     """The parameters of the tables. Raises `ValueError` for a value outside its range."""
 
     c: float = field(default=5.0, validator=[validators.ge(-10), validators.le(100)])
-    """Tables hold ceil(ln N_t + c) processes. [CAMCAST 6.1.1], like the fan-out's"""
+    """Tables hold ceil(ln N_t + c) processes. [CAMCAST 6.1.1] as for the fan-out"""
 
     check_seconds: float = field(default=2.0, validator=validators.gt(0))
     """Period of the checks. chosen: a crash is noticed within ten seconds, as in SCAMP."""
 
     refresh_seconds_min: float = field(default=5.0, validator=validators.gt(0))
-    """Shortest time between two refreshes. chosen: a look-up takes up to two seconds."""
+    """Shortest time between two refreshes. chosen: a look-up mostly takes less than two."""
 
     refresh_seconds_max: float = field(default=120.0, validator=validators.gt(0))
-    """Longest time. chosen: as many entries change in it as by probes in a large community."""
+    """Longest time between two refreshes. chosen: probes replace as many entries in that time."""
 
     probe_seconds: float = field(default=10.0, validator=validators.gt(0))
-    """How often one random member is sought. chosen: islands are one within two such periods."""
+    """How often one random member is sought. chosen: islands merge within two such periods."""
 
     stale_share: float = field(default=0.05, validator=[validators.gt(0), validators.le(1)])
-    """Share of a table that may be out of date. chosen: half an entry of ten."""
+    """Share of a table that is out of date on average. chosen: half an entry of ten."""
 
     def __attrs_post_init__(self) -> None:
         if self.refresh_seconds_max < self.refresh_seconds_min:
@@ -137,15 +138,16 @@ class DhtTable(Membership):
         self._liveness.report_to(self, period, PATIENCE * period)
         self._holders: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
         self._met: dict[PeerId, None] = {}
-        """Who has been in the table or a holder, and did not fall silent; the oldest first."""
-        self._probed = False  # whether the answer to a probe is to come
+        """The processes that have been in the table or holders, and are not known to be gone; the
+        one met longest ago comes first."""
+        self._probed = False  # whether a probe is not answered yet
         self._next_probe = 0.0
         self._size = 1.0
         self._joined = False
         self._leaving = False
-        self._changes = 0  # seen since the last refresh
+        self._changes = 0  # since the last refresh
         self._refreshed = 0.0
-        self._patience = 0.0  # until a refresh without any change
+        self._patience = 0.0  # seconds from one refresh to the next if nothing changes
         self._refreshing = False
 
     # -- what others read ------------------------------------------------------------------
@@ -160,44 +162,42 @@ class DhtTable(Membership):
         return self._table
 
     def neighbours(self) -> list[Contact]:
-        """See `Membership`: the table, and who said of late that it holds this process."""
+        """See `Membership`: the table, and the processes that lately said they hold this one."""
         known = {contact.peer: contact for contact in self._table}
         for peer, (contact, _) in self._holders.items():
             known.setdefault(peer, contact)
         return list(known.values())
 
     def size(self) -> float:
-        """See `Membership`: the discovery's estimate, but never less than is known here."""
+        """See `Membership`: the discovery's estimate, but at least the table and this process."""
         return max(self._size, len(self._table) + 1.0)
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
     def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
-        self._joined = True
+        """See `Membership`; also called when a member writes to this process before that."""
+        first, self._joined = not self._joined, True
         self._refreshed = now
-        self._patience = self._options.refresh_seconds_min * self._jitter()
-        self._next_probe = now + self._options.probe_seconds * self._jitter()
+        self._patience = jittered(self._options.refresh_seconds_min, self._rng)
+        self._next_probe = now + jittered(self._options.probe_seconds, self._rng)
         for contact in contacts:
             self._enter(contact, now)
         self._outlet.send(list(self._table), Greeting())
-        self._seek()  # contacts are few, and say nothing of the size
-        self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
+        self._seek()  # contacts are few, and come without a size
+        if first:
+            self._wake_next_check()
 
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
         """See `Membership`: refresh the table, or fill it up."""
-        found = [contact for contact in contacts if contact.peer != self._me.peer]
+        found = list(contacts)
         if size is not None:
             before, self._size = self._wanted, max(1.0, size)
-            if self._joined and not found and self._wanted > before and self._missing:
+            if not found and self._wanted > before and self._missing:
                 self._seek()  # the size came after the first contacts
-        if not self._joined:
-            self.join(found, now)
-            return
         probed, self._probed = self._probed, False
-        # One contact without a size is the answer to a probe, whatever else was asked.
+        # A single contact without a size answers a probe, whatever other seeks are under way.
         if self._refreshing and (size is not None or len(found) != 1):
             self._refreshing = False
             self._replace(found, now)
@@ -215,7 +215,7 @@ class DhtTable(Membership):
                 self._changes += len(strangers)
 
     def leave(self, now: float) -> None:
-        """Say goodbye to the table, and to every process that holds this one."""
+        """Say goodbye to the table and to every process that holds this one."""
         self._leaving = True
         self._forget_former_holders(now)
         self._outlet.send(self.neighbours(), Goodbye())
@@ -233,7 +233,7 @@ class DhtTable(Membership):
                 self._held_by(source, now)
             case Greeting():
                 self._changes += 1
-                self._size += 1.0  # until the next look-up says better
+                self._size += 1.0  # until the next look-up brings an estimate
                 self._take_in(source, now)
             case Place():
                 self._take_in(source, now)
@@ -249,14 +249,14 @@ class DhtTable(Membership):
         """See `Membership`."""
         if name == ("check",) and not self._leaving:
             self._check(now)
-            self._outlet.wake(self._options.check_seconds * self._jitter(), "check")
+            self._wake_next_check()
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: drop a process that is gone; the next check looks for others."""
+        """See `Watcher`: drop a dead process; the next check looks for another one."""
         self._lose(contact.peer)
 
     def all_silent(self, now: float) -> None:
-        """See `Watcher`: look for others in place of a table that may be dead."""
+        """See `Watcher`: draw the table anew, since all its processes may be dead."""
         self._refreshing = True
         self._seek()
 
@@ -268,7 +268,7 @@ class DhtTable(Membership):
 
     @property
     def _wanted(self) -> int:
-        """The size the table should have: ceil(ln N_t + c), of those there are."""
+        """The size that the table should have: ceil(ln N_t + c), at most N_t - 1."""
         return max(1, min(TABLE_MAX, round(expected_view(self._options, self.size()))))
 
     @property
@@ -292,13 +292,13 @@ class DhtTable(Membership):
         self._enter(newcomer, now)
 
     def _take_in(self, source: Contact, now: float) -> None:
-        """Put in who asks for it, and say so; who asks holds this process."""
+        """Put a process that asks for a place into the table, and say so; it holds this one."""
         self._held_by(source, now)
         self._admit(source, now)
         self._outlet.send([source], Holding())
 
     def _release(self, contact: Contact, now: float) -> None:
-        """Hold a process that is there no more, and say so."""
+        """Remove a process from the table, and tell it."""
         self._table.discard(contact.peer)
         if contact.peer in self._holders:
             self._liveness.listen(contact, now)
@@ -307,7 +307,7 @@ class DhtTable(Membership):
         self._outlet.send([contact], Release())
 
     def _lose(self, peer: PeerId) -> None:
-        """Forget a process that is gone: it may be met again."""
+        """Forget a process that is gone; if it comes back it is a stranger."""
         if peer in self._table:
             self._changes += 1
             self._size = max(1.0, self._size - 1.0)
@@ -323,9 +323,9 @@ class DhtTable(Membership):
         self._met[peer] = None
 
     def _replace(self, found: list[Contact], now: float) -> None:
-        """Draw the table anew; what a look-up did not bring is filled from the old entries."""
+        """Replace the table by members that a look-up found, and fill it up with old entries."""
         self._changes, self._refreshed = 0, now
-        self._patience = self._options.refresh_seconds_max * self._jitter()
+        self._patience = jittered(self._options.refresh_seconds_max, self._rng)
         if not found:
             return
         kept = {contact.peer: contact for contact in found[: self._wanted]}
@@ -348,9 +348,8 @@ class DhtTable(Membership):
 
     # -- the period ------------------------------------------------------------------------
 
-    def _jitter(self) -> float:
-        # A tenth up or down, so that processes that started together drift apart.
-        return 0.9 + 0.2 * self._rng.random()
+    def _wake_next_check(self) -> None:
+        self._outlet.wake(jittered(self._options.check_seconds, self._rng), "check")
 
     def _seek(self) -> None:
         # A seek of one is a probe, and says nothing of the size.
@@ -365,7 +364,7 @@ class DhtTable(Membership):
         elif self._missing:
             self._seek()
         elif now >= self._next_probe:
-            self._next_probe = now + self._options.probe_seconds * self._jitter()
+            self._next_probe = now + jittered(self._options.probe_seconds, self._rng)
             self._probed = True
             self._outlet.seek(self._topic, 1)
 
@@ -393,7 +392,8 @@ class DhtTable(Membership):
     def _ask_for_a_place(self) -> None:
         """Ask one more member to hold this process if too few do.
 
-        Tables of two and three give everybody one place; two may be more than there are.
+        One holder is enough where tables have two or three entries: all members together may not
+        have places for two.
         """
         if len(self._holders) < min(HELD_MIN, max(1, self._wanted // 2)):
             others = [contact for contact in self._table if contact.peer not in self._holders]

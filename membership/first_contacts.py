@@ -197,7 +197,3 @@ class AskingMembership(Membership):
     def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
         self._estimate.note(source.peer, now)
         self._estimate.merge(sample, now)
-
-    def _jitter(self) -> float:
-        # A tenth up or down, so that processes that started together drift apart.
-        return 0.9 + 0.2 * self._rng.random()

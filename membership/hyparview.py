@@ -62,6 +62,7 @@ from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.streams import jittered
 from membership.first_contacts import AskingMembership
 from membership.hyparview_messages import (
     DECODER,
@@ -238,7 +239,7 @@ class HyParView(AskingMembership):
         if not self._joined:
             self._joined = True
             self._last_tick = now
-            self._next_shuffle = now + self._options.shuffle_seconds * self._jitter()
+            self._next_shuffle = now + jittered(self._options.shuffle_seconds, self._rng)
             self._wake_next_tick()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
@@ -406,7 +407,7 @@ class HyParView(AskingMembership):
     # -- the period ------------------------------------------------------------------------------
 
     def _wake_next_tick(self) -> None:
-        self._outlet.wake(self._options.heartbeat_seconds * self._jitter(), "tick")
+        self._outlet.wake(jittered(self._options.heartbeat_seconds, self._rng), "tick")
 
     def _tick(self, now: float) -> None:
         self._last_tick = now
@@ -419,7 +420,7 @@ class HyParView(AskingMembership):
         lately = now - ASKED_PERIODS * self._options.heartbeat_seconds
         self._asked = {who: when for who, when in self._asked.items() if when > lately}
         if now >= self._next_shuffle:
-            self._next_shuffle = now + self._options.shuffle_seconds * self._jitter()
+            self._next_shuffle = now + jittered(self._options.shuffle_seconds, self._rng)
             self._passive.forget_refusals()
             self._shuffle()
         self._fill_up(now)

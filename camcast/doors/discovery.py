@@ -153,7 +153,7 @@ class Discovery(ABC):
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """Look for up to `wanted` members other than this process; answer by `outlet.found`.
 
-        Every seek is answered within some seconds, at once or in a later input. An answer without
+        Every seek is answered, at once or in an input within nine seconds. An answer without
         contacts says that the community is empty, and makes the seeking process found it. So a
         discovery that could not find out answers with the addresses that did not answer
         (`Finding.unreachable`) or did not know (`Finding.ignorant`): the node then asks again.

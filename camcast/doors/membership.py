@@ -46,9 +46,10 @@ class Membership(Watcher, ABC):
     def leave(self, now: float) -> None:
         """Tell the other members that this process leaves, so that they can repair their tables.
 
-        Called once, perhaps before `join`. The liveness service watches nothing for the part any
-        more. Messages still arrive at `receive`, since other members do not know yet; no timers,
-        findings or news of peers do. A process that joins again gets another instance.
+        It may be called before `join`, and a second call must be harmless. The liveness service
+        has stopped watching for the part by then. Messages still arrive at `receive`, since other
+        members do not know yet; timers, findings and news of peers do not. A process that joins
+        again gets another instance.
         """
 
     @abstractmethod

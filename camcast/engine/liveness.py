@@ -92,6 +92,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.streams import jittered
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
@@ -565,8 +566,7 @@ class LivenessService:
         """Begin a period of this length, in place of the one under way."""
         self._interval = interval
         if interval < inf:
-            # Jittered by a tenth, so that processes that started together drift apart.
-            pause = interval * (0.9 + 0.2 * self._rng.random())
+            pause = jittered(interval, self._rng)
             self._due = now + pause
             self._timer += 1
             self._outlet.wake(pause, "period", self._timer)

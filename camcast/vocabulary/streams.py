@@ -16,3 +16,11 @@ def stream(seed: int, name: StreamName, *parts: int | str) -> Random:
     """
     label = ":".join(map(str, (seed, name, *parts)))
     return Random(int.from_bytes(hashlib.sha256(label.encode()).digest()[:16]))
+
+
+def jittered(seconds: float, rng: Random) -> float:
+    """Return a period made up to a tenth shorter or longer, at random.
+
+    Processes that started together drift apart by it.
+    """
+    return seconds * (0.9 + 0.2 * rng.random())

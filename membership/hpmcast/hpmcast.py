@@ -59,6 +59,7 @@ from camcast.protocols.hpmcast.view import Line
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.streams import jittered
 from membership.hpmcast.failure_detector import Silence
 from membership.hpmcast.messages import (
     DECODER,
@@ -436,8 +437,7 @@ class HpmcastMembership(Membership):
         self._outlet.wake(self._pause(), "tick")
 
     def _pause(self) -> float:
-        # Jittered by a tenth, so that processes that started together drift apart.
-        return self._options.gossip_seconds * (0.9 + 0.2 * self._rng.random())
+        return jittered(self._options.gossip_seconds, self._rng)
 
     def _put_own(self, now: float) -> None:
         """Say "I am here", and what interests this process by now."""

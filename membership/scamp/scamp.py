@@ -79,6 +79,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.size_estimate import SAMPLE_PACE, SizeEstimate
+from camcast.vocabulary.streams import jittered
 from membership.scamp.messages import (
     DECODER,
     Arc,
@@ -526,8 +527,7 @@ class Scamp(Membership):
     # -- the period --------------------------------------------------------------------------
 
     def _period(self) -> float:
-        # Jittered by a tenth, so that processes that started together drift apart.
-        return self._options.heartbeat_seconds * (0.9 + 0.2 * self._rng.random())
+        return jittered(self._options.heartbeat_seconds, self._rng)
 
     def _lease(self) -> float:
         return self._options.lease_seconds * (0.5 + 0.5 * self._rng.random())
