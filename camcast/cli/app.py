@@ -115,8 +115,8 @@ app.command(
 def main() -> None:
     """Run the command line.
 
-    Of results that cannot be written, as on a full disk, it says so; a reader of stdout that has
-    gone, as ``head`` does, is no news.
+    It complains of results that cannot be written, as on a full disk, but not of a reader of stdout
+    that has gone, as ``head`` goes.
     """
     try:
         try:
@@ -126,7 +126,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
-        # What is still buffered goes nowhere: else Python fails once more at its end.
+        # The rest of the buffer goes nowhere: else Python fails once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if error.errno != errno.EPIPE:
             complain(f"cannot write the output: {error.strerror}")

@@ -132,7 +132,7 @@ _ANSWERS: Final = {
 
 
 def _topic_rows(answer: dict[str, Any]) -> list[TopicRow]:
-    """Return a row for each topic, by name: communities first hand, others through links."""
+    """Return a row for each topic, by name: the communities, and topics known by links alone."""
     rows: dict[str, TopicRow] = {}
     for one in answer["communities"]:
         rows[one["topic"]] = TopicRow(
@@ -163,7 +163,7 @@ def _kept(store: dict[str, Any] | None) -> Iterable[str]:
 
 
 def duration(seconds: float) -> str:
-    """Say how long something took, as roughly as a person wants it."""
+    """Write a duration as roughly as a person wants it."""
     for limit, unit, size in ((120.0, "s", 1.0), (7200.0, "min", 60.0), (172_800.0, "h", 3600.0)):
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
@@ -171,7 +171,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(count: float) -> str:
-    """Say how many bytes, as roughly as a person wants it."""
+    """Write a number of bytes as roughly as a person wants it."""
     for unit in _UNITS[:-1]:
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

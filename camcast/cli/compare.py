@@ -117,7 +117,7 @@ def _carry_out(
     conf: dict[str, str],
     bar: ProgressBar,
 ) -> Findings:
-    """Compare, and write the report to `place`, if it is anywhere."""
+    """Compare, and write the report to the folder `place`, if there is one."""
     from camcast.pipeline.compare.compare import compare as compare_runs
     from camcast.pipeline.compare.inputs import are_light
     from camcast.pipeline.spark.session import open_spark
@@ -127,7 +127,7 @@ def _carry_out(
         with extras_named("spark,report,sim"):
             from camcast.pipeline.compare.folder import ReportFolder
             from camcast.report.drawing import warm_up
-        folder = ReportFolder(place)  # what is wrong with it is said before anything is computed
+        folder = ReportFolder(place)  # a wrong folder is refused before anything is computed
         Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
     try:
         light = are_light([*question.paths, *map(Path, question.against)])

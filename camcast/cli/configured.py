@@ -1,10 +1,10 @@
 """Options from a file and from the environment, for the commands that run a process.
 
-What the command line does not say is looked up in the environment, as ``CAMCAST_`` and the name of
-the option, then in the file of ``--config``: ``passphrase-file = "group.pass"`` is
-``--passphrase-file group.pass``. One file may serve several commands: of an option that a command
-does not have, but another one has, it takes no notice. No file is read that was not named: a folder
-that somebody else has filled decides nothing.
+An option that the command line does not give is looked up in the environment, as ``CAMCAST_`` and
+the name of the option, then in the file of ``--config``: ``passphrase-file = "group.pass"`` is
+``--passphrase-file group.pass``. One file may serve several commands: a command ignores the options
+in it that only others have. No file is read unless it was named, so that the content of a folder
+decides nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def configured(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_variable(parameter: Parameter) -> Any:
-    """Return the annotation of a parameter; of an option, with its variable."""
+    """Return the annotation of a parameter; an option's gets its environment variable."""
     kind, *infos = get_args(parameter.annotation)
     if not isinstance(infos[0], OptionInfo):
         return parameter.annotation
@@ -79,7 +79,7 @@ def _is_path(annotation: Any) -> bool:
 
 
 def _taker(paths: Set[str]) -> Callable[[typer.Context, Path | None], Path | None]:
-    """Return what makes a file's values the defaults of a command, where these names are paths."""
+    """Return the callback that makes a file's values a command's defaults; `paths` are paths."""
 
     def take(context: typer.Context, file: Path | None) -> Path | None:
         if file is not None and not context.resilient_parsing:  # which is for completion
@@ -103,8 +103,8 @@ def _defaults(context: typer.Context, file: Path, paths: Set[str]) -> dict[str, 
     known = own.keys() | {
         name
         for command in commands.values()
-        if _OPTION in (others := _options(command))
-        for name in others
+        if _OPTION in (its := _options(command))
+        for name in its
     }
     defaults = {}
     for key, value in content.items():

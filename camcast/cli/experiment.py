@@ -42,7 +42,7 @@ Output = Annotated[
 
 @frozen
 class ExperimentOptions:
-    """What an experiment's nodes are, and where its results go; None: as its scenario says."""
+    """The options of an experiment's nodes and results; None leaves what the scenario says."""
 
     membership: options.MembershipGiven = None
     settings: options.MembershipOptions = None
@@ -64,7 +64,7 @@ class ExperimentOptions:
         protocol: str | None = None,
         protocol_settings: list[str] | None = None,
     ) -> dict[str, Any]:
-        """Return what is to be changed of a scenario, with --protocol and --protocol-set.
+        """Return the fields of a scenario that the options change, with those of the protocol.
 
         Raises as `options.systems_options`.
         """
@@ -135,7 +135,7 @@ def carry_out(
 
 
 def _sockets(folder: Path) -> Path:
-    """Make the folder of --control, for its owner alone, if it is not there; return its path."""
+    """Make the folder of --control if need be, for its owner alone; return its path."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -144,7 +144,7 @@ def _sockets(folder: Path) -> Path:
 
 
 def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:
-    """Say at which ports the processes serve metrics; return the first as a host and a port."""
+    """Print where the processes serve metrics; return the first one's host and port."""
     last = port + processes - 1
     if not 0 < port <= last < 2**16:
         raise OptionError(f"--metrics takes a port for each of {processes} processes, from PORT on")

@@ -15,7 +15,7 @@ from camcast.vocabulary.errors import CamcastError
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong
 EXIT_FAILED = 1  # the command was right, and could not do its work
 
-# Our named errors derive from these.
+# CAMCAST's errors derive from these.
 _WRONG_INPUT = (ValueError, LookupError, TypeError, InsecureError)
 _FAILED = (OSError, RuntimeError)
 
@@ -32,7 +32,7 @@ def complain(text: str) -> None:
 
 @contextmanager
 def clear_failures(*expected: type[Exception]) -> Iterator[None]:
-    """Turn the `expected` errors, which carry a sentence of their own, into it and an exit code.
+    """Turn each of the `expected` errors into its sentence on stderr and an exit code.
 
     Anything else is a defect of ours and keeps its traceback.
     """

@@ -1,4 +1,4 @@
-"""What a command says on stderr beside its results: how much, and as text or as JSON lines."""
+"""The log of a command on stderr, beside its results: how much, as text or as JSON lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LogForm(StrEnum):
 
 
 class _TextLines(logging.Formatter):
-    """A line a record, and a traceback below it: nothing that a peer said begins a line."""
+    """One line for each record, its traceback below: a peer's text never begins a line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
         return printable(super().formatMessage(record))
@@ -37,7 +37,7 @@ class _TextLines(logging.Formatter):
 
 
 class _JsonLines(logging.Formatter):
-    """One JSON object a record: when, how grave, by whom, what; and the fields of a notice."""
+    """One JSON object for each record: time, level, logger, message, and a notice's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -53,7 +53,7 @@ class _JsonLines(logging.Formatter):
 
 
 class _Complaints:
-    """What commands themselves say to a person, in the form that was chosen."""
+    """Writes the complaints of the commands themselves, in the form that was chosen."""
 
     form = LogForm.TEXT
 
@@ -70,7 +70,7 @@ complaints: Final = _Complaints()
 
 
 def set_up_logs(verbosity: int, form: LogForm) -> None:
-    """Log warnings, with a verbosity of 1 what an operator wants to know, with 2 everything."""
+    """Log warnings; with a verbosity of 1 also what operators want to know, with 2 everything."""
     level = min(verbosity, len(_LEVELS) - 1)
     handler = logging.StreamHandler()
     handler.setFormatter(_JsonLines() if form is LogForm.JSON else _TextLines(_FORMATS[level]))

@@ -14,7 +14,7 @@ def measures_table(
     measures: Sequence[str],
     lines: Iterable[tuple[Sequence[str], Mapping[str, Any]]],
 ) -> WideTable:
-    """Return a table: what a line is about, under `heads`, then its measures by their names.
+    """Return a table; a line has what it is about, under `heads`, then its measures.
 
     Raises `KeyError` for a name that is no measure's, or that a line does not have.
     """

@@ -60,20 +60,20 @@ def model(
     with clear_failures(ValueError, LookupError), extras_named():
         chosen = given.setting()
         name = protocol or CAMCAST
-        described = options.described(ctx, name, chosen, protocol_settings)
-        predicted = find_system(name).predict(described)
+        setting = options.setting_of(ctx, name, chosen, protocol_settings)
+        predicted = find_system(name).predict(setting)
         if name != CAMCAST:
             if clusters is not None:
                 raise CommandError("with --protocol, give --protocol-set clusters=N")
             figures = predicted.as_json()
             if json:
-                setting_given = attrs.asdict(described)
+                setting_given = attrs.asdict(setting)
                 print_json(
                     {"protocol": name, "setting": setting_given, "model": figures}, "model/1"
                 )
             else:
-                said = f"{described.in_words()}. {predicted.in_words()}".rstrip()
-                print_measures(name, SHOWN, figures, None, said)
+                words = f"{setting.in_words()}. {predicted.in_words()}".rstrip()
+                print_measures(name, SHOWN, figures, None, words)
             return
         predictions: Sequence[Prediction] = predicted
         alternatives = _alternatives(chosen, clusters)

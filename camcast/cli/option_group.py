@@ -1,4 +1,4 @@
-"""Options that several commands share, said once: a command takes a group of them as one parameter.
+"""Groups of options that several commands share: a command takes a group as one parameter.
 
 A group is an attrs class whose attributes are annotated as the parameters of a command are, and
 whose defaults are those of the options::

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they are turned into."""
+"""The options that several commands share, and the functions that read their values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMMUNITY_ERRORS: Final = (
     TopicError,
     UnknownPlugError,
 )
-"""What can be wrong when a manager is made and a community joined, in words for a person."""
+"""The errors of making a manager and of joining a community; their messages are for people."""
 
 PASSPHRASE_VARIABLE: Final = "CAMCAST_PASSPHRASE"
 
@@ -296,7 +296,7 @@ DEFAULT_BIND = "tcp://127.0.0.1:0"
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return those options that were given, which are not None, by their names."""
+    """Return the options that were given, that is, are not None, by their names."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -412,7 +412,7 @@ def refuse(ctx: typer.Context, names: Mapping[str, str], why: str) -> None:
             raise CommandError(f"{option} {why}" + (f"; {instead}" if instead else ""))
 
 
-def described(
+def setting_of(
     ctx: typer.Context, protocol: str, chain: Setting, protocol_settings: list[str] | None
 ) -> Any:
     """Return the setting of a system on a chain of communities, with its --protocol-set.

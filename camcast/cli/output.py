@@ -1,7 +1,7 @@
 """What commands write on stdout: lines for programs, and text for a person.
 
-Names and payloads come from peers and files: nothing of them reaches a terminal that it obeys
-(`camcast.vocabulary.printable`).
+Names and payloads come from peers and files: no character of theirs that a terminal would obey
+reaches one (`camcast.vocabulary.printable`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.segment import Segment
 
 from camcast.vocabulary.printable import printable
 
-PIPE_WIDTH: Final = 1000  # chosen: no table has so wide a line; a pipe has no width itself
+PIPE_WIDTH: Final = 1000  # chosen: wider than any table; a pipe has no width itself
 
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
@@ -27,8 +27,8 @@ _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 def print_line(text: str) -> None:
     """Write one line at once; raises `BrokenPipeError` when nobody reads any more.
 
-    Past Python's buffer: a thread that the reader holds up in a write must not own a lock
-    that the interpreter wants when it ends.
+    The line goes past Python's buffer: a thread that a slow reader blocks in a write must not own a
+    lock that the interpreter needs when it ends.
     """
     rest = memoryview(printable(text, keep="\n").encode() + b"\n")
     while rest:
@@ -58,13 +58,13 @@ class PlainConsole(Console):
 
 
 def wide_console(width: int = PIPE_WIDTH) -> Console:
-    """Return the console; of this width where there is no terminal that has one."""
+    """Return the console; its width is `width` where it is no terminal."""
     console = PlainConsole()
     return console if console.is_terminal else PlainConsole(width)
 
 
 def json_line(value: object) -> str:
-    """Return JSON in one line: what JSON lacks as text, what is not printable escaped."""
+    """Return one line of JSON: types that JSON lacks as text, unprintable characters escaped."""
     line = msgspec.json.encode(value, enc_hook=str).decode()
     return line if line.isprintable() else _MAYBE_UNPRINTABLE.sub(_escaped, line)
 
@@ -74,7 +74,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def print_json(value: Mapping[str, object] | Sequence[Mapping[str, object]], schema: str) -> None:
-    """Write JSON as one line, what JSON lacks as text; raises `BrokenPipeError`.
+    """Write a value as one line of JSON, see `json_line`; raises `BrokenPipeError`.
 
     Each object begins with the name of its schema, ``camcast.<schema>`` (docs/json.md), such as
     ``publish/1``: the command and the version of what it prints.

@@ -8,7 +8,7 @@ import typer
 
 
 def probability_option(name: str, meaning: str) -> Any:
-    """Return what an option of this name is annotated with."""
+    """Return the annotation of an option of this name."""
     return typer.Option(name, parser=_probability, metavar="SHARE", help=meaning)
 
 

@@ -1,6 +1,6 @@
 """The options of the commands that run one process, and of ``doctor``, which tries one.
 
-What a group says goes to `CommunityManager`: its `arguments`, which raise `COMMUNITY_ERRORS`.
+A group's `arguments` are for `CommunityManager`; to make them raises `COMMUNITY_ERRORS`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ class SecurityOptions:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the manager.
 
-        An identity means the profile ``signed``, and a passphrase of the environment does not count
-        then.
+        An identity means the profile ``signed``, which ignores a passphrase of the environment.
         """
         files = {
             "identity": self.identity,
@@ -86,7 +85,7 @@ class ProcessOptions:
     control: options.Control = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the manager; `metrics` is not its own (`served_metrics`)."""
+        """Return the arguments of the manager; `metrics` is none of them (`served_metrics`)."""
         return {"control": self.control, **self.listening.arguments()}
 
 
@@ -106,7 +105,7 @@ class ContactOptions:
 
 @frozen
 class MemberOptions:
-    """How a process becomes a member of communities, what it believes, and how events travel."""
+    """How a process becomes a member of communities, and how events reach it."""
 
     contacts: ContactOptions = ContactOptions()
     settings: options.MembershipOptions = None

@@ -309,7 +309,7 @@ def _mean_and_half(entry: Entry) -> str:
 
 @frozen
 class _Paper:
-    """What of a paper is known without the extras."""
+    """A paper, as far as it is known without the extras."""
 
     show: Callable[[Any], None]
     """Print what was found."""

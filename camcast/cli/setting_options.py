@@ -53,14 +53,14 @@ def sizes_of(given: str | None) -> list[int]:
 
 @frozen
 class WeatherOptions:
-    """How copies fare."""
+    """What happens to copies: loss and crashes."""
 
     success: Success = 0.85  # [CAMCAST 6.1.1]
     crash: Crash = 0.0
     weak: Weak = False
 
     def setting(self, sizes: str | None, parameters: Parameters = DEFAULTS) -> Setting:
-        """Build the setting of a chain in this weather; `ValueError` names what is wrong."""
+        """Build the setting of a chain with these; `ValueError` names what is wrong."""
         communities = chain(sizes_of(sizes), parameters)
         return Setting(
             communities=communities, success=self.success, crash=self.crash, weak=self.weak
@@ -69,7 +69,7 @@ class WeatherOptions:
 
 @frozen
 class SettingOptions:
-    """A chain of communities, its parameters, and how copies fare."""
+    """A chain of communities, its parameters, and what happens to copies."""
 
     sizes: Sizes = None
     c: options.C = None

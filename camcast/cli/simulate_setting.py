@@ -1,6 +1,6 @@
 """``camcast simulate population|chain|virtual``: one setting on three simulators, or a scenario.
 
-The three take the same options, so that a word more or less compares them.
+The three take the same options, so that changing one word compares them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _IN_A_SCENARIO: Final = {
     "workers": "one run is computed by one process; `camcast sweep` has several",
     "results": "`camcast sweep FILE --output DIR` keeps what is done",
 }
-"""Where to say what an option says of a setting, if a scenario file is given instead."""
+"""Where a scenario file says what each of these options says of a setting."""
 
 
 class TraceFormat(StrEnum):
@@ -162,7 +162,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                     raise CommandError(f"{name} goes with a scenario file")
             chain = given.setting()
             name = protocol or CAMCAST
-            chosen = options.described(ctx, name, chain, protocol_settings)
+            chosen = options.setting_of(ctx, name, chain, protocol_settings)
             system = find_system(name)
             if simulator not in system.simulators:
                 raise CommandError(_elsewhere(simulator, name))
@@ -176,12 +176,12 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 "runs": outcome.runs,
             }
             if not outcome.sizes:
-                model, said = _predicted(system, chosen)
+                model, words = _predicted(system, chosen)
                 if json:
                     found = outcome.as_json() | {"model": model}
                     print_json({"protocol": name} | figures | found, "simulate/1")
                     return
-                about = f"{said} {outcome.runs:,} runs; mean [95 % interval]."
+                about = f"{words} {outcome.runs:,} runs; mean [95 % interval]."
                 print_measures(name, SHOWN, model or {}, outcome.measures(), about)
             elif json:
                 figures["communities"] = [found.as_json() for found in outcome.communities]
@@ -195,7 +195,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
 
 
 def _elsewhere(simulator: str, protocol: str) -> str:
-    """Say where a protocol is simulated, as here there is only CAMCAST."""
+    """Say where a protocol is simulated, since this simulator has only CAMCAST."""
     instead = f"`camcast simulate population --sizes N,N,... --protocol {protocol}`"
     if simulator == "virtual":
         scenario = f"`camcast simulate virtual SCENARIO.toml --protocol {protocol}`"
@@ -204,7 +204,7 @@ def _elsewhere(simulator: str, protocol: str) -> str:
 
 
 def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]:
-    """Return what the model says, and who takes part, or why there is no model, for people."""
+    """Return the model's figures and, in words, who takes part and why there is no model."""
     from camcast.settings.base import SettingError
 
     who = f"{chosen.in_words()}."

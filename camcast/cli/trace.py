@@ -21,7 +21,7 @@ from camcast.runs.event_accounts import accounts_of_run
 from camcast.runs.folder import check_entries
 from camcast.vocabulary.events import parse_event_id
 
-_SECONDS_A_YEAR: Final = 3.2e7  # a time that is more is one since 1970, and else a run's own clock
+_SECONDS_A_YEAR: Final = 3.2e7  # a larger time is since 1970, a smaller one by a run's own clock
 
 
 def trace(

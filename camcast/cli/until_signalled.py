@@ -1,4 +1,4 @@
-"""Runs a command's work until it ends or a person ends it: Ctrl-C and SIGTERM are polite."""
+"""Runs a command's work until it ends, or until Ctrl-C or SIGTERM ends it politely."""
 
 from __future__ import annotations
 

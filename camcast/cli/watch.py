@@ -79,7 +79,7 @@ def watch(
 
 
 def _look(run: Path, once: bool, show: Callable[[Update], None]) -> None:
-    """Show what can be known before Spark is there, unless the last word is all that is wanted."""
+    """Show what is known before Spark has started, unless only the end's figures are wanted."""
     with extras_named("spark"):
         from camcast.pipeline.watch import first_look
     if not once and (update := first_look(run)):

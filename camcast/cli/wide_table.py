@@ -17,8 +17,8 @@ _BETWEEN: Final = 2  # rich's blanks between two columns
 class WideTable:
     """Lines of texts: what each is about, then its numbers.
 
-    Where they are too wide, the numbers stand in several tables below each other, each with what
-    its lines are about: no column is cut off.
+    Lines that are too wide are cut into several tables below each other, each with what its lines
+    are about, so that no column is lost.
     """
 
     heads: Sequence[str]

@@ -1,9 +1,9 @@
-"""What a dashboard shows of one moment: the answers of many processes, put together.
+"""Moments: the answers of many processes, put together for a dashboard.
 
 A *moment* is plain data, as JSON has it: when it was taken, in seconds since 1970, and a *node* for
 each control socket, of those fields of `camcast.live.stats` that the page needs. Processes are
-asked over their control sockets (`camcast.live.control_socket`), which costs them what a snapshot
-costs, and nothing between two moments.
+asked over their control sockets (`camcast.live.control_socket`); each pays for a snapshot at a
+moment, and for nothing between two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from camcast.live.control_socket import Connection, ControlError
 
-ASKED_AT_ONCE: Final = 16  # chosen: one that hangs holds up a sixteenth of the others
+ASKED_AT_ONCE: Final = 16  # chosen: a process that hangs delays a sixteenth of the others
 ANSWER_SECONDS: Final = 2.0  # chosen: as long as the page waits for a new moment
 COUNTERS: Final = (
     *("events", "duplicates", "parasites", "published", "unpublished", "missed", "told_missed"),
@@ -38,7 +38,7 @@ def sockets_of(paths: Iterable[Path]) -> list[Path]:
 
 
 def gather(sockets: Sequence[Path]) -> Moment:
-    """Ask every process, and return the moment; who does not answer says why under ``error``."""
+    """Ask every process, and return the moment; a silent one's node has an ``error``."""
     taken = time.time()
     with ThreadPoolExecutor(ASKED_AT_ONCE, thread_name_prefix="camcast-dashboard") as asking:
         return {"taken": taken, "nodes": list(asking.map(_node, sockets))}

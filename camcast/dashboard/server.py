@@ -17,8 +17,8 @@ class DashboardServer(ThreadingHTTPServer):
     """Answers browsers in threads of its own, from `serve_forever` on, until `shutdown`.
 
     `latest` gives the moment to show, or None before there is one. Only GET is answered, for ``/``
-    and ``/moment.json``, and only where the request names this machine as its host: a page of
-    somebody else's that a browser shows here, under whatever name, gets nothing.
+    and ``/moment.json``, and only if the request names this machine as its host: another site's
+    page in a browser here gets nothing, whatever its name resolves to.
     """
 
     daemon_threads = True
@@ -59,4 +59,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: who looks at the page knows."""
+        """Log no requests."""

@@ -1,7 +1,7 @@
 """An authority that lasts for one run: it certifies every node of the run for everything.
 
-So a run on one machine can show the profile `signed`, and what it costs, before anybody has keys.
-The authority's files are in a folder that goes with the run.
+With it, a run on one machine can show the profile `signed`, and its cost, before anybody has keys.
+The authority's files are in a folder that is removed after the run.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Progress:
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[Progress], None]]:
-    """Give what shows progress on standard error, if that is a terminal."""
+    """Yield the function that shows progress on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _progress: None
         return

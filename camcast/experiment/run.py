@@ -1,8 +1,8 @@
 """A live experiment: a scenario carried out phase by phase, with its nodes in worker processes.
 
-start → join (in waves that double each community) → settle → publish (and kill, in the
-middle) → quiet → leave politely → summary. SIGINT and SIGTERM end any phase early: the nodes that
-are there by then leave politely, and the summary is of what happened until then.
+start → join (in waves that double each community) → settle → publish (and kill, in the middle) →
+quiet → leave politely → summary. SIGINT and SIGTERM end any phase early: the nodes that have
+started leave politely, and the summary covers what happened until then.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+import attrs
 from attrs import define, field, frozen
 
 from camcast import CommunityManager, JsonLinesSink
@@ -26,7 +27,7 @@ from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
 from camcast.experiment.workers import ExperimentError, Interrupted, WorkerHandle, Workers, total
 from camcast.live.signals import calling_at_signals
 from camcast.runs.folder import OutputFolder
-from camcast.runs.summary import Summary, as_json, summarise, views_over_time
+from camcast.runs.summary import Summary, summarise, views_over_time
 from camcast.runs.trace_reading import read_traces
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.schedule import Due, Plan, due, middle
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from camcast.experiment.brief_authority import BriefAuthority
 
 START_SECONDS: Final = 30.0  # chosen: 64 interpreters on two busy cores
-LEAD_SECONDS: Final = 0.3  # chosen: every worker has its commands before the first event is due
+LEAD_SECONDS: Final = 0.3  # chosen: by then every worker has its commands
 QUIET_SECONDS: Final = 0.5  # chosen: hundred times the latency on one machine
 QUIET_SECONDS_MAX: Final = 20.0  # chosen: bounds the wait for the quiet
-INTERRUPTED_QUIET_SECONDS: Final = 1.0  # chosen: who presses Ctrl-C waits no longer
+INTERRUPTED_QUIET_SECONDS: Final = 1.0  # chosen: a person who pressed Ctrl-C waits no longer
 TABLES_SECONDS: Final = 8.0
 """After a kill, when the tables should have dropped the dead. chosen: SCAMP gives an arc up
 after 5 heartbeats of 1 s and puts tables right in the following ones."""
@@ -64,12 +65,12 @@ class Outcome:
 
     @property
     def parasites(self) -> int:
-        """Parasites: the larger of what the traces and what the nodes' own counters say."""
+        """Parasites: by the traces or by the nodes' own counters, whichever are more."""
         return max(self.summary.parasites, self.counters.get("parasites", 0))
 
     def as_json(self) -> dict[str, object]:
         """Return everything as one JSON object, with the list `communities`."""
-        return as_json(self.summary) | {
+        return attrs.asdict(self.summary) | {
             "parasites": self.parasites,
             "interrupted": self.interrupted,
             "seconds": self.timings,
@@ -223,7 +224,7 @@ class _Run:
         return sum(len(worker.join_seconds) for worker in self.workers.handles)
 
     async def _settle(self) -> None:
-        """Wait until the tables are as large as they should be, or the time for it is over."""
+        """Wait until the tables have the sizes that they should have, or the time is over."""
         with self._phase("settling tables"):
             await self.workers.until(
                 lambda: total(self.workers.alive, lambda s: s.settled) >= len(self.plan.topics),
@@ -259,9 +260,8 @@ class _Run:
             await self.workers.until(self._all_published, None)
 
     def _all_published(self) -> bool:
-        mine = [event for event in self.events if self._survives(event.node)]
-        there = total(self.workers.alive, lambda status: status.published)
-        return there >= len(mine)
+        wanted = sum(self._survives(event.node) for event in self.events)
+        return total(self.workers.alive, lambda status: status.published) >= wanted
 
     def _survives(self, node: int) -> bool:
         return self.killed_at is None or self.plan.worker(node) not in self.plan.victims

@@ -42,10 +42,10 @@ from camcast.vocabulary.streams import stream
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
-# chosen: of 500 nodes a full collection takes 0.3 s, in which no event moves, and finds nothing
-# (tests/live/test_community_life.py). So it waits for 70 million objects; the young are looked at.
+# chosen: a full garbage collection waits for 70 million objects, since with 500 nodes it takes 0.3
+# s, in which no event moves, and finds nothing (tests/live/test_community_life.py).
 COLLECTED: Final = 7_000, 10, 1_000
-# chosen: the part of a worker's time that reports may take: of 500 nodes one takes 5 ms
+# chosen: the share of a worker's time that reports may take; with 500 nodes one takes 5 ms
 STATUS_SHARE: Final = 0.01
 # chosen: the estimate's error is 13 % above 64 processes, so 3 sigma are still "settled"
 SIZE_TOLERANCE: Final = 0.4
@@ -64,7 +64,7 @@ class Worker:
             self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
-        self._system = find_system(self._protocol.name)  # reads the installed plugs: once is enough
+        self._system = find_system(self._protocol.name)  # once, as it reads the installed plugs
         self._managers: dict[int, CommunityManager] = {}
         self._named: dict[str, CommunityManager] = {}
         self._metrics = ExitStack()
@@ -192,7 +192,7 @@ class Worker:
             self._report(
                 messages.Status(
                     joined=sum(c.state in ("member", "alone") for c in self._communities.values()),
-                    # Of no interest any more when publishing has begun, which it would slow down.
+                    # Not computed once publishing has begun, which it would slow down.
                     settled=0
                     if self._publishing
                     else sum(map(self._settled, self._communities.values())),

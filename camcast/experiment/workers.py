@@ -54,7 +54,7 @@ class WorkerHandle:
     reader: asyncio.Task[None] | None = None
 
     def send(self, command: messages.Command) -> None:
-        """Send a command; to a dead worker nothing is sent (`Workers.until` raises its death)."""
+        """Send a command, unless the worker is dead, which `Workers.until` raises."""
         assert self.process.stdin is not None
         if not self.ended and not self.killed:
             self.process.stdin.write(messages.to_line(command))

@@ -1,4 +1,4 @@
-"""What the nodes of a run say of one event: their traces, read for `camcast trace`."""
+"""The accounts that a run's nodes give of one event, read from traces for `camcast trace`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Node:
 
 
 def accounts_of_run(traces: Iterable[Path], event: str) -> list[Account]:
-    """Return what each node of a run says of an event; every node subscribed where it joined.
+    """Return the account of each node of a run; every node subscribed where it joined.
 
     A peer that was ever in a node's table counts as known to the node. Raises `ValueError` for a
     trace with a wrong line, and `OSError`.

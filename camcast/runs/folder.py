@@ -70,7 +70,7 @@ class OutputFolder:
         return self.path / f"trace-{worker}.{form}"
 
     def log(self, worker: int) -> Path:
-        """Return the path of what a worker says on standard error."""
+        """Return the path of a worker's standard error."""
         return self.path / f"worker-{worker}.log"
 
     def logs(self) -> list[Path]:
@@ -106,7 +106,7 @@ class OutputFolder:
                     "cores": os.cpu_count(),
                 },
                 "started": datetime.now().astimezone().isoformat(timespec="seconds"),
-                "clock": {  # what the wall's and the traces' said at the same moment, in seconds
+                "clock": {  # the wall clock and the traces' clock at the same moment, in seconds
                     "unix": time.time(),
                     "trace": time.monotonic() if world == "live" else 0.0,
                 },
@@ -123,5 +123,5 @@ class OutputFolder:
 
 
 def dated_folder(name: str) -> Path:
-    """Return where a run's output goes unless told otherwise: ``runs/<name>-<date and time>``."""
+    """Return the default folder of a run's output: ``runs/<name>-<date and time>``."""
     return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

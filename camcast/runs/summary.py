@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-import attrs
 from attrs import define, field, frozen
 
 from camcast.doors.plugs import find_protocol, membership_for
+from camcast.doors.protocol import Protocol
 from camcast.models.camcast.reception import Level, predict
 from camcast.runs.trace_reading import Member, Published, Reading
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.live import Scenario
-from camcast.systems import find_system
+from camcast.systems import System, find_system
 from camcast.vocabulary.topics import Topic
 
 
@@ -72,14 +72,14 @@ class Summary:
     """At expected receivers: without the publishers' own."""
     lost: int
     lost_told: int
-    """Of these, the deliveries that somebody was told it can no longer expect (`Missed`)."""
+    """Lost deliveries whose receiver was told that the event can no longer be had (`Missed`)."""
     told_missed: int
-    """How often somebody was told so of an event, lost or not."""
+    """How often a receiver was told so of an event, whether it was lost or not."""
     parasites: int
     crashed: int
     """Nodes that crashed."""
     dead_entries: int
-    """Entries of the living's topic tables, at the end, that name crashed nodes."""
+    """Entries that name crashed nodes, in living nodes' topic tables at the end."""
     lines_torn: int
 
     @property
@@ -106,10 +106,7 @@ def summarise(
 
     `predicted` adds the model's reception, which is for runs without loss and crashes.
     """
-    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
-    system = find_system(scenario.protocol)
-    backend, options = membership_for(protocol, scenario.membership, scenario.options)
-    law = partial(backend.expected_view, options)
+    protocol, system, law = _simulated(scenario)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     topics = sorted(scenario.communities, key=lambda t: (t.level, t))
     tallies = _tally(reading, published)
@@ -144,6 +141,13 @@ def summarise(
         dead_entries=sum(len(views[member.node] & dead) for member in alive),
         lines_torn=reading.lines_torn,
     )
+
+
+def _simulated(scenario: BaseScenario) -> tuple[Protocol, System, Callable[[float], float]]:
+    """Return a scenario's protocol, its record among the systems, and its law of table sizes."""
+    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
+    backend, options = membership_for(protocol, scenario.membership, scenario.options)
+    return protocol, find_system(scenario.protocol), partial(backend.expected_view, options)
 
 
 def measured(reading: Reading, communities: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -188,10 +192,7 @@ def views_over_time(
     reading: Reading, scenario: Scenario, times: dict[str, float]
 ) -> dict[str, list[dict[str, object]]]:
     """Return, for each named time, the mean views of those alive then against their law."""
-    protocol = find_protocol(scenario.protocol, scenario.protocol_options)
-    system = find_system(scenario.protocol)
-    backend, options = membership_for(protocol, scenario.membership, scenario.options)
-    law = partial(backend.expected_view, options)
+    protocol, system, law = _simulated(scenario)
     over_time = {}
     for label, when in times.items():
         views = reading.views(when)
@@ -297,8 +298,3 @@ def _ratio(part: float, whole: float) -> float | None:
 def quantile(ordered: Sequence[float], share: float) -> float | None:
     """Return the nearest-rank quantile of a sorted sequence."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
-
-
-def as_json(summary: Summary) -> dict[str, object]:
-    """Return the summary as JSON takes it."""
-    return attrs.asdict(summary)

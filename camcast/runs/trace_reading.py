@@ -1,4 +1,4 @@
-"""Reads traces: what happened in a run, sorted by what the summary asks for."""
+"""Reads traces into a `Reading`: what happened in a run, as the summary needs it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Delivery:
 
 @define
 class Reading:
-    """What the traces say. Counts are by community, but `parasites`, which are by node."""
+    """What happened in a run. Counts are by community, except `parasites`, which are by node."""
 
     members: dict[str, Member] = field(factory=dict)
     published: dict[str, Published] = field(factory=dict)
@@ -59,7 +59,7 @@ class Reading:
     missed: dict[tuple[str, str], list[range]] = field(factory=lambda: defaultdict(list))
     """By node and stream, the numbers of the events that it was told it can no longer get."""
     table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
-    """When, whose topic table, which peer, and whether it was learned or forgotten."""
+    """The time, the node whose topic table changed, the peer, and whether it was learned."""
     records: int = 0
     lines_torn: int = 0
     """Last lines that a killed process did not write to their end."""
@@ -139,7 +139,7 @@ def take(record: TraceRecord, reading: Reading) -> None:
             reading.parasites[node] += 1
         case "missed":
             stream, _, first = record.event.rpartition("-")
-            told = range(int(first), int(first) + record.size)
-            reading.missed[node, stream].append(told)
+            numbers = range(int(first), int(first) + record.size)
+            reading.missed[node, stream].append(numbers)
         case "learn" | "forget":
             reading.table_changes.append((record.when, node, record.peer, record.kind == "learn"))
