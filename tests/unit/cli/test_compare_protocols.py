@@ -82,8 +82,8 @@ def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(
 
 
 def test_a_target_out_of_reach_is_exit_code_1(capfd: pytest.CaptureFixture[str]) -> None:
-    """Half of the copies get lost; gamma = 1 is the most there is."""
-    given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.5]
+    """Half of the copies get lost; gamma = 1 is the most there is, and misses one in twenty."""
+    given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.5, "--events", 12]
     assert compare(*given, "--json") == 1
     [cost] = json.loads(capfd.readouterr().out)
     assert (cost["reached"], cost["effort"]) == (False, "gamma = 1")
