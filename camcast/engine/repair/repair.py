@@ -260,11 +260,12 @@ class Repair(Repairs):
     def _take_have(self, source: Contact, have: Have, now: float) -> None:
         if not (have.member >= 0 and have.history >= 0 and have.kept >= 0):  # NaN is refused
             raise MalformedError("a Have tells of a negative time")
+        below = read_topic(have.below).group if have.below else None  # raises before it is kept
         shared, haves = self._shared, self._haves
         neighbour = shared.neighbour(source.peer)
-        if not have.below:
+        if below is None:
             neighbour.hear_member(have.member, now)
-        since = now - have.history if have.below and have.history > 0 else inf
+        since = now - have.history if below is not None and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
@@ -274,10 +275,9 @@ class Repair(Repairs):
                 continue  # settled here, as nearly all is of a stream that flows
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._asking.hear(one, now)
-        if have.below:
+        if below is not None:
             if have.reply:
-                group = read_topic(have.below).group
-                shared.outlet.send([source], Heard(have.reply), group=group)
+                shared.outlet.send([source], Heard(have.reply), group=below)
             return
         if have.history > 0:
             if haves.room(now) <= 0:

@@ -40,6 +40,16 @@ def test_a_have_of_ranges_that_cannot_be_is_malformed(
     assert one.counters.malformed == before + 1
 
 
+def test_nothing_is_kept_of_a_have_that_names_no_topic(world: RepairWorld) -> None:
+    """Once it was kept, and the timer of asking raised when it read the name (a fuzz found it)."""
+    (one,) = members(world, A)
+    stream, before = stream_id(PeerId(b"p" * 16), 1), one.counters.malformed
+    world.ask(one, Have(b"n", 1.0, 1.0, "no topic", 0, 1.0, ((stream, 1, 0, (9,)),)))
+    world.run(RETENTION)
+    assert one.counters.malformed == before + 1
+    assert world.said == []
+
+
 def test_a_have_that_was_late_makes_no_member_younger(world: RepairWorld) -> None:
     """It was then not offered what is from its first second, and took that for older than itself
     (hybrid 848); but who comes back as itself is a member anew."""
