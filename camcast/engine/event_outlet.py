@@ -1,4 +1,4 @@
-"""The outlet of events: how a dissemination's copies get into the node's outbox."""
+"""The outlet of events: it puts the copies that a dissemination sends into the node's outbox."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class GroupEventOutlet:
         group, sender = self._group, self._me.peer
         piece: list[bytes] = []
         room = _PIECE_BYTES_MAX
-        for batch in batches:  # as `_record`, but without its call for each
+        for batch in batches:  # as in `_record`, without a call for each batch
             body = batch.body
             age = batch.age + now - batch.since
             head = event_head(len(body), batch.hops + 1, age, group, sender)
@@ -83,7 +83,7 @@ class GroupEventOutlet:
                 self._trace("send", batch, peers, now)
 
     def _send_piece(self, piece: Sequence[bytes], peers: Sequence[Contact]) -> None:
-        """Send heads and bodies in turn as one piece."""
+        """Send heads and bodies, which take turns, as one piece."""
         self._outbox.sends.append(Send(peers, b"".join(piece), False, len(piece) // 2))
 
     def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
@@ -97,9 +97,9 @@ class GroupEventOutlet:
     def send_again(
         self, batch: Batch, peer: Contact, now: float, above: Topic | None = None
     ) -> None:
-        """Send a batch to a process that has asked for it.
+        """Send a batch to a process that has asked for it (repair).
 
-        With `above` that is a member of this super-community, and the copy arrives there.
+        With `above`, that process is a member of this super-community, where the copy arrives.
         """
         if self._signing is not None:
             self._signing.accompany(batch, [peer], now, asked_for=True)

@@ -1,14 +1,14 @@
 """The intake: records in, new events out; the hot loop of a node.
 
-An event record carries a batch, and is looked at in this order (TRUST, check order): length, fixed
+An event record carries a batch, and is checked in this order (TRUST, check order): length, fixed
 head, known group, what is known of its stream, then the rest. Only a batch with an event that is
-new to its group is decoded, checked as a whole, and verified where events are signed, before
-anything of it counts as known. *To accept* a batch in a group means: its events count as known
-there, the group's dissemination spreads it, and the subscribers of the group get the events if
-these interest them.
+new to its group is decoded, checked as a whole, and verified where events are signed, before any of
+its events counts as known. *To accept* a batch in a group means: its events count as known there,
+the group's dissemination spreads it, and the subscribers of the group get the events if these
+interest them.
 
-In a group that is *batched* the new batches that come one after the other in one frame are spread
-together, whoever sent them, so that they share one draw of peers, and leave as one piece.
+In a *batched* group, the new batches that follow each other in one frame are spread together,
+whoever sent them: they share one draw of peers, and leave as one piece.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class Intake:
         self._signing = signing
         self._doorkeeper = doorkeeper
         self._link: PeerId | None = None
-        self._current = groups.current  # a step less each frame
-        # By plain bytes: to make a `PeerId` of them is a call each frame, for the type alone.
+        self._current = groups.current  # saves a step in each frame
+        # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
         self._together: list[Batch] = []
         """New batches of the frame that are to be spread together."""
         self._sources: list[PeerId] = []
-        """Who sent each of these; several, where the senders share an event loop."""
+        """The sender of each of these: there are several, where senders share an event loop."""
         self._together_in: Participation | None = None
         self._log = MinuteLog()
 
@@ -92,7 +92,7 @@ class Intake:
         """
         self._link = link
         groups, watched = self._current, self._watched
-        sender_heard = False  # of the first event alone: the rest mostly have the same sender
+        sender_heard = False  # of the first event only: the others mostly have the same sender
         here = b""  # the group of the record before: mostly of this one as well
         participation: Participation | None = None
         known_streams: dict[bytes, KnownRanges] = {}
@@ -107,7 +107,7 @@ class Intake:
                     end = wire.control_end(frame, start)
                     if self._together_in is not None:
                         self._spread_together(now)
-                    here = b""  # this process may leave groups by it
+                    here = b""  # the record may make this process leave groups
                     self._take_control(*wire.decode_control(frame, start, end), now)
                     start = end
                     continue
@@ -163,9 +163,9 @@ class Intake:
                 self._spread_together(now)
 
     def accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
-        """Accept a batch that came in no message; return to how many it was sent.
+        """Accept a batch that came in no message; return how many processes it was sent to.
 
-        This process publishes it, or another of its groups has it.
+        This process publishes the batch, or another of its groups has received it.
         """
         known = participation.streams.known.get(batch.stream)
         if known is None:
@@ -183,7 +183,7 @@ class Intake:
         return sent
 
     def take_held(self, held: Iterable[HeldBatch], now: float) -> None:
-        """Look again at batches whose certificate was not known; other copies may have come."""
+        """Take batches whose certificate has come; other copies may have come in the meantime."""
         for participation, batch, source, _ in held:
             known = participation.streams.known.get(batch.stream)
             if participation.leaving:
@@ -224,14 +224,14 @@ class Intake:
         address: str,
         now: float,
     ) -> None:
-        """Accept a batch that came from `source`, and of which not all is known.
+        """Accept a batch that came from `source`, and has events that are not known.
 
-        `address` is its sender's, if the record named it.
+        `address` is the sender's, empty if the record did not name it.
         """
         counters = self._counters
         if batch.count > 1 and not participation.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
-        if batch.stream[:PEER_ID_BYTES] == self._me:  # what is its own, it knows
+        if batch.stream[:PEER_ID_BYTES] == self._me:  # this process knows its own events
             counters.forged += batch.count
             return
         if self._signing is not None and not self._signing.believes(
@@ -243,7 +243,7 @@ class Intake:
             repair is not None
             and batch.head_flags & wire.REPAIRED != 0
             and repair.expects(batch.stream)
-            # What comes from below is as fresh as if it had climbed.
+            # A batch from a community below is as fresh as if it had climbed.
             and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
         if known is None:
@@ -297,14 +297,14 @@ class Intake:
     def _introduce(
         self, participation: Participation, batch: Batch, source: PeerId, now: float
     ) -> KnownRanges | None:
-        """Begin to keep what is known of a batch's stream; None, and counted, without room."""
+        """Begin to keep what is known of a stream; without room, count the batch, return None."""
         known = participation.streams.introduce(batch.stream, source, now)
         if known is None:
             self._counters.unplaced += batch.count
         return known
 
     def _mark(self, known: KnownRanges, batch: Batch, now: float) -> Sequence[Batch]:
-        """Note that the events of a batch are known; return those that were not."""
+        """Note that the events of a batch are known; return those that were not, as batches."""
         first, count = batch.first, batch.count
         if first == known.low and not known.bounds:  # in order: spares the calls below
             known.low += count
@@ -337,7 +337,7 @@ class Intake:
         *,
         history: bool = False,
     ) -> None:
-        """Hand what is new to the subscribers of these topics."""
+        """Hand new events to the subscribers of these topics."""
         if participation.transit:
             return
         for topic in receivers:
@@ -347,7 +347,7 @@ class Intake:
                     self._recorder.record_batch("deliver", part, topic.name, now)
 
     def _refuse_frame(self, frame: bytes, now: float) -> None:
-        """Count a frame that is none of this version, and tell of a peer that speaks another."""
+        """Count a frame of another version of the wire format, and log the peer that sent it."""
         version = wire.version_of(frame)
         if version is None:
             self._counters.malformed += 1
@@ -367,7 +367,7 @@ class Intake:
             )
 
     def _refuse(self, frame: bytes, start: int, end: int, group: GroupId, now: float) -> None:
-        """Count events of a group that this process is not in, and tell who links to it."""
+        """Count events of a group that this process is not in, and tell the sender so."""
         batch, sender = _decode(frame, start, end, now), wire.event_sender(frame, start)
         left = self._groups.left.get(group)
         if left is None:
@@ -380,7 +380,7 @@ class Intake:
         self._strangers.say_gone(sender, address, batch.topic, group, now)
 
     def _refuse_sender(self) -> None:
-        """Count an event whose sender is said to be another than the process that sent it."""
+        """Count an event that names another sender than the process at the end of the link."""
         if self._doorkeeper is not None:
             self._doorkeeper.refuse("in_anothers_name")
 
@@ -398,7 +398,7 @@ class Intake:
             self._refuse_sender()
             return
         if self._recorder.trace is not None:
-            # Without a trace nobody looks into a duplicate, so its content must not matter.
+            # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             with suppress(MalformedError):
                 batch, community = _decode(frame, start, end, now), participation.subscribed.name
                 self._recorder.record_batch("duplicate", batch, community, now, source)

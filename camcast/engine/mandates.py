@@ -42,7 +42,7 @@ class Mandates:
         self._uses: dict[_Given, int] = {}
         """How often each verified mandate was used; the oldest comes first."""
         self._latest: dict[tuple[PeerId, bytes], bytes] = {}
-        """By the process that gave it and what it is for; the oldest comes first."""
+        """The latest mandate of each process for each purpose; the oldest comes first."""
 
     def give(self, kind: Kind, group: GroupId, message: Message, now: float) -> bytes:
         """Return this process's own mandate for a message, empty if it needs none."""

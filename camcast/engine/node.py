@@ -6,21 +6,23 @@ A node is a synchronous state machine. A driver (the live runner, the virtual ne
 `receive`, `wake`, `contacts_found` and the commands `join`, `publish`, `flush`, `leave`, each with
 the time `now`, and then drains `outbox`. The node decides everything and does nothing.
 
-A node has five parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
-events, the *publisher* (`camcast.engine.publisher`) gathers its own into batches, *strangers*
-(`camcast.engine.strangers`) answer the links and discoveries of other processes, the *recorder*
-(`camcast.engine.recorder`) counts and traces. What is left is here: commands, joining, and the way
-of every other input to its part.
+A node has these parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
+events, the *publisher* (`camcast.engine.publisher`) gathers this process's own events into batches,
+*strangers* (`camcast.engine.strangers`) answers the links and discoveries of other processes, the
+*liveness service* (`camcast.engine.liveness`) finds out which peers live, the *recorder*
+(`camcast.engine.recorder`) counts and traces. With identities, *signing* (`camcast.engine.signing`)
+and the *doorkeeper* (`camcast.engine.doorkeeper`) judge what arrives. This module has the commands,
+joining, and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `Participation`: a membership
 (who keeps the topic table is a plug), one `SuperLinks` for each super-topic, a dissemination, and
-what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST
-have groups of their own instead of communities, some for several topics; events that do not
-interest this process are then counted as parasites and spread, but not delivered.
+what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST have
+groups of their own instead of communities, some for several topics; an event that does not interest
+this process is then counted as a parasite and spread, but not delivered.
 
-Joining: the node announces itself to the discovery and seeks members. An empty answer makes
-it the founder; if nobody answers at all, the node reports whom it asked, and asks again later
-for as long as the community is wanted.
+Joining: the node announces itself to the discovery and seeks members. An empty answer makes it the
+founder; without any answer, the node reports whom it asked, and asks again later for as long as the
+community is wanted.
 """
 
 from __future__ import annotations
@@ -76,9 +78,9 @@ RETRY_SECONDS_MAX: Final = 10.0
 class Node:
     """One process of CAMCAST; see the module's theory of operation.
 
-    `me` is its identity and the address it announces, `epoch` its start time in milliseconds
-    since 1970, and `started` the same time by the clock that all its inputs go by; `rng` is the
-    random stream of its protocols.
+    `me` is its identity and the address that it announces, `epoch` its start time in milliseconds
+    since 1970, and `started` the same time by the clock of its inputs; `rng` is the random stream
+    of its protocols.
     """
 
     def __init__(
@@ -95,11 +97,11 @@ class Node:
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._rng = rng
-        self._since_1970 = epoch / 1000 - started  # in seconds, when the clock was at 0
+        self._since_1970 = epoch / 1000 - started  # in seconds, when the clock of inputs was at 0
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
-        """By the topic subscribed to, the group in which its events start."""
+        """The group in which the events of each subscribed topic start."""
         self.attributes = EventAttributes()
         """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
@@ -136,9 +138,9 @@ class Node:
                 epoch / 1000 - started,
             )
         self.doorkeeper: Doorkeeper | None = None
-        """Judges what others send; None where everybody may send anything."""
+        """Judges what other processes send; None where everybody may send anything."""
         self._link: PeerId | None = None
-        """Who is at the other end of the link over which the frame at hand came."""
+        """The process at the other end of the link that brought the present frame."""
         if settings.admission is not None:
             self.doorkeeper = Doorkeeper(
                 settings.admission,
@@ -207,7 +209,7 @@ class Node:
         return self._homes.get(topic.group)
 
     def find(self, group: GroupId) -> Participation | None:
-        """Return this process's part in a group, also in one that it has left of late, or None."""
+        """Return this process's part in a group, also in one that it left lately, or None."""
         return self._groups.find(group)
 
     @property
@@ -225,11 +227,11 @@ class Node:
         super_topics: Sequence[Topic] | None = None,
         where: Interest | None = None,
     ) -> Participation:
-        """Take part in the community of `topic`; joined when the participation says so.
+        """Begin to take part in the community of `topic`; the participation tells when it joined.
 
-        `super_topics` defaults to super(t), none for the root; several are linked
-        independently (3.6). `where`: see `want`. Joining again returns the participation that is
-        there. Raises `NotAllowedError`.
+        `super_topics` defaults to super(t), and to none for the root; each is linked independently
+        (3.6). See `want` for `where`. Joining again returns the same participation. Raises
+        `NotAllowedError`.
         """
         home = self._homes.get(topic.group)
         if home is not None:
@@ -259,7 +261,7 @@ class Node:
         return home
 
     def _check_may_join(self, topics: Sequence[Topic], now: float) -> None:
-        """Raise `NotAllowedError` for a topic whose members would not take this process in."""
+        """Raise `NotAllowedError` if the members of a topic would not take this process in."""
         if self.doorkeeper is None:
             return
         self.doorkeeper.begin(now)
@@ -271,10 +273,10 @@ class Node:
                 )
 
     def want(self, topic: Topic, where: Interest | None) -> None:
-        """Want only what matches `where` of a topic that was joined; None: all of it.
+        """Want only those events of a joined topic that match `where`; with None, all of them.
 
-        Protocols that go by attributes tell other processes (`Protocol.selective`); with the
-        rest nothing changes.
+        Protocols that select by attributes tell other processes (`Protocol.selective`); with any
+        other protocol nothing changes.
         """
         for participation in self.participations:
             interest = participation.context.interest
@@ -306,7 +308,7 @@ class Node:
     ) -> Receipt:
         """Publish an event in a community that this process takes part in.
 
-        It leaves at the next `flush` at the latest, in a batch with others of its stream.
+        The event leaves at the next `flush` at the latest, in a batch with others of its stream.
 
         Raises `wire.PayloadTooLargeError`, `NotAllowedError`, and `KeyError` without a
         participation.
@@ -318,16 +320,17 @@ class Node:
         return receipt
 
     def flush(self, now: float) -> None:
-        """Let what was published leave: the driver says that an instant is over."""
+        """Send the open batches: the driver says that an instant is over."""
         self._publisher.flush(now)
 
     # -- inputs ----------------------------------------------------------------------------
 
     def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> int:
-        """Take one frame; whatever is wrong with it is counted, and nothing is raised.
+        """Take one frame; every fault in it is counted, and nothing is raised.
 
         `link` is the process that has proved its key at the other end of the link, if any has.
-        Returns how many of its records nobody can have sent who verifies what he passes on.
+        Returns the number of records that no process which verifies what it passes on can have
+        sent.
         """
         if self.doorkeeper is not None:
             self.doorkeeper.begin(now)
@@ -341,7 +344,7 @@ class Node:
         return 0 if signing is None else signing.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
-        """Take a timer that was wished for through the outbox."""
+        """Take a timer that the outbox asked for."""
         if self.doorkeeper is not None:
             self.doorkeeper.begin(now)
         if token.kind is Kind.LIVENESS:
@@ -381,7 +384,7 @@ class Node:
     ) -> None:
         """Take a datagram that has arrived at one of the discovery's endpoints.
 
-        `sender` is the key of who has sent it, where processes have keys.
+        `sender` is the key of the sending process, where processes have keys.
         """
         if self.doorkeeper is not None:
             self.doorkeeper.begin(now)
@@ -395,7 +398,7 @@ class Node:
         self._settle(now)
 
     def contacts_found(self, finding: Finding, now: float) -> None:
-        """Take contacts as if the discovery had found them; for drivers that deal the tables."""
+        """Take contacts as if the discovery had found them, for drivers that fill the tables."""
         self._found(finding, now)
         self._settle(now)
 
@@ -420,7 +423,7 @@ class Node:
         counters.controls += 1
         if sender == self.me.peer:
             return  # a message of our own that came back
-        # It may have a new certificate.
+        # Messages about certificates pass: the process may have a new one.
         if self._is_put_out(sender) and kind is not Kind.SECURITY:
             counters.stray_controls += 1
             return
@@ -431,7 +434,7 @@ class Node:
         if self.liveness.is_elsewhere(source, now):
             counters.stray_controls += 1
             return
-        # What is passed on says nothing of the life of its sender.
+        # A message that was passed on is no sign of life of its sender.
         if self._link in (None, sender) and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if kind is Kind.LIVENESS:  # the most frequent by far
@@ -480,7 +483,7 @@ class Node:
                 self.discovery.receive(source, group, message, now)
 
     def _lets_in(self, doorkeeper: Doorkeeper, source: Contact, kind: Kind, body: bytes) -> bool:
-        """Say whether a control record is looked at; introductions of a process are taken first."""
+        """Say whether a control record may be looked at; introductions are taken already here."""
         if kind is Kind.SECURITY and self._link == source.peer:
             message = SECURITY_DECODER.decode(body)
             if isinstance(message, Introductions):
@@ -501,7 +504,7 @@ class Node:
         body: bytes,
         topic: Topic | None = None,
     ) -> MessageT | None:
-        """Decode a message, and return what is taken of it; None if nothing is."""
+        """Decode a message; return what the doorkeeper leaves of it, None if it leaves nothing."""
         message = decoder.decode(body)
         if self.doorkeeper is None:
             return message
@@ -570,9 +573,9 @@ class Node:
             self.discovery.seek(participation.topic, CONTACTS_WANTED, now)
 
     def _found(self, finding: Finding, now: float) -> None:
-        """Give an answer of the discovery to every part that may have asked for it."""
+        """Give an answer of the discovery to each part that may have asked for it."""
         topic = finding.topic
-        me = self.me  # and the discovery may still name who listened here before
+        me = self.me  # the discovery may still name a process that listened here before
         contacts = tuple(
             c
             for c in finding.contacts
@@ -604,7 +607,7 @@ class Node:
                 table.contacts_found(topic, contacts, now)
 
     def _settle(self, now: float) -> None:
-        """Carry the wishes that are for the node itself: seeks, findings, who has joined."""
+        """Handle seeks and findings in the outbox, and start participations that have joined."""
         outbox = self.outbox
         while outbox.seeks or outbox.findings:
             seeks, outbox.seeks = outbox.seeks, []
@@ -662,23 +665,23 @@ class Node:
         return self.signing is not None and peer in self.signing.put_out
 
     def _expel(self, now: float) -> None:
-        """Have the tables drop who was revoked, as if it had fallen silent."""
+        """Let the tables drop revoked processes, as if these had fallen silent."""
         assert self.signing is not None
-        told = False
+        dropped = False
         for peer in self.signing.put_out:
-            told = self.liveness.give_up(peer, now) or told
-        if told:
+            dropped = self.liveness.give_up(peer, now) or dropped
+        if dropped:
             self._tell_all_neighbours(now)
 
     def _tell_all_neighbours(self, now: float) -> None:
-        """Tell what a step of the liveness service, which is for all groups, has changed."""
+        """Tell the changes of all topic tables, after a step of the liveness service."""
         for participation in self._groups.current.values():
             if participation.neighbour_changes:
                 self._tell_neighbours(participation, now)
         self.liveness.given_up.clear()
 
     def _tell_neighbours(self, participation: Participation, now: float) -> None:
-        """Tell the trace and the dissemination how the topic table has changed in this step."""
+        """Tell the trace and the dissemination the changes of a topic table in this step."""
         changes = participation.neighbour_changes
         for there, contact in changes:
             topic = participation.subscribed

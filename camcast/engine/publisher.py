@@ -1,6 +1,6 @@
 """The publisher: gathers what this process publishes into batches, each in its stream.
 
-An event's id is given at once. The event leaves when its batch is closed: by its count, by its
+An event gets its id at once. It leaves when its batch is closed: by the count of events, by the
 size, by the end of the instant (`flush`), or at once in a group whose batches hold one event.
 """
 
@@ -24,18 +24,18 @@ from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
 
 BUSY_EVENTS: Final = 10  # chosen: events of a stream in a second that make it busy; with fewer, the
 # Haves of a tree, 40 a second and process, are more messages than the 5 copies an event it spares
-BUSY_SECONDS: Final = 10.0  # chosen: bursts may pause for so long, and use the tree that is there
-# chosen: reserved at a time; a process that begins a stream a second asks again after an hour
+BUSY_SECONDS: Final = 10.0  # chosen: a burst that pauses for so long finds its tree still there
+# chosen: numbers reserved at a time; a process with a new stream a second asks again after an hour
 NUMBERS_RESERVED: Final = 4096
-STREAMS_MAX: Final = 256  # chosen: topics times kinds of events; the oldest is given up beyond
+STREAMS_MAX: Final = 256  # chosen: topics times kinds of events; beyond, the oldest idle one goes
 
 ReserveNumbers = Callable[[int, int], int]
-"""Returns the first of so many numbers in a row (second argument), at least the first argument,
-that no earlier start of this process has used for a stream."""
+"""Returns the first number, at least the first argument, of a row as long as the second argument
+says; no earlier start of this process has used these numbers for a stream."""
 
 
 def by_clock(at_least: int, _count: int) -> int:
-    """Reserve numbers for a process whose identity ends with it: all are new."""
+    """Reserve numbers for a process whose identity ends with it: all numbers are new."""
     return at_least
 
 
@@ -54,14 +54,14 @@ class _Stream:
     size: int = 0
     """The bytes of the body so far."""
     reach: tuple[int, int] = 0, 0
-    """For receipts: peers and links, as they were when the batch was opened."""
+    """The peers and links, as they were when the batch was opened, for receipts."""
     second: float = -inf
-    """When the second began in which `events` have left."""
+    """When the second began in which `events` left."""
     events: int = 0
     busy_until: float = -inf
 
     def is_busy(self, count: int, now: float) -> bool:
-        """Say whether the stream is busy with so many events that leave now."""
+        """Count events that leave now; say whether the stream is busy."""
         if now - self.second >= 1.0:
             self.second, self.events = now, 0
         self.events += count
@@ -73,8 +73,8 @@ class _Stream:
 class Publisher:
     """The streams of one process, numbered from `epoch` on or as `reserve` says.
 
-    `epoch` is its start in milliseconds since 1970, `since_1970` what these are in seconds when its
-    clock is at 0.
+    `epoch` is the start of the process in milliseconds since 1970, `since_1970` the time in seconds
+    since 1970 when its clock was at 0.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Publisher:
         self._recorder = recorder
         self._signing = signing
         self._reserve = reserve
-        self._number = self._reserved = epoch  # of the next stream, and up to where it may go
+        self._number = self._reserved = epoch  # the next stream's, and the first unreserved
         self._since_1970 = since_1970
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
         self._open: list[_Stream] = []

@@ -35,7 +35,7 @@ class Connections:
         self.most = most
         self._spares_silent = spares_silent
         self._connections: dict[int, _Connection] = {}
-        """The first accepted first."""
+        """By descriptor; the first accepted comes first."""
 
     def __len__(self) -> int:
         return len(self._connections)

@@ -64,7 +64,7 @@ class Deliveries(Generic[E]):
         return union_of(precise) if precise and len(precise) == len(wheres) else None
 
     def end(self, subscription: Subscription[E]) -> bool:
-        """Count what an ended subscription has missed; say whether it is in `subscriptions`."""
+        """Count what an ended subscription has missed; say whether it was in `subscriptions`."""
         self._missed_before += subscription.missed
         self._errors_before += subscription.errors
         if subscription not in self.subscriptions:

@@ -32,7 +32,7 @@ class Forgers:
 
     def __init__(self) -> None:
         self._forgers: dict[PeerId, _Forger] = {}
-        """The one whose count began last comes last."""
+        """By process; the one whose count began last comes last."""
 
     def has_forged(self, peer: PeerId, count: int, now: float) -> bool:
         """Count so many forged records of a process; say whether it is barred by now."""

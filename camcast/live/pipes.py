@@ -10,11 +10,11 @@ connection. A lone record thus leaves in the same turn, and a burst travels some
 frame.
 
 When a connection takes no more, the records stay here, in a queue with a bound, and join bigger
-frames later. The bound holds for what waits, per pipe: beyond it the newest record is dropped and
-counted. Control records may go over it by a reserve, so a flood of events never silences
-heartbeats. The bytes that wait in all pipes together have a bound too (`waiting_bytes_max`). What
-comes in is bounded by the turn: an input hands over so many frames and bytes of a connection, then
-the rest of the loop has its turn.
+frames later. Each pipe's queue has this bound: beyond it the newest record is dropped and counted.
+Control records may exceed it by a reserve, so that a flood of events never silences heartbeats. The
+bytes that wait in all pipes together have a bound too (`waiting_bytes_max`). Input is bounded by
+the turn: an input hands over a bounded number of frames and bytes of a connection, then the rest of
+the loop has its turn.
 
 A *transport* says how frames cross the network: `camcast.live.zmq_pipes` through libzmq,
 `camcast.live.zmtp` on sockets of our own. Both speak ZMTP 3.1, PUSH to PULL, one frame a message,
@@ -115,7 +115,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._event_bounds = bounds
         records, queued, waiting = (int(n * (1 + limits.control_reserve)) for n in bounds)
         self._control_bounds = records, queued, waiting
-        self._waiting = 0  # the bytes that wait in all pipes, and the rest of frames under way
+        self._waiting = 0  # bytes that wait in all pipes, and in frames under way
         self.sockets: set[Any] = set()  # open ones, of outputs and inputs
         self._forgotten = finalize(self, _shut_forgotten, self.sockets)
         self._forgotten.atexit = False  # then nothing hangs, and the sockets end by themselves

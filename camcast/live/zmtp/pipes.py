@@ -6,17 +6,17 @@ Theory of operation
 
 *Outputs.* The first frame connects. Greeting and READY leave in one piece as soon as the kernel
 says "connected", and the first frame when the peer's READY has been read. READY names the process:
-what is meant for another process, whose port this one took over, is dropped and counted. So is
-all while the process at the address speaks another version of the wire format, or has not the keys
-that it should have. A peer that does not say who it is, as libzmq, gets what is meant for its
-address. With a profile all this is CURVE's handshake (`camcast.live.zmtp.curve`): the process at
-the address has proved its key before the first frame is sealed for it.
+records for another process, whose port this one took over, are dropped and counted. So are all
+records while the process at the address speaks another version of the wire format, or lacks the
+keys that it should have. A peer that does not name itself, such as libzmq, gets all records for its
+address. With a profile, CURVE's handshake takes the place of all this (`camcast.live.zmtp.curve`):
+the process at the address has proved its key before the first frame is sealed for it.
 
-A frame that the kernel took in part is kept whole until its last byte is gone, for on a new
-connection it begins anew, sealed with the new connection's key. A connection that broke is made
-again when there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`: the
-kernel's own retries of a SYN would outlive a healed partition, so an attempt is given up after
-`CONNECT_SECONDS_MAX`. Who is connected to may send nothing but PING, PONG and ERROR.
+A frame that the kernel took in part is kept whole until its last byte has left, for on a new
+connection it begins anew, sealed with the new connection's key. A broken connection is made again
+when there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`. An attempt is
+given up after `CONNECT_SECONDS_MAX`, since the kernel's own retries of a SYN would outlive a healed
+partition. The accepting side may send nothing but PING, PONG and ERROR after the handshake.
 
 *PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
 it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
@@ -61,7 +61,7 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
 _log = logging.getLogger(__name__)
 
-CONNECT_SECONDS_MAX: Final = 2.0  # [DESIGN 5] connect and handshake, before it is tried anew
+CONNECT_SECONDS_MAX: Final = 2.0  # [DESIGN 5] for connect and handshake, before a new attempt
 RETRY_SECONDS: Final = 0.1  # chosen: ZeroMQ's default; a restarted peer is there again
 RETRY_SECONDS_MAX: Final = 2.0  # [DESIGN 5] as long as a connect is waited for
 _BACKLOG: Final = 1024  # chosen: a community that joins at once must not wait for a second SYN
@@ -72,21 +72,21 @@ class _ZmtpOutput(OutputPipe):
     socket: socket.socket | None = None
     decoder: Decoder | None = None
     meant: list[PeerId] = field(factory=list)
-    """While nobody has said to listen there: for whom each of the last of `records` is, those that
-    came in that time."""
+    """The process that each of the last `records` is for, those that came while no process had
+    named itself at the address."""
     meant_before: PeerId = UNKNOWN_PEER
-    """For whom the frame under way and the records from before are: whoever had said to listen
-    there on the connection that broke."""
+    """The process that the frame under way and the earlier records are for: the one that had named
+    itself on the connection that broke."""
     message: bytes | None = None
     """The frame under way, as it would begin anew on another connection; None for a command."""
     frame: memoryview | None = None
-    """What is under way, whole, as it goes over the wire."""
+    """The frame under way, whole, as it goes over the wire."""
     sent: int = 0
     """How many bytes of it the kernel took."""
     first: PeerId = UNKNOWN_PEER
-    """For whom its first record was."""
+    """The process that its first record was for."""
     dialled: Contact | None = None
-    """Whom the connection that there is was made to."""
+    """The contact that the present connection was made to."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
@@ -94,7 +94,7 @@ class _ZmtpOutput(OutputPipe):
 
     @property
     def contact(self) -> Contact:
-        """Who is dialled: the one for whom the newest is of what waits for anybody by name."""
+        """The contact to dial: the named process that the newest waiting record is for."""
         named = next((peer for peer in reversed(self.meant) if peer != UNKNOWN_PEER), UNKNOWN_PEER)
         return Contact(named or self.meant_before or self.first, self.address)
 
@@ -153,7 +153,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         return CurveServer(self._keys, self._admits, os.urandom, said)
 
     def _as_client(self, pipe: _ZmtpOutput) -> Mechanism:
-        """Return our side of a connection; raises `StrangerError` where no key is to be had."""
+        """Return our side of a connection; raises `StrangerError` where no key is known."""
         profile = self.profile
         if profile is None or self._keys is None:
             return NULL
@@ -179,14 +179,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         address = check_address(contact.address)
         pipe = _ZmtpOutput(address=address, moved=now, first=contact.peer)
         try:
-            self._as_client(pipe)  # nobody is dialled whose key cannot be known
+            self._as_client(pipe)  # a process is dialled only if its key can be known
         except StrangerError as error:
             raise ConnectionRefusedError(f"{address}: {error}") from error
         self._dial(pipe)
         return pipe
 
     def _dial(self, pipe: _ZmtpOutput) -> None:
-        """Begin to connect; whatever goes wrong is tried again later."""
+        """Begin to connect; a failure is followed by another attempt later."""
         if pipe.timer is not None:
             pipe.timer.cancel()
         pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
@@ -215,7 +215,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         try:
             mechanism = self._as_client(pipe)
-        except StrangerError as error:  # what was known when the pipe was made is known no more
+        except StrangerError as error:  # the key that was known when the pipe was made is forgotten
             self._refuse(pipe, error)
             return
         pipe.decoder = Decoder(b"PULL", 0, mechanism)
@@ -274,14 +274,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._broken(pipe)
 
     def _named(self, pipe: _ZmtpOutput, decoder: Decoder) -> PeerId:
-        """Return who has said READY: who proved it, where the profile tells processes apart."""
+        """Return the process that said READY, by its proved key where the profile has that."""
         proved = None
         if self.profile is not None and pipe.dialled is not None:
             proved = self.profile.process_at(pipe.dialled)
         return proved if proved is not None else peer_in(decoder.metadata or {})
 
     def _refuse(self, pipe: _ZmtpOutput, why: ProtocolError) -> None:
-        """Part from a process that could not read what waits for it, and say why."""
+        """End the connection to a process that could not read what waits for it, and log why."""
         if isinstance(why, WireVersionError):
             self.counters.versions_refused += 1
         else:
@@ -290,14 +290,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             _log.warning("cut off %s: %s (said once a minute)", pipe.address, why)
         self._drop_all(pipe)
         self._broken(pipe)
-        self._push(pipe)  # which has nothing left to be watched for
+        self._push(pipe)  # nothing is left that it is watched for
         self._tell_settled()
 
     def _log_due(self, pipe: _ZmtpOutput, kind: object) -> bool:
         return self._log.due((kind, pipe.address), self._loop.time())
 
     def _ready(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
-        """Begin to send, but only what is for the process that said READY."""
+        """Begin to send, but only records for the process that said READY."""
         if pipe.timer is not None:
             pipe.timer.cancel()
             pipe.timer = None
@@ -312,7 +312,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._watch(pipe)
 
     def _drop_misdirected(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
-        """Drop what is for another process than this one, which listens there now."""
+        """Drop records for another process than the one that listens at the address now."""
         meant, pipe.meant = pipe.meant, []
         if peer == UNKNOWN_PEER:
             return
@@ -332,14 +332,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._waiting += pipe.waiting
 
     def _drop_all(self, pipe: _ZmtpOutput) -> None:
-        """Drop what waits, since nobody who listens at the address could read it."""
+        """Drop all that waits, since the process at the address could not read it."""
         self._drop(pipe.address, pipe.records)
         self._emptied(pipe)
         self._end_frame(pipe)
         pipe.meant.clear()
 
     def _end_frame(self, pipe: _ZmtpOutput) -> None:
-        """Take note that the frame under way is gone, by the wire or for good."""
+        """Note that the frame under way has left, or was dropped."""
         if pipe.frame is not None:
             self._waiting -= len(pipe.frame)
             pipe.message, pipe.frame, pipe.sent = None, None, 0
@@ -385,7 +385,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         return True
 
     def _begin(self, pipe: _ZmtpOutput, message: bytes | None, whole: bytes) -> None:
-        """Give the kernel what it takes of a frame, and keep the rest."""
+        """Give the kernel as much of a frame as it takes, and keep the rest."""
         assert pipe.socket is not None
         try:
             sent = pipe.socket.send(whole)
@@ -402,7 +402,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             self._broken(pipe)
 
     def _write(self, pipe: _ZmtpOutput) -> None:
-        """Give the kernel what it takes of the frame under way."""
+        """Give the kernel as much of the frame under way as it takes."""
         assert pipe.socket is not None
         assert pipe.frame is not None
         try:
@@ -475,12 +475,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
 
 def _is_on_this_machine(host: str) -> bool:
-    """Say whether who connected from an IP address, as a socket writes it, did so from here."""
+    """Say whether an IP address, as a socket writes it, is of this machine's loopback."""
     return ip_address(host.partition("%")[0].removeprefix("::ffff:")).is_loopback
 
 
 def _may_be_pinned(contact: Contact) -> bool:
-    """Say whether the process may say its key itself: on this machine, and nobody in particular."""
+    """Say whether a process may tell its key itself: a contact on the loopback without identity."""
     return contact.peer == UNKNOWN_PEER and is_loopback(contact.address)
 
 
