@@ -16,11 +16,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from camcast import Community, CommunityManager, Received
+from camcast import Community, CommunityManager, Received, open_pipes
+from camcast.doors.transport import OutputPipes
 from camcast.engine.link_messages import Ping
 from camcast.live.zmtp.codec import frame_head
 from camcast.testing.world import World
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import Kind
 from tests.hostile.mutator import Mutator
 from tests.hostile.test_fuzz import capture
@@ -209,27 +210,28 @@ async def test_under_zmq_libzmq_holds_without_bound_what_it_has_not_handed_over(
         await asyncio.wait([attacking])
 
 
+@pytest.mark.parametrize("passphrase", [None, "correct horse battery staple"])
 @live
-async def test_strangers_who_keep_output_pipes_taken_keep_nobody_out() -> None:
+async def test_whoever_keeps_output_pipes_taken_keeps_nobody_out(passphrase: str | None) -> None:
     """M2: 600 questions a second in the name of ever other addresses, at few descriptors.
 
-    One half of the addresses answers, so that these pipes are connected. The victim's own events
-    arrive, and a newcomer gets in, for which the victim needs a pipe more.
+    With a passphrase, by somebody who knows it. One half of the addresses answers, so that these
+    pipes are connected. The victim's own events arrive, and a newcomer gets in, for which the
+    victim needs a pipe more.
     """
     count = 300
-    with victim(descriptors=200, transport="zmtp") as attacked:
-        async with honest_beside(attacked) as honest:
+    with victim(descriptors=200, transport="zmtp", passphrase=passphrase) as attacked:
+        async with honest_beside(attacked, passphrase=passphrase) as honest:
             early, late = Payloads(honest.community), None
             with (
                 socket.create_server(("0.0.0.0", 0), backlog=2_000) as server,
-                connect(attacked) as stranger,
+                contextlib.closing(open_pipes(passphrase=passphrase)) as pipes,
             ):
                 port = server.getsockname()[1]
-                await send(stranger, PUSH)
-                asking = asyncio.ensure_future(ask_in_many_names(stranger, port))
+                asking = asyncio.ensure_future(ask_in_many_names(attacked, pipes, port))
                 while not (await attacked.look())["pipes_refused"]:  # all were taken
                     pass
-                newcomer = CommunityManager(gateways=[attacked.address])
+                newcomer = CommunityManager(gateways=[attacked.address], passphrase=passphrase)
                 async with newcomer:
                     community = await newcomer.join(".hostile")
                     # In, that is known to both: until then infect and die may miss it.
@@ -254,7 +256,7 @@ class Payloads:
         self.received.add(event.payload)
 
 
-async def ask_in_many_names(stranger: socket.socket, port: int) -> None:
+async def ask_in_many_names(attacked: Victim, pipes: OutputPipes, port: int) -> None:
     """Ask 60 questions every tenth of a second, each in the name of another address."""
     number = 0
     while True:
@@ -263,5 +265,5 @@ async def ask_in_many_names(stranger: socket.socket, port: int) -> None:
             host = f"127.1.{number >> 8 & 255}.{number & 255}"
             address = f"tcp://{host}:{port if number % 2 else 9}"
             ping = control(Kind.LINKS, Ping(".hostile"), PeerId(number.to_bytes(16)), address)
-            await send(stranger, b"".join(frames([ping])))
+            pipes.send([Contact(UNKNOWN_PEER, attacked.address)], ping, control=True)
         await asyncio.sleep(0.1)

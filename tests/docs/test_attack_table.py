@@ -1,0 +1,40 @@
+"""docs/security.md's table of attacks: each has a test in each profile, and the tests are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from camcast.doors.profile import PROFILES
+from tests.hostile.test_attack_list import ATTACKERS, LISTED
+
+TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "security.md"
+
+
+def rows() -> dict[str, list[list[str]]]:
+    """Return the tests that each row names, a list for each profile."""
+    table = PAGE.read_text().partition("**The list of attacks and their tests.**")[2]
+    lines = re.findall(r"^\| (.*) \|$", table.partition("**How.**")[0], re.MULTILINE)
+    head, *body = [line.split(" | ") for line in lines]
+    assert head == ["attack", *(f"`{profile}`" for profile in PROFILES)]
+    return {attack: [re.findall(r"`(.*?)`", cell) for cell in cells] for attack, *cells in body}
+
+
+def test_every_attack_of_the_table_has_a_test_that_is_there_in_each_profile() -> None:
+    for attack, profiles in rows().items():
+        assert len(profiles) == len(PROFILES), attack
+        for named in profiles:
+            assert named, attack
+            for name in named:
+                assert (TESTS / name).is_file() or (TESTS / "hostile" / name).is_file(), name
+
+
+def test_the_attacks_by_messages_are_those_that_are_tried_by_everybody() -> None:
+    tried = {
+        attack
+        for attack, profiles in rows().items()
+        if all("test_attack_list.py" in named for named in profiles)
+    }
+    assert tried == set(LISTED)
+    assert {profile for profile, _ in ATTACKERS} == set(PROFILES)
