@@ -1,8 +1,7 @@
-"""Memberships that join by asking: one contact after the other, then the discovery.
+"""Memberships that join by asking one contact after the other, then the discovery.
 
-A membership also asks the discovery by itself from time to time, even if it lacks nobody: a
-community may have been founded twice, or have split into parts of which each believes that it is
-whole.
+Such a membership also asks the discovery from time to time when its table is full: a community may
+have been founded twice, or have split into parts, each of which takes itself for the whole.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from camcast.vocabulary.topics import Topic
 
 TIMER: Final = "first contact"
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
-LONELY_SECONDS: Final = 15.0  # chosen: as SCAMP; a lonely founder asks that often for others
-PAUSE_FIRST: Final = 1.0  # chosen: as SCAMP; whoever is new asks often, then less and less
-PROBED: Final = 3  # chosen: most of the cold are dead; six are tried in ten seconds
+LONELY_SECONDS: Final = 15.0  # chosen: as SCAMP; a process alone asks the discovery that often
+PAUSE_FIRST: Final = 1.0  # chosen: as SCAMP; doubles with each seek up to `seek_seconds`
+PROBED: Final = 3  # chosen: most of the cold list is dead; six are tried in ten seconds
 
 
 class FirstContacts:
-    """The contacts that are still to be asked, and when the discovery is asked next."""
+    """Asks the contacts of one process in turn, and the discovery at intervals."""
 
     def __init__(
         self,
@@ -37,9 +36,9 @@ class FirstContacts:
         answer_seconds: float,
         seek_seconds: float,
     ) -> None:
-        """Ask each contact with `request`; it has `answer_seconds` to answer.
+        """Ask each contact with `request`, and the next one after `answer_seconds` in vain.
 
-        A membership that lacks nobody asks the discovery every `seek_seconds`.
+        In quiet times the discovery is asked every `seek_seconds`.
         """
         self._outlet, self._topic, self._request = outlet, topic, request
         self._answer_seconds, self._seek_seconds = answer_seconds, seek_seconds
@@ -48,25 +47,25 @@ class FirstContacts:
         self._next_seek = 0.0
         self._pause = PAUSE_FIRST
         self.asking = False
-        """Whether a contact has been asked, and has time to answer."""
+        """Whether a contact has been asked and still has time to answer."""
 
     def ask(self, contacts: Iterable[Contact]) -> None:
-        """Ask the first of these; the next if it does not answer; at last the discovery."""
+        """Ask the first of these; if it does not answer the next; after the last the discovery."""
         self._contacts = list(contacts)
         self._ask_next()
 
     def wake(self, name: tuple[object, ...]) -> None:
-        """Take a timer of this part; others are harmless."""
+        """Take a timer of the membership; only the timers of this object have an effect."""
         if name == (TIMER, self._attempt) and self.asking:
             self._ask_next()
 
     def stop(self) -> None:
-        """Ask no further: somebody has answered."""
+        """Ask no other contact, since one has answered."""
         self.asking = False
         self._contacts.clear()
 
     def seek_in_time(self, now: float, *, lonely: bool) -> None:
-        """Ask the discovery for members if it is time, which comes sooner for the lonely."""
+        """Ask the discovery for members if it is time; a `lonely` process asks more often."""
         if lonely:
             self._pause = min(self._pause, LONELY_SECONDS)
         if now >= self._next_seek:
@@ -89,15 +88,15 @@ class AskingOptions(Protocol):
 
     @property
     def suspect_after(self) -> int:
-        """Silent periods until one who is watched is suspect."""
+        """Silent periods until a watched process is suspect."""
 
     @property
     def answer_seconds(self) -> float:
-        """How long whoever is asked has to answer."""
+        """How long a contact that was asked has to answer."""
 
     @property
     def probe_seconds(self) -> float:
-        """How often some of the cold list are asked again."""
+        """How often some processes of the cold list are asked again."""
 
     @property
     def seek_seconds(self) -> float:
@@ -105,10 +104,10 @@ class AskingOptions(Protocol):
 
 
 class AskingMembership(Membership):
-    """What memberships have in common whose processes join by asking members to take them in.
+    """The base of memberships whose processes join by asking members to take them in.
 
     They estimate the size of the community from samples (`camcast.vocabulary.size_estimate`), and
-    keep a cold list of those that fell silent (`camcast.vocabulary.cold_list`).
+    keep a cold list of processes that fell silent (`camcast.vocabulary.cold_list`).
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class AskingMembership(Membership):
         request: Message,
         period_seconds: float,
     ) -> None:
-        """Join with `request`; `period_seconds` is that of heartbeats and of the size estimate."""
+        """Join by sending `request`. Heartbeats and the size estimate have `period_seconds`."""
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
@@ -135,15 +134,18 @@ class AskingMembership(Membership):
 
     @abstractmethod
     def _become_member(self, now: float) -> None:
-        """Be a member from now on: somebody has answered, or there is nobody to ask."""
+        """Become a member, since a member has answered or there is none to ask.
+
+        Called again it changes nothing.
+        """
 
     @abstractmethod
     def _meet(self, strangers: list[Contact], now: float) -> None:
-        """Get to know members whom the discovery names, and whom the table does not hold."""
+        """Contact members that the discovery names and the table does not hold."""
 
     @abstractmethod
     def _try_again(self, contact: Contact, now: float) -> None:
-        """Ask one of the cold list, of unknown identity, whether it is there again."""
+        """Ask a process of the cold list, known by its address alone, whether it is back."""
 
     @property
     def joined(self) -> bool:
@@ -151,7 +153,7 @@ class AskingMembership(Membership):
         return self._joined
 
     def size(self) -> float:
-        """See `Membership`; the estimate, but never less than the processes in the table."""
+        """See `Membership`: the estimate, but at least the table and this process."""
         return max(self._estimate.size, len(self.peers()) + 1.0)
 
     def join(self, contacts: Iterable[Contact], now: float) -> None:
@@ -166,11 +168,11 @@ class AskingMembership(Membership):
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
-        """See `Membership`: join with them, or get to know those who are not in the table."""
+        """See `Membership`: join through the contacts, or meet those that are not in the table."""
         table = self.peers()
-        found = [c for c in contacts if c.peer not in table and c.peer != self._me.peer]
+        found = [contact for contact in contacts if contact.peer not in table]
         if not self._joined:
-            if found or not self._contacts.asking:  # empty while a contact is still being asked
+            if found or not self._contacts.asking:  # an empty answer founds no second community
                 self.join(found, now)
         elif found and not len(table):
             self._contacts.ask(found)
@@ -183,7 +185,7 @@ class AskingMembership(Membership):
         self._cold.put(contact, self._topic, now)
 
     def _probe(self, now: float, *, alone: bool) -> None:
-        """Ask some of the cold list if it is time; who is `alone` asks to be let in again."""
+        """Ask some processes of the cold list if it is time; if `alone`, join through them."""
         if not len(self._cold) or now < self._next_probe:
             return
         self._next_probe = now + self._probe_seconds

@@ -1,53 +1,56 @@
-"""HyParView: a small symmetric view to send to, and a large one from which it is repaired.
+"""HyParView: a small symmetric view to send to, and a large view from which it is repaired.
 
 Source: J. Leitão, J. Pereira, L. Rodrigues, "HyParView: a membership protocol for reliable
-gossip-based broadcast", DSN 2007. The text was not at hand when this was written: sections are
-cited from memory, and the numbers of its section 5.1 are those of n0-computer/iroh-gossip's
-`hyparview.rs`, which has each "from the paper (p9)". The first version of lasp-lang/partisan
-(views, walks) and hashicorp/hyparview (all but kp, which is 6 there) have the same.
+gossip-based broadcast", DSN 2007. The text of the paper was not available: sections are cited from
+memory, and the numbers of its section 5.1 are those of n0-computer/iroh-gossip's `hyparview.rs`,
+which marks each "from the paper (p9)". The first version of lasp-lang/partisan (views, walks) and
+hashicorp/hyparview (all but kp, which is 6 there) have the same numbers.
 
 Theory of operation
 -------------------
 *The active view* (4.1) is the topic table: `active` neighbours, each of which has this process in
-its own. The overlay is an undirected graph of nearly constant degree, along which events go to all
-neighbours. So it is the fan-out that is small, and reliability comes from repairing at once what
-fails. *The passive view* holds `passive` further processes, to whom nothing is sent meanwhile.
+its own active view. The overlay is an undirected graph of nearly constant degree, along which
+events go to all neighbours. So the fan-out is small, and reliability comes from replacing failed
+neighbours at once. *The passive view* holds `passive` other processes, to which events are not
+sent.
 
-*Joining* (4.2). The contact takes a newcomer for a neighbour, in place of a random one if its view
-is full, and sends ForwardJoin on random walks along all other links. Where a walk ends, the process
-asks the newcomer to be its neighbour, too; `passive_walk` steps before, one puts the newcomer into
-its passive view. Whoever loses a neighbour to another is told (Disconnect), and both keep each
-other in their passive views.
+*Joining* (4.2). The contact takes a newcomer as a neighbour, in place of a random one if its view
+is full, and sends ForwardJoin on random walks along all other links. The process at the end of a
+walk asks the newcomer to be its neighbour, too; the process `passive_walk` steps before the end
+puts the newcomer into its passive view. A neighbour that is removed to make room is told so
+(Disconnect), and both processes keep each other in their passive views.
 
 *Repair* (4.3). The process's liveness service (`camcast.doors.liveness`) watches the neighbours, in
-place of the paper's TCP connections. In place of one that fails, processes of the passive view are
-asked at random until one accepts. A process without neighbours asks with high priority, which is
-never refused; else only a process with room accepts. Whoever does not answer is forgotten, whoever
-refuses is kept.
+place of the paper's TCP connections. When a neighbour fails, random processes of the passive view
+are asked until one accepts to replace it. A process without neighbours asks with high priority,
+which is never refused; other requests are accepted only by a process with room. A process that does
+not answer is forgotten, and one that refuses is kept.
 
-*Shuffles* (4.4) keep the passive views fresh. Now and then a process sends itself, some of its
-neighbours and some of its passive view on a random walk; where it ends, as many of that process's
-passive view come back. Both put what they got into their passive views, in place of what they sent.
+*Shuffles* (4.4) keep the passive views fresh. Every `shuffle_seconds` a process sends itself, some
+of its neighbours and some of its passive view on a random walk; the process at the end sends back
+as many of its passive view. Both put what they received into their passive views, in place of what
+they sent.
 
-*Both ends agree.* Answers get lost, so a heartbeat along a link now and then says that the
-receiver is a neighbour (Holding). Whoever does not think so accepts if there is room, and
-otherwise says that it is not.
+*Both ends agree.* Answers get lost, so now and then a heartbeat tells its receiver that it is a
+neighbour (Holding). A receiver that does not hold the sender accepts if it has room, and otherwise
+answers that it is no neighbour.
 
 *Isolation and healing.* Neighbours that fell silent go to a *cold list*
-(`camcast.vocabulary.cold_list`). Every `probe_seconds` some of them are asked to be neighbours
-again, with high priority: that joins the halves of a healed partition. Every `seek_seconds` a
-process asks one whom the discovery names; if that has not met this community
+(`camcast.vocabulary.cold_list`). Every `probe_seconds` some of them are asked with high priority to
+be neighbours again, which joins the halves of a healed partition. Every `seek_seconds` a process
+writes to one that the discovery names; if that one has not met this community
 (`SizeEstimate.is_stranger`), both take each other in like newcomers, so that communities that were
-founded twice become one. A process that lacks both views joins again.
+founded twice become one. A process whose views are both empty joins again.
 
 *The size.* Holding carries the sample of `camcast.vocabulary.size_estimate`.
 
 Deviations from the source. After a failed round of requests a process with room asks again at its
-next shuffle. High priority is also for who may be cut off, as all its neighbours are silent.
+next shuffle. A process all of whose neighbours are silent, and which may therefore be cut off, also
+asks with high priority.
 
-Hostile peers. A request of high priority takes the place of a neighbour: whoever makes many of them
-can drive out the others, against which the paper has no remedy. Each costs its sender a message;
-what is sent in answer is bounded by the view.
+Hostile peers. A request of high priority takes the place of a neighbour, so a process that sends
+many of them can drive out the other neighbours; the paper has no remedy. Each request costs its
+sender a message, and the answers to it are bounded by the view.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ from membership.passive_view import PassiveView
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
-ASKED_PERIODS: Final = 10  # chosen: heartbeats after which nobody is waited for any more
+ASKED_PERIODS: Final = 10  # chosen: heartbeats after which an answer to a request is too late
 
 
 @frozen(kw_only=True)
@@ -89,7 +92,7 @@ class HyParViewOptions:
     """The parameters of HyParView. Raises `ValueError` for a value outside its range."""
 
     active: int = field(default=5, validator=[validators.ge(1), validators.le(VIEW_MAX)])
-    """Neighbours: a fan-out of log10(10,000) and one. [5.1, as in iroh-gossip, partisan and
+    """Neighbours: log10(10,000) + 1. [5.1, as in iroh-gossip, partisan and
     hashicorp/hyparview]"""
 
     passive: int = field(default=30, validator=[validators.ge(1), validators.le(VIEW_MAX)])
@@ -106,11 +109,11 @@ class HyParViewOptions:
     """Neighbours in a shuffle (ka). [5.1, as in iroh-gossip and hashicorp/hyparview]"""
 
     shuffle_passive: int = field(default=4, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """Others in a shuffle (kp). [5.1, as in iroh-gossip]"""
+    """Processes of the passive view in a shuffle (kp). [5.1, as in iroh-gossip]"""
 
     shuffle_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """The period of shuffles. chosen: 1.4 records a second; with 3 of its neighbours and 4 others
-    in each, a passive view is another one after half a minute."""
+    """The period of shuffles. chosen: 1.4 records a second; with 7 processes in each shuffle, a
+    passive view is replaced in half a minute."""
 
     heartbeat_seconds: float = field(default=1.0, validator=validators.gt(0))
     """Period of heartbeats. chosen: as SCAMP"""
@@ -119,7 +122,7 @@ class HyParViewOptions:
     """Silent periods until a neighbour is suspect, and others are asked about it. [PROTOCOLS 11]"""
 
     answer_seconds: float = field(default=0.4, validator=validators.gt(0))
-    """How long whoever is asked has to answer before the next is. chosen: as SCAMP"""
+    """How long a process has to answer a request before the next one is asked. chosen: as SCAMP"""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
     """How often cold neighbours are asked again. chosen: as SCAMP"""
@@ -138,17 +141,17 @@ class HyParView(AskingMembership):
         self._options = options
         self._active = PeerTable(context.watch)
         self._shuffled_max = options.shuffle_active + options.shuffle_passive + 1
-        """Processes in a shuffle, with the one that began it."""
+        """Processes in a shuffle, its sender included."""
         self._passive = PassiveView(
             context.me.peer, self._active, options.passive, self._shuffled_max, context.rng
         )
         self._asked: dict[str, float] = {}
-        """Who was asked to be a neighbour and has not answered, by address, and since when."""
+        """The open requests to be a neighbour: when each address was asked."""
         self._candidate: Contact | None = None
-        """Who of the passive view was asked last, and has time to answer."""
+        """The process of the passive view that was asked last, while it has time to answer."""
         self._attempt = 0
         self._last_tick = 0.0
-        self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
+        self._cut_off_until = 0.0  # renewed each period while all peers are silent
         self._next_shuffle = 0.0
 
     # -- what others read ------------------------------------------------------------------
@@ -205,7 +208,7 @@ class HyParView(AskingMembership):
             case ("tick",):
                 self._tick(now)
             case ("answer", attempt) if attempt == self._attempt and self._candidate:
-                self._passive.discard(self._candidate.peer)  # whoever does not answer is dead
+                self._passive.discard(self._candidate.peer)  # taken to be dead
                 self._candidate = None
                 self._fill_up(now)
             case _:
@@ -214,7 +217,7 @@ class HyParView(AskingMembership):
     # -- inputs: liveness --------------------------------------------------------------------
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: replace a neighbour that has failed, and keep its address."""
+        """See `Watcher`: replace a failed neighbour, and put it on the cold list."""
         self._forget(contact.peer)
         self._put_on_cold_list(contact, now)
         self._fill_up(now)
@@ -224,7 +227,7 @@ class HyParView(AskingMembership):
         self._on_disconnect(contact, now, left=True)
 
     def all_silent(self, now: float) -> None:
-        """See `Watcher`: look for others before the neighbours are taken to be dead."""
+        """See `Watcher`: ask other processes before the neighbours are taken to be dead."""
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
     def heartbeat(self, contact: Contact, now: float) -> Holding | None:
@@ -243,13 +246,13 @@ class HyParView(AskingMembership):
             self._wake_next_tick()
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        self._become_member(now)  # two that still join, and know no other, found the community
+        self._become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
         self._take_in(newcomer, now)
         self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
 
     def _take_in(self, newcomer: Contact, now: float) -> None:
-        """Make a newcomer a neighbour, and find it others."""
+        """Make a newcomer a neighbour, and start the walks that find it other neighbours."""
         self._hold(newcomer, now)
         others = [contact for contact in self._active if contact.peer != newcomer.peer]
         walk = ForwardJoin(self._options.active_walk, self._me.peer)
@@ -267,12 +270,12 @@ class HyParView(AskingMembership):
             self._ask(newcomer, now, high=True)
 
     def _onward(self, origin: PeerId, via: bytes) -> Contact | None:
-        """Draw a neighbour to whom a walk goes on; None if it ends here for want of one."""
+        """Draw the neighbour that a walk goes on to; None if there is none and the walk ends."""
         others = [contact for contact in self._active if contact.peer not in (origin, via)]
         return self._rng.choice(others) if others else None
 
     def _meet(self, strangers: list[Contact], now: float) -> None:
-        """Ask one whether it has met this community, and fill the views up with all."""
+        """Ask one stranger whether it has met this community; fill the views with all of them."""
         if self._has_room or self._lonely:
             self._passive.put(strangers)
             self._fill_up(now)
@@ -290,7 +293,7 @@ class HyParView(AskingMembership):
         return not len(self._active) or self._last_tick < self._cut_off_until
 
     def _hold(self, contact: Contact, now: float) -> None:
-        """Make a process a neighbour, in place of a random one if there is no room."""
+        """Make a process a neighbour, in place of a random neighbour if there is no room."""
         if contact.peer in (self._me.peer, UNKNOWN_PEER):
             return
         if contact.peer not in self._active and not self._has_room:
@@ -299,7 +302,7 @@ class HyParView(AskingMembership):
             self._forget(evicted.peer)
             self._passive.put((evicted,))
             self._outlet.send([evicted], Disconnect(left=False))
-        self._become_member(now)  # also if it still waits for a gateway that has died
+        self._become_member(now)  # even if this process still waits for a dead gateway
         self._passive.discard(contact.peer)
         self._cold.pop(contact.address)
         self._active.add(contact)
@@ -310,12 +313,12 @@ class HyParView(AskingMembership):
         self._liveness.unwatch(peer)
 
     def _ask(self, contact: Contact, now: float, *, high: bool) -> None:
-        """Ask a process to be a neighbour; whoever accepts becomes one."""
+        """Ask a process to be a neighbour."""
         self._asked[contact.address] = now
         self._outlet.send([contact], Neighbor(high, self._estimate.encode(now)))
 
     def _fill_up(self, now: float) -> None:
-        """Ask one of the passive view to be a neighbour, if one is missing."""
+        """If a neighbour is missing, ask a process of the passive view to be one."""
         if self._candidate is not None or not (self._has_room or self._lonely):
             return
         self._candidate = self._passive.candidate()
@@ -325,7 +328,7 @@ class HyParView(AskingMembership):
             self._outlet.wake(self._options.answer_seconds, "answer", self._attempt)
 
     def _on_neighbor(self, source: Contact, sample: bytes, now: float, *, high: bool) -> None:
-        self._become_member(now)  # somebody wants to hold this process
+        self._become_member(now)  # a member wants to hold this process
         self._learn_size(source, sample, now)
         if high or source.peer in self._active or self._has_room:
             self._hold(source, now)
@@ -334,7 +337,7 @@ class HyParView(AskingMembership):
             self._outlet.send([source], Refused())
 
     def _on_meet(self, source: Contact, sample: bytes, now: float) -> None:
-        """Take in a member of a community that was founded apart, as it will this process."""
+        """Take in a member of a community that was founded apart; it takes this process in, too."""
         if self._estimate.is_stranger(sample):
             self._outlet.send([source], Accepted(self._estimate.encode(now)))
             self._take_in(source, now)
@@ -355,7 +358,7 @@ class HyParView(AskingMembership):
         self._on_no(source, now)
 
     def _on_no(self, source: Contact, now: float) -> None:
-        """Go on to the next of the passive view, now that one has answered."""
+        """End the request to a process that has answered, and ask the next candidate."""
         self._asked.pop(source.address, None)
         if self._candidate is not None and self._candidate.address == source.address:
             self._candidate = None
@@ -373,7 +376,7 @@ class HyParView(AskingMembership):
         self._fill_up(now)
 
     def _on_holding(self, source: Contact, sample: bytes, now: float) -> None:
-        """Agree with a process that holds this one for a neighbour, or tell it that it is none."""
+        """Take a process that holds this one as a neighbour, or tell it that it is none."""
         self._learn_size(source, sample, now)
         if source.peer in self._active or self._has_room:
             self._hold(source, now)

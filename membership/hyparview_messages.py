@@ -8,55 +8,58 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
 JOIN: Final = "join"
-"""What a newcomer wants: neighbours."""
+"""The mandate of a newcomer: other processes may ask for neighbours in its name."""
 
 
 class Join(Message, tag=1, frozen=True):
-    """From a newcomer: be my neighbour, and find me others."""
+    """A newcomer asks its contact to be its neighbour and to find it others."""
 
     mandate: ClassVar[str] = JOIN
 
 
 class ForwardJoin(Message, tag=2, frozen=True):
-    """On the newcomer's behalf, so many steps before the end of a walk."""
+    """A newcomer's walk, which has `steps` more steps to go."""
 
     passed_on: ClassVar[bool] = True
     mandate: ClassVar[str] = JOIN
     steps: int
     via: bytes
-    """Who passes it on, to whom it does not go back."""
+    """The process that passes the walk on; the walk does not go back there."""
 
 
 class Neighbor(Message, tag=3, frozen=True):
-    """Be my neighbour; with `high` priority in any case, else if you have room."""
+    """The sender asks the receiver to be its neighbour; with `high` priority even without room."""
 
     high: bool
     sample: bytes
-    """Of the size estimate."""
+    """The sample of the size estimate, as in all these messages."""
 
 
 class Accepted(Message, tag=4, frozen=True):
-    """To `Join` or `Neighbor`: you are my neighbour; of another community, find me others."""
+    """The answer to `Join`, `Neighbor` or `Meet`: the receiver is the sender's neighbour.
+
+    If the two have never met, the receiver also finds the sender other neighbours.
+    """
 
     mandate: ClassVar[str] = JOIN
     sample: bytes
 
 
 class Refused(Message, tag=5, frozen=True):
-    """To `Neighbor` of low priority: I have no room."""
+    """The answer to `Neighbor` of low priority: the sender has no room."""
 
 
 class Disconnect(Message, tag=6, frozen=True):
-    """You are not my neighbour, or no more; with `left`, because I have left the community."""
+    """The receiver is no neighbour of the sender; with `left`, the sender leaves the community."""
 
     left: bool
 
 
 class Shuffle(Message, tag=7, frozen=True):
-    """On behalf of who began it, so many steps before the end of a walk: some that it knows."""
+    """Contacts that its first sender knows, on a walk that has `steps` more steps to go."""
 
     passed_on: ClassVar[bool] = True
-    mandate: ClassVar[str] = "shuffle"  # not what it knows, of which each passes on what it knows
+    mandate: ClassVar[str] = "shuffle"  # without `contacts`: each step passes on those it knows
     steps: int
     via: bytes
     """As in `ForwardJoin`."""
@@ -64,19 +67,19 @@ class Shuffle(Message, tag=7, frozen=True):
 
 
 class ShuffleReply(Message, tag=8, frozen=True):
-    """From where the walk ended: some of my passive view."""
+    """The answer from the end of a shuffle's walk: some of the sender's passive view."""
 
     contacts: tuple[Contact, ...]
 
 
 class Holding(Message, tag=9, frozen=True):
-    """Along with a heartbeat: you are my neighbour."""
+    """The receiver is the sender's neighbour; goes along with heartbeats."""
 
     sample: bytes
 
 
 class Meet(Message, tag=10, frozen=True):
-    """Be my neighbour, and find me others, if this sample is of one that you have never met."""
+    """The sender asks to be taken in like a newcomer if the receiver never met its community."""
 
     mandate: ClassVar[str] = JOIN
     sample: bytes

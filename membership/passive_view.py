@@ -10,19 +10,19 @@ from camcast.vocabulary.peers import PeerTable
 
 
 class PassiveView:
-    """At most `size` processes to whom nothing is sent meanwhile; none is a neighbour, too."""
+    """At most `size` processes that get no events; none of them is also a neighbour."""
 
     def __init__(
         self, me: PeerId, active: PeerTable, size: int, taken_max: int, rng: Random
     ) -> None:
-        """Take in neither `me` nor any of `active`, and no more than `taken_max` at a time."""
+        """`put` takes neither `me` nor any of `active`, and at most `taken_max` processes."""
         self._active, self._size, self._taken_max, self._rng = active, size, taken_max, rng
         self._nobody = (me, UNKNOWN_PEER)
         self._table = PeerTable()
         self._sent: list[PeerId] = []
-        """Which of these went out with the last shuffle; an answer may take their places."""
+        """The processes of the last shuffle; those that its answer brings replace them."""
         self._refusals: dict[PeerId, None] = {}
-        """Which have refused to be neighbours since the last shuffle."""
+        """The processes that have refused to be neighbours since the last shuffle."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -31,7 +31,7 @@ class PassiveView:
         return iter(self._table)
 
     def put(self, contacts: Iterable[Contact]) -> None:
-        """Put processes in, in place of those sent with the last shuffle, then of random ones."""
+        """Add processes; a full view replaces those of the last shuffle, then random ones."""
         for contact in list(contacts)[: self._taken_max]:
             if contact.peer in self._nobody or contact.peer in self._active:
                 continue
@@ -46,20 +46,20 @@ class PassiveView:
         self._table.discard(peer)
 
     def draw(self, count: int, excluded: PeerId | None = None) -> list[Contact]:
-        """Draw so many at random, fewer if there are not so many, to send them to a process."""
+        """Draw up to `count` random processes for a shuffle, never `excluded`."""
         drawn = self._table.sample(count, self._rng, excluded)
         self._sent = [contact.peer for contact in drawn]
         return drawn
 
     def candidate(self) -> Contact | None:
-        """Draw one to be asked to be a neighbour; None if all have refused."""
+        """Draw a process to ask to be a neighbour; None if all have refused."""
         willing = [contact for contact in self._table if contact.peer not in self._refusals]
         return self._rng.choice(willing) if willing else None
 
     def refuse(self, peer: PeerId) -> None:
-        """Ask a process no more until refusals are forgotten: it has no room."""
+        """Note that a process has no room, so that `candidate` leaves it out for a while."""
         self._refusals[peer] = None
 
     def forget_refusals(self) -> None:
-        """Let everybody be asked again: time has passed, and neighbours come and go."""
+        """Let `candidate` return processes that have refused."""
         self._refusals.clear()

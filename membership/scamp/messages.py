@@ -1,4 +1,4 @@
-"""The messages of SCAMP; `membership.scamp` has the theory of operation."""
+"""The messages of SCAMP; `membership.scamp.scamp` has the theory of operation."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
 ARCS: Final = "arcs"
-"""What a subscriber wants: that others hold arcs to it."""
+"""The mandate of a subscriber: other processes may ask for arcs in its name."""
 
 
 class Subscribe(Message, tag=1, frozen=True):
-    """From the newcomer, passed on for it: make me a member. -1 steps: not yet decided."""
+    """A newcomer's subscription on its first walk, which has `steps` more steps to go.
+
+    The newcomer sends -1 steps, and its contact decides how many there are.
+    """
 
     passed_on: ClassVar[bool] = True
     mandate: ClassVar[str] = ARCS
     steps: int
     walk: int
-    """The random name of this walk; so for `Copy` and `Renew`, which is a walk of one step."""
+    """A random name, by which a duplicate is recognised; as in `Copy` and `Renew`."""
 
 
 class Copy(Message, tag=2, frozen=True):
-    """A copy of a subscription on its walk, sent on the subscriber's behalf."""
+    """A copy of a subscription on its walk, which ends after `ttl` more steps at the latest."""
 
     passed_on: ClassVar[bool] = True
     mandate: ClassVar[str] = ARCS
@@ -31,17 +34,17 @@ class Copy(Message, tag=2, frozen=True):
 
 
 class Welcome(Message, tag=3, frozen=True):
-    """From the contact: you are a member, and I am your view."""
+    """The contact has taken a newcomer in; the newcomer's view begins with the contact."""
 
     sample: bytes
 
 
 class Kept(Message, tag=4, frozen=True):
-    """I hold an arc to you from now on."""
+    """The sender holds an arc to the receiver from now on."""
 
 
 class Renew(Message, tag=5, frozen=True):
-    """Send this many copies of my subscription."""
+    """The sender asks the receiver to send this many copies of its subscription."""
 
     mandate: ClassVar[str] = ARCS
     copies: int
@@ -49,40 +52,40 @@ class Renew(Message, tag=5, frozen=True):
 
 
 class Replace(Message, tag=6, frozen=True):
-    """I leave: hold an arc to this process instead."""
+    """The sender leaves, and asks the receiver to hold an arc to another process instead."""
 
     by: Contact
 
 
 class Drop(Message, tag=7, frozen=True):
-    """Give up your arc to me; with `left`, because I leave the community and hold none myself."""
+    """The sender asks the receiver to drop its arc to it; with `left`, because it has left."""
 
     left: bool
 
 
 class Arc(Message, tag=8, frozen=True):
-    """Along with a heartbeat or its answer: what the sender knows of the arcs between the two."""
+    """What the sender knows of the arcs between the two; goes along with heartbeats and answers."""
 
     weight: float
-    """Of the sender's arc to the receiver, among the sender's arcs; 0 if there is none."""
+    """The weight of the sender's arc to the receiver among the sender's arcs; 0 without one."""
     share: float
-    """Of the receiver's arc to the sender, among the sender's holders; 0 if there is none."""
+    """The weight of the receiver's arc to the sender among the sender's in-view; 0 without one."""
     sponsored: int
     """How many processes the sender sponsors."""
     sponsoring: bool
-    """Whether the receiver is one of these."""
+    """Whether the sender sponsors the receiver."""
     sponsor: bool
-    """Whether the receiver is to be the sender's sponsor."""
+    """Whether the sender wants the receiver as its sponsor."""
     alone: bool
-    """Whether it is to be that since nobody else holds the sender."""
+    """Whether the receiver is the only holder of the sender, and must therefore sponsor it."""
     sample: bytes
-    """Of the size estimate; empty but for one random member of the view a period."""
+    """The sample of the size estimate; empty except to one random member every few periods."""
     answer: bool
-    """Whether the receiver's own sample is wanted back."""
+    """Whether the sender wants the receiver's sample in return."""
 
 
 class Probe(Message, tag=9, frozen=True):
-    """To a cold peer: perhaps you are there after all. Or, not cold, to one just found."""
+    """Asks a process whether it is there: a `cold` one that fell silent, or one just discovered."""
 
     sample: bytes
     cold: bool

@@ -25,21 +25,21 @@ class ScampOptions:
     """How often arcs are renewed. chosen: a minute bounds how long a lost repair lasts."""
 
     probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often a cold peer is probed. chosen: islands meet within it, and have what they missed
-    two seconds later: within 10 s of the heal [issue 14]."""
+    """How often a cold peer is probed. chosen: after a partition heals, islands meet within this
+    time and have what they missed two seconds later: within 10 s of the heal [issue 14]."""
 
     sponsors: bool = True
     """Whether one holder of each process always sends to it. chosen: with N = 50, a fan-out of
     6 and views of 8 and 12, misses fell from 5 in 10,000 deliveries to none in 800,000."""
 
     indirection: bool = True
-    """Whether a subscription first walks to a contact of its own choice, so that few gateways
-    do not become hubs. Not needed where the discovery returns uniformly random members; and
-    the weights of the walk are refreshed by heartbeats, so that it prefers old processes when
-    many join between two of these (measured: views of twice the law with 600 joins in one)."""
+    """Whether a subscription first walks to a random member, so that gateways do not become hubs.
+    Not needed where the discovery returns uniformly random members. Heartbeats refresh the weights
+    of the walk, so it prefers old processes when many join between two heartbeats (measured: views
+    of twice the law with 600 joins in one period)."""
 
     join_seconds: float = field(default=0.4, validator=validators.gt(0))
-    """How long a contact has to answer a subscription before the next are asked. chosen: above
+    """How long a contact has to answer a subscription before others are asked. chosen: above
     the 95 % quantile of the PlanetLab round trips, and two retries fit into a second."""
 
 

@@ -11,57 +11,55 @@ A process holds a *view* (its arcs to others: the topic table, to which it gossi
 
 *Subscription.* A newcomer sends SUBSCRIBE to a contact. The request first walks a few steps
 along weighted arcs (*indirection*), so that a gateway through which all join does not become
-a hub. Where it ends, that process is the newcomer's contact: it welcomes the newcomer, whose
-view starts as {contact}, and sends a copy of the subscription to every member of its view and
-c further copies to random ones. Whoever receives a copy keeps it with probability
-1/(1 + |view|), unless it is the subscriber or knows it already, and otherwise passes it on to
-a random member. A keeper tells the newcomer, who notes it in its in-view. In the mean a
-newcomer adds |view| + c + 1 arcs, from which the law (c+1) ln N follows. Every walk has a random
-name, and nobody takes the same step of one twice (`membership.scamp.walks`): where the network
-duplicates one message in ten, a walk of twenty steps would become seven.
+a hub. The process at the end of this walk welcomes the newcomer, whose view starts with that
+process, and sends a copy of the subscription to every member of its view and c further copies to
+random members. A process that receives a copy keeps it with probability 1/(1 + |view|), unless it
+is the subscriber or holds the subscriber already, and otherwise passes it on to a random member. A
+keeper tells the newcomer, which notes the keeper in its in-view. In the mean a newcomer adds
+|view| + c + 1 arcs, from which the law (c+1) ln N follows. Every walk has a random name, and no
+process takes the same step of a walk twice (`membership.scamp.walks`): where the network
+duplicates one message in ten, a walk of twenty steps would become seven walks.
 
-*Unsubscription.* Of l holders, the first l - c - 1 are told to replace the leaver by one of
-its own view, the others to drop it: the law holds after departures too.
+*Unsubscription.* Of l holders, the leaver asks the first l - c - 1 to replace it by a process of
+its own view, and the other holders to drop it: the law holds after departures, too.
 
-*Leases.* Each process renews a tenth of its arcs from time to time: it sends a RENEW for so many
-copies, and those that it lacks by the law. When the new holders have answered, it has as many old
-ones drop it as are too many by the law, drawn at random. A renewal replaces arcs and never adds
+*Leases.* Each process renews a tenth of its in-arcs once a lease: it sends a RENEW for that many
+copies, and for those that it lacks by the law. When the new holders have answered, it asks as many
+random old holders to drop it as the law says are too many. A renewal replaces arcs and never adds
 any (renewals that add c copies each grow views without end: measured 16.8 to 78.4 in 12 cycles).
-The same message repairs an in-view that crashes have thinned out, and surplus holders are told to
-drop. No timer drops an arc whose target answers: in a community of three to six everybody holds
-everybody, so that a renewal finds no new holder, and arcs that expired would all expire together
-(measured: events lost every two leases). A process that more than `DENSE` of the others hold renews
-only the arcs that it lacks.
+The same message repairs an in-view that crashes have thinned out, and surplus holders are asked to
+drop their arcs. No timer drops an arc whose target answers: in a community of three to six every
+process holds every other, so a renewal finds no new holder, and arcs that expired would all expire
+together (measured: events lost every two leases). A process that more than `DENSE` of the other
+processes hold renews only the arcs that it lacks.
 
 *Heartbeats.* The process's liveness service (`camcast.doors.liveness`) sends one heartbeat a
-period along every arc, and finds out which of its ends are dead; `suspect_after` periods of
-silence make an end suspect. What
-SCAMP has to say of the arcs between two processes (`Arc`) goes along with these heartbeats and
-their answers: that the sender holds the receiver, without which a holder is forgotten; the arc
-weights of the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target
-(its holders sum to 1), so that the weighted walk tends to visit every process alike; and, to one
-random member now and then, the sample behind the size estimate
-(`camcast.vocabulary.size_estimate`), which that member answers with its own.
+period along every arc, and finds out which ends of arcs are dead; `suspect_after` periods of
+silence make an end suspect. An `Arc` goes along with these heartbeats and their answers. It says
+that the sender holds the receiver, without which a holder is forgotten. It has the arc weights of
+the indirection, normalised in turn by the holder (its arcs sum to 1) and by the target (its holders
+sum to 1), so that the weighted walk tends to visit every process alike. And to one random member
+every few periods it takes the sample of the size estimate (`camcast.vocabulary.size_estimate`),
+which that member answers with its own.
 
 *Sponsors.* One of the holders of each process always includes it in its fan-out
 (`membership.scamp.sponsorship`). `sponsors=False` gives the plain choice of the paper.
 
-*Isolation and healing.* Without a holder for a while, a process subscribes again through
-anybody it knows, or asks the discovery. Peers that fell silent without a goodbye go to a *cold
-list* (`camcast.vocabulary.cold_list`); one of them is probed a period, and an answer makes arcs
-both ways. Halves that never knew each other (a community founded twice) meet because every process
-now and then asks the discovery for members, and probes one that is not in its view.
+*Isolation and healing.* A process without holders subscribes again through any process it knows, or
+asks the discovery. Peers that fell silent without a goodbye go to a *cold list*
+(`camcast.vocabulary.cold_list`); every `probe_seconds` one of them is probed, and an answer makes
+arcs both ways. Halves that never knew each other (a community founded twice) meet because every
+process asks the discovery for members once a lease, and probes one that is not in its view.
 
 *Hostile peers.* One small message draws as many copies as the view has members. So a process makes
-at most `COPIES_A_PERIOD` copies in a period; a subscription or renewal beyond that is not taken,
-and whoever sent it in earnest asks again. Anybody can say goodbye in another's name, or name
-another address for it. So the liveness service asks the process at the known address first
-(`Liveness.doubt`), and SCAMP forgets the peer only if that process does not answer: a forged
-goodbye changes no table.
+at most `COPIES_A_PERIOD` copies in a period; it refuses a subscription or renewal beyond that, and
+an honest sender asks again. A process can say goodbye in another's name, or name another address
+for it. So the liveness service asks the process at the known address first (`Liveness.doubt`), and
+SCAMP forgets the peer only if that process does not answer: a forged goodbye changes no table.
 
-Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the last
-to hold a copy keeps it if it can (lost copies are counted); renewals state their number of
-copies; an in-view thinner or thicker than the law by a quarter is put right.
+Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the process
+where it ends keeps the copy if it can (lost copies are counted); renewals state their number of
+copies; an in-view that differs from the law by more than a quarter is corrected.
 """
 
 from __future__ import annotations
@@ -101,26 +99,26 @@ WALK_PATIENCE: Final = 4  # chosen: times that average; 2 % of the walks take lo
 INDIRECTION_MAX: Final = 16  # chosen: ln N + 1 steps mix a random graph; ln 10^6 + 1 = 15
 CAP_FACTOR: Final = 3  # [PROTOCOLS 2] a view holds at most 3(c+1) ln N
 CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
-SLACK: Final = 0.25  # chosen: an in-view this much off the law is put right
-# chosen: as SLACK, up to which the repair leaves an in-view alone. When a lease renewed all arcs,
-# walks were 4.0 of the 18.4 records a second of each of 20 idle processes; of a tenth, 0.6.
+SLACK: Final = 0.25  # chosen: an in-view that differs more from the law is corrected
+# chosen: below SLACK. When a lease renewed all arcs, walks were 4.0 of the 18.4 records a second of
+# each of 20 idle processes; with a tenth of the arcs they are 0.6.
 RENEWED: Final = 0.1
-# chosen: who is held by a larger share of the others has none of its arcs replaced. Any two then
-# have many holders in common, so that it matters little who holds whom, and a copy
+# chosen: a process that a larger share of the other processes hold has none of its arcs replaced.
+# Any two such processes have many holders in common, so replacing arcs mixes little, and a copy
 # walks long until it finds a process that lacks the arc. With c = 2 that is up to N = 18. Such
 # copies were 52 of the 68 records a second of each of 10 processes that share 100 topics.
 DENSE: Final = 1 / 2
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
-# chosen: heartbeats that a holder's word lasts. It comes in one of ten: at 30 % loss each way it is
-# missing by mistake with 0.3^6.
+# chosen: periods until a holder that does not say so in an `Arc` is forgotten. An `Arc` goes along
+# with one heartbeat of ten: at 30 % loss all six are missing with probability 0.3^6.
 FORMER_PERIODS: Final = 60
-REVIEW_TICKS: Final = 10  # chosen: how often holders are reviewed for that
-# chosen: the change of a weight that is worth a piece of a heartbeat. Walks then visit a process a
-# tenth too often at the worst.
+REVIEW_TICKS: Final = 10  # chosen: periods between two reviews of the holders
+# chosen: the relative change of a weight that is told to the other end of the arc. Walks then visit
+# a process at most a tenth too often.
 CHANGED: Final = 0.1
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
-SEEK_SECONDS_MAX: Final = 15.0  # chosen: a lonely founder asks that often for others
+SEEK_SECONDS_MAX: Final = 15.0  # chosen: an isolated process asks the discovery that often
 
 
 class Scamp(Membership):
@@ -131,7 +129,7 @@ class Scamp(Membership):
     def __init__(self, context: MembershipContext, options: ScampOptions) -> None:
         self.lost_copies = 0
         self.refused = 0
-        """Subscriptions and renewals that were not taken: too many copies in one period."""
+        """Subscriptions and renewals that were refused because of too many copies in one period."""
         self._copies_left = COPIES_A_PERIOD
         self._me = context.me
         self._topic = context.topic
@@ -144,9 +142,9 @@ class Scamp(Membership):
         )
         self._view = PeerTable(context.watch)
         self._weights: dict[PeerId, float] = {}
-        """Of the arcs to the members of the view."""
+        """The weights of the arcs to the members of the view."""
         self._told: dict[PeerId, float] = {}
-        """The weights that these members were told last."""
+        """The weights that the members of the view were told last."""
         self._holders: dict[PeerId, Holder] = {}
         self._holders_weight = 1.0
         """The sum of the holders' weights, as of the last tick."""
@@ -154,19 +152,19 @@ class Scamp(Membership):
             self._view, self._weights, self._holders, self._liveness, self._rng
         )
         self._sampled: dict[PeerId, bool] = {}
-        """Who gets a sample with the next heartbeat, and whether it is to answer with its own."""
+        """The peers that get a sample with the next heartbeat; True if theirs is wanted back."""
         self._cold = ColdList()
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
         self._joined = False
         self._leaving = False
-        self._contacts: list[Contact] = []  # still to be asked while joining
+        self._contacts: list[Contact] = []  # to be asked while joining
         self._attempt = 0
-        self._asking = False  # whether a contact has been asked and has time to answer
+        self._asking = False  # whether a contact has been asked and still has time to answer
         self._last_tick = 0.0
         self._ticks = 0
         self._sample_at = 0  # the tick of the next sample
         self._balanced = False  # whether no weight has changed since the last tick
-        self._cut_off_until = 0.0  # told so often that it lasts as long as all peers are silent
+        self._cut_off_until = 0.0  # renewed each period while all peers are silent
         self._next_probe = 0.0
         self._next_reconnect = 0.0
         self._next_repair = 0.0
@@ -189,11 +187,11 @@ class Scamp(Membership):
         return self._view
 
     def holders(self) -> list[Contact]:
-        """Return the in-view: who holds an arc to this process; see `Membership`."""
+        """Return the in-view, the processes that hold an arc to this one; see `Membership`."""
         return [holder.contact for holder in self._holders.values()]
 
     def size(self) -> float:
-        """See `Membership`; the estimate, but never less than the processes known here."""
+        """See `Membership`: the estimate, but at least the view and this process."""
         known = len(self._weights) + 1.0  # one arc a member of the view
         estimate = self._estimate.size
         return estimate if estimate > known else known
@@ -212,9 +210,9 @@ class Scamp(Membership):
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
-        """See `Membership`: join with them, or, if cut off from the others, join again.
+        """See `Membership`: join through the contacts; an isolated member joins again.
 
-        SCAMP keeps an estimate of its own, whatever the discovery says of the size.
+        SCAMP has an estimate of its own, and ignores the discovery's `size`.
         """
         found = [contact for contact in contacts if contact.peer not in self._view]
         if not self._joined:
@@ -243,7 +241,7 @@ class Scamp(Membership):
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """See `Membership`."""
         if self._leaving:
-            # Who still writes, for instance a holder that was not known yet, has not heard.
+            # The sender, such as a holder that was not known yet, has not heard of the leave.
             if not isinstance(message, Drop):
                 self._outlet.send([source], Drop(left=True))
             return
@@ -301,10 +299,10 @@ class Scamp(Membership):
         return cut_off or not self._holders or not len(self._view)
 
     def _subscribe_next(self) -> None:
-        """Ask a contact; then, without indirection, two at once; then the discovery for others.
+        """Ask one contact; after it two at a time, without indirection; at last the discovery.
 
-        After a crash of many, walks through the views of those who have not noticed yet get
-        lost, and contacts are dead themselves: what counts then is to get in.
+        After a crash of many processes, walks through views that still hold dead processes get
+        lost, and contacts are dead, too: then joining at all matters more than even views.
         """
         again = self._attempt > 0
         self._attempt += 1
@@ -332,7 +330,7 @@ class Scamp(Membership):
 
     def _on_subscribe(self, newcomer: Contact, steps: int, walk: int, now: float) -> None:
         if not self._joined:
-            # Two that are still joining were named to each other: one founds, the other waits.
+            # Of two joining processes that ask each other, one founds the community.
             if newcomer.peer < self._me.peer:
                 return
             self._become_member(now)
@@ -355,7 +353,7 @@ class Scamp(Membership):
         self._spread(newcomer, copies, now)
 
     def _may_spread(self, copies: int) -> bool:
-        """Take note of so many copies, unless they are too many for this period."""
+        """Count copies against the bound of this period; return False if they exceed it."""
         if copies > self._copies_left:
             self.refused += 1
             return False
@@ -365,17 +363,17 @@ class Scamp(Membership):
     def _on_renew(self, subscriber: Contact, copies: int, now: float) -> None:
         if not self._may_spread(copies):
             return
-        # In a community too small for so many copies this process counts too; else three
-        # processes could stay a ring, each passing copies on to the one that holds it already.
+        # Where the view is too small for so many copies, this process keeps one itself; else three
+        # processes could stay a ring, each passing copies on to one that holds the arc already.
         if copies >= len(self._view) and self._keep(subscriber, now):
             copies -= 1
         self._spread(subscriber, copies, now)
 
     def _spread(self, subscriber: Contact, copies: int, now: float) -> None:
-        """Send copies to every member of the view, then, as long as some are left, again."""
+        """Send a copy to every member of the view, and the rest to random members."""
         members = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
         if not members:
-            self._keep(subscriber, now)  # a founder's first subscriber
+            self._keep(subscriber, now)  # the founder has no view to send copies to
             return
         self._rng.shuffle(members)
         receivers = members[:copies]
@@ -396,11 +394,11 @@ class Scamp(Membership):
             self.lost_copies += 1
 
     def _keep(self, subscriber: Contact, now: float) -> bool:
-        """Hold an arc to the subscriber and say so; False if known, or if the view is full."""
+        """Hold an arc to the subscriber and tell it; False if it is held or the view is full."""
         if not self._hold(subscriber, now):
             return False
         self._outlet.send([subscriber], Kept())
-        self._become_member(now)  # who was still joining would be told of nobody else to ask
+        self._become_member(now)  # the arc hides the subscriber from later findings
         return True
 
     def _hold(self, contact: Contact, now: float) -> bool:
@@ -408,7 +406,7 @@ class Scamp(Membership):
         elsewhere = known is not None and known.address != contact.address
         if full or elsewhere or contact.peer in (self._me.peer, b""):
             return False
-        if not self._view.add(contact):  # the same address again, if it is here
+        if not self._view.add(contact):
             return False
         self._weights[contact.peer] = 1 / len(self._view)
         self._balanced = False
@@ -432,7 +430,7 @@ class Scamp(Membership):
         return ceil(CAP_FACTOR * (self._options.c + 1) * log(size))
 
     def _weighted_member(self, without: PeerId) -> Contact | None:
-        """Choose a member with probability proportional to its arc's weight."""
+        """Draw a member with probability proportional to its arc's weight, if there is any."""
         members = [contact for contact in self._view if contact.peer != without]
         if not members:
             return None
@@ -452,16 +450,16 @@ class Scamp(Membership):
         elif left:
             self._cold.pop(source.address)
         elif len(self._view) > 1:
-            # A process asked to drop its only arc keeps it, and its next heartbeat says so.
+            # The only arc is kept; the next heartbeat tells its target so.
             self._drop_arc(source.peer, now)
 
     def _known(self, peer: PeerId) -> Contact | None:
-        """Return the contact of a member of the view or a holder."""
+        """Return the contact of a member of the view or a holder; None of any other process."""
         holder = self._holders.get(peer)
         return self._view.get(peer) if holder is None else holder.contact
 
     def _drop_arc(self, peer: PeerId, now: float) -> None:
-        """Hold no arc to a peer, which may still hold one to this process."""
+        """Drop the arc to a peer, which may still hold one to this process."""
         if self._view.discard(peer):
             del self._weights[peer]
             self._balanced = False
@@ -485,12 +483,12 @@ class Scamp(Membership):
         self._liveness.unwatch(peer)
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: neither hold a silent peer any more nor count it as a holder."""
+        """See `Watcher`: drop both arcs between this process and a silent peer."""
         self._give_up(contact.peer, now)
         self._forget_holder(contact.peer)
 
     def all_silent(self, now: float) -> None:
-        """See `Watcher`: subscribe again, as one whose peers are all dead must."""
+        """See `Watcher`: subscribe again, since all peers may be dead."""
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
     def peer_gone(self, contact: Contact, now: float) -> None:
@@ -499,7 +497,7 @@ class Scamp(Membership):
         self._forget_holder(contact.peer)
 
     def _give_up(self, peer: PeerId, now: float) -> None:
-        """Forget an arc whose end fell silent, and remember its end as cold."""
+        """Drop the arc to a silent peer, and put the peer on the cold list."""
         contact = self._view.get(peer)
         if contact is None:
             return
@@ -507,7 +505,7 @@ class Scamp(Membership):
         self._cold.put(contact, self._topic, now)
 
     def _on_probe(self, source: Contact, probe: Probe, now: float) -> None:
-        """Make arcs both ways with one who had lost this process, or never met its community."""
+        """Make arcs both ways with a process that lost this one, or never met its community."""
         if not probe.cold and not self._estimate.is_stranger(probe.sample):
             return
         self._estimate.merge(probe.sample, now)
@@ -515,12 +513,12 @@ class Scamp(Membership):
             if probe.cold:
                 self._outlet.send([source], Kept())
         elif not self._keep(source, now) and probe.cold:
-            self._outlet.send([source], Probe(b"", cold=False))  # a sign of life, and no more
+            self._outlet.send([source], Probe(b"", cold=False))  # only a sign of life
         if not probe.cold:
             self._outlet.send([source], Probe(self._estimate.encode(now), cold=True))
 
     def _warm(self, source: Contact, now: float) -> None:
-        """Hold a cold peer that has answered."""
+        """Hold a peer of the cold list that has answered."""
         if self._cold.pop(source.address) is not None:
             self._keep(source, now)
 
@@ -560,14 +558,14 @@ class Scamp(Membership):
                 holder.heard = min(now, holder.heard + paused)
 
     def _forget_former_holders(self, now: float) -> None:
-        """Forget who was heard of since, but has not said for long that it holds this process."""
+        """Forget holders that are alive and have long not said that they hold this process."""
         patience = FORMER_PERIODS * self._options.heartbeat_seconds
         for peer, holder in list(self._holders.items()):
             if holder.heard < self._liveness.heard(peer) - patience:
                 self._forget_holder(peer)
 
     def _normalise_weights(self) -> None:
-        """Once a period: let the arcs' weights sum to 1, and tell those whose weights changed."""
+        """Once a period, normalise the arcs' weights, and tell peers whose weight has changed."""
         if self._balanced:
             return
         self._balanced = True
@@ -587,7 +585,7 @@ class Scamp(Membership):
                 tell(peer)
 
     def _draw_whom_to_sample(self, now: float) -> None:
-        """Exchange samples with a random member."""
+        """Draw a random member to exchange samples with; they go along with the next heartbeat."""
         estimate, heard = self._estimate, self._liveness.heard
         estimate.vouch((peer, heard(peer)) for peer in {**self._weights, **self._holders})
         estimate.refresh(now)
@@ -598,7 +596,7 @@ class Scamp(Membership):
             self._liveness.tell(lucky.peer)
 
     def heartbeat(self, contact: Contact, now: float) -> Arc | None:
-        """See `Watcher`: say what this process knows of the arcs between the two."""
+        """See `Watcher`: return what this process knows of the arcs between the two."""
         peer = contact.peer
         weight, holder, share = self._weights.get(peer, 0.0), self._holders.get(peer), 0.0
         if weight:
@@ -628,11 +626,11 @@ class Scamp(Membership):
                 self._weights[peer] = share
                 self._sponsors.asked(peer, arc)
             else:
-                self._keep(source, now)  # this process had given it up, and it lives
+                self._keep(source, now)  # it counts on an arc that this process had given up
         if arc.weight:
             self._held_by(source, now, _clamp(arc.weight))
             holder = self._holders.get(peer)
-            if holder is None:  # more holders than there is room for
+            if holder is None:  # the in-view is full
                 self._outlet.send([source], Drop(left=False))
             elif self._options.sponsors:
                 self._sponsors.hear(peer, arc)
@@ -645,7 +643,7 @@ class Scamp(Membership):
     # -- repair ------------------------------------------------------------------------------
 
     def _repair(self, now: float) -> None:
-        """Put right what the law says of this process's in-view, and renew it in time."""
+        """Correct an in-view that differs from the law, and renew it once a lease."""
         if self._isolated:
             self._reconnect(now)
             return
@@ -668,7 +666,7 @@ class Scamp(Membership):
         elif held < wanted * (1 - SLACK) and now >= self._next_repair:
             self._ask_for_copies(wanted - held)
             self._next_repair = now + self._repair_pause
-            # In vain when the others' views are full: ask less and less often.
+            # It is in vain while all views are full, so the pause doubles.
             self._repair_pause = min(2 * self._repair_pause, self._options.lease_seconds)
         elif held >= wanted * (1 - SLACK):
             self._repair_pause = 2 * self._options.heartbeat_seconds
@@ -679,7 +677,7 @@ class Scamp(Membership):
             self._outlet.send([member], Renew(copies, self._name_walk()))
 
     def _drop_replaced(self) -> None:
-        """Have the holders from before the renewal drop their arcs, as far as new ones came."""
+        """Ask as many holders from before the renewal to drop their arcs as are now too many."""
         old = [peer for peer in self._replaced if peer in self._holders]
         self._replaced = []
         wanted = round(expected_view(self._options, self.size()))
@@ -699,9 +697,9 @@ class Scamp(Membership):
         self._outlet.send(holders, Drop(left=False))
 
     def _reconnect(self, now: float) -> None:
-        """Isolated: get a view, and subscribe again through anybody known."""
+        """Fill an empty view from the holders, and subscribe again through any known process."""
         if not len(self._view):
-            lately = now - 2 * self._options.heartbeat_seconds  # the silent may have crashed too
+            lately = now - 2 * self._options.heartbeat_seconds  # older holders may be dead, too
             for holder in list(self._holders.values()):
                 if holder.heard > lately:
                     self._keep(holder.contact, now)
@@ -712,10 +710,10 @@ class Scamp(Membership):
             self._subscribe_next()
 
     def _seek(self, now: float) -> None:
-        """Ask the discovery for others: often when new or isolated, then once a lease.
+        """Ask the discovery for members: often while new or isolated, then once a lease.
 
-        A member probes what it finds. That joins communities that were founded twice, or that
-        split into parts of which each believes that it is whole.
+        `contacts_found` probes one of them. That joins communities that were founded twice, or
+        have split into parts, each of which takes itself for the whole.
         """
         if self._isolated:
             self._seek_pause = min(self._seek_pause, SEEK_SECONDS_MAX)
@@ -732,12 +730,12 @@ class Scamp(Membership):
 
 
 def _differ(before: float, after: float) -> bool:
-    """Say whether a weight has changed so much that the sums must follow: by a hundredth."""
+    """Say whether a weight has changed by more than a hundredth, so that sums must follow."""
     return abs(after - before) > 0.01 * before
 
 
 def _clamp(weight: float) -> float:
-    """Return a weight that a peer sent if it is one, and else the smallest; NaN is none."""
+    """Return a weight that a peer sent if it is in range, else the smallest weight."""
     return weight if WEIGHT_MIN <= weight <= 1.0 else WEIGHT_MIN
 
 

@@ -1,12 +1,12 @@
 """Sponsors: one of the holders of each process always sends to it.
 
 Infect and die misses a process when none of its holders happens to choose it, once in e^(fan-out)
-times. So each process names one of its holders its sponsor, which from then on always includes it
-in its fan-out; the rest of the fan-out stays random, and the number of copies the same. A process
-is then missed only if its sponsor is missed too (the idea of the deterministic links in
-S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware 2007). A sponsor has room for
-`SPONSORED_MAX`; one that nobody else holds takes the place of the one whose arc weighs least among
-its holders', which asks another holder.
+times. So each process asks one of its holders to be its *sponsor*, which from then on always
+includes the process in its fan-out; the rest of the fan-out stays random, and the number of copies
+the same. A process is then missed only if its sponsor is missed, too (after the deterministic links
+in S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware 2007). A process sponsors at most
+`SPONSORED_MAX` others. A process that no other holds takes the place of the sponsored one whose arc
+has the least weight, which then asks another holder.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.peers import PeerTable
 from membership.scamp.messages import Arc
 
-SPONSORED_MAX: Final = 3  # chosen: everyone has one sponsor, so 1 in the mean; leaves room
+SPONSORED_MAX: Final = 3  # chosen: a process sponsors one other in the mean
 
 
 @define
 class Holder:
-    """What the target of an arc knows of its holder."""
+    """What a process knows of one that holds an arc to it."""
 
     contact: Contact
     heard: float
     """When the holder last said that it holds this process."""
     weight: float = 1.0
     told: float = 0.0
-    """The share of its weight that it was told last."""
+    """The share of the weight that the holder was told last."""
     room: bool = True
-    """Whether it can sponsor one process more."""
+    """Whether the holder can sponsor one more process."""
 
 
 class Sponsorship:
-    """Whom one process sponsors, which is who is pinned in its view, and who sponsors it.
+    """The processes that one process sponsors, pinned in its view, and its own sponsor.
 
-    It reads the view, the weights of its arcs and the holders, and tells by heartbeats.
+    It reads the view, the weights of the arcs and the holders, and speaks through `Arc` messages.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Sponsorship:
         """The holder that was asked to be the sponsor of this process."""
 
     def asked(self, peer: PeerId, arc: Arc) -> None:
-        """Sponsor a process that asks for it, if there is room, and no other; and say so."""
+        """Sponsor a peer if its `Arc` asks for that and there is room, else release it."""
         before = self._view.is_pinned(peer)
         if arc.alone:
             self._make_room(peer)
@@ -72,10 +72,10 @@ class Sponsorship:
             self._liveness.tell(peer)
 
     def hear(self, peer: PeerId, arc: Arc) -> None:
-        """Take what a holder says of its room, and whether it sponsors this process."""
+        """Note from a holder's `Arc` whether it has room and whether it sponsors this process."""
         self._holders[peer].room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
         if peer == self.sponsor and not arc.sponsoring:
-            self.sponsor = None  # it had no room after all
+            self.sponsor = None  # the holder had no room
             self._liveness.tell(peer)
         self.choose([peer])
 
@@ -85,12 +85,12 @@ class Sponsorship:
             self._liveness.tell(self.sponsor)
 
     def choose(self, peers: Iterable[PeerId]) -> None:
-        """For want of a sponsor ask one of these holders, if any has room.
+        """If this process has no sponsor, ask one of these holders that has room.
 
-        The question goes along with an answer to its next heartbeat, or to the one that came with
-        the message being received: as long as nobody sponsors this process, events may miss it.
-        The only holder is asked even if it has no room. Not asked is one that this process sponsors
-        in turn, if there are others: the two would miss an event together.
+        The request goes along with an answer to the holder's next heartbeat, or to the one that is
+        being received: until a holder sponsors this process, events may miss it. The only holder is
+        asked even if it has no room. If there are others, a holder that this process sponsors is
+        not asked: the two would miss an event together.
         """
         if self.sponsor in self._holders:
             return
@@ -106,7 +106,7 @@ class Sponsorship:
             self._liveness.reply(self.sponsor)
 
     def _make_room(self, peer: PeerId) -> None:
-        """Sponsor a process that nobody else holds instead of the one that needs it least."""
+        """If there is no room for a peer, release the sponsored one with the least weight."""
         view = self._view
         sponsored = [contact.peer for contact in view if view.is_pinned(contact.peer)]
         if peer not in sponsored and len(sponsored) >= SPONSORED_MAX:

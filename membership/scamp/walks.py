@@ -1,4 +1,4 @@
-"""Which steps of others' walks a process has taken, so that a duplicate starts no second walk."""
+"""The steps of walks that a process has taken, so that a duplicate starts no second walk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from camcast.vocabulary.identity import PeerId
 # while 600 join within one: a duplicate is recognised for a second at the worst. 50 kB (G5).
 STEPS_REMEMBERED: Final = 256
 
-WALK_BITS: Final = 32  # chosen: a walk's random name; it must differ from the subscriber's others
+WALK_BITS: Final = 32  # chosen: a walk's random name must differ within one subscriber's walks
 
 
 class WalkSteps:
-    """The latest steps of walks that came by here.
+    """The latest steps of walks that one process has taken.
 
     A walk may pass a process several times, but each time has another number of steps left.
     """
@@ -23,7 +23,7 @@ class WalkSteps:
         self._taken: dict[tuple[PeerId, int, int], None] = {}  # ordered: the oldest goes first
 
     def first_time(self, subscriber: PeerId, walk: int, left: int) -> bool:
-        """Note a step, and say whether it was not taken before."""
+        """Note a step; return False if it was taken before."""
         step = (subscriber, walk, left)
         if step in self._taken:
             return False
