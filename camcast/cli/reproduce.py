@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import attrs
 import typer
-from attrs import frozen
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -145,21 +145,20 @@ def reproduce(
                 raise ValueError(f"--{name} is for one paper, not for all")
             _reproduce_all(output or Path("runs") / "reproduce-all", seed, workers, json=json)
             return
-        if what not in _PAPERS:
-            raise ValueError(f"unknown paper {what!r}; known: {', '.join(_PAPERS)}, {ALL}")
-        asked = _PAPERS[what]
+        if what not in _SHOWN:
+            raise ValueError(f"unknown paper {what!r}; known: {', '.join(_SHOWN)}, {ALL}")
         chosen = None if names is None else choose(what, names)
         given = options.given(runs=runs, events=events, seed=seed, engine=engine, preset=preset)
         given |= options.given(memberships=memberships)
-        if memberships is not None and what != "memberships":
-            raise ValueError(f"--membership is for memberships, not for {what}")
-        for name in asked.refused:
-            if name in given:
-                raise ValueError(asked.refused[name])
         with extras_named("sim,report"):
             from camcast.reproduction.papers import PAPERS
             from camcast.reproduction.plan_folder import PlanFolder
         paper = PAPERS[what]
+        for name in given:
+            takers = [one.name for one in PAPERS.values() if name in attrs.fields_dict(one.plan)]
+            if what not in takers:
+                option = "membership" if name == "memberships" else name
+                raise ValueError(f"--{option} is for {' and '.join(takers)}, not for {what}")
         selected = {} if chosen is None else {"protocols": chosen}
         path = output or Path("runs") / f"reproduce-{what}"
         folder = PlanFolder(path, paper, paper.plan(**given, **selected))
@@ -173,7 +172,7 @@ def reproduce(
 
 def show(paper: str, found: Any) -> None:
     """Print what was found of a paper, for a person; raises `KeyError` for an unknown paper."""
-    _PAPERS[paper].show(found)
+    _SHOWN[paper](found)
 
 
 def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) -> None:
@@ -286,17 +285,17 @@ def _print_evidence(found: Reproduction) -> None:
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
     for table in reproduction.tables:
         topologies = list(dict.fromkeys(entry.topology for entry in table.entries))
-        lines: list[Sequence[str]] = []
-        before = ""
-        for (approach, how), entries in table.by_way.items():
-            if approach != before:
-                published = ("-" if e.published is None else f"{e.published:,g}" for e in entries)
-                lines.append((approach, "published", *published))
-                before = approach
-            lines.append(("", how, *map(_mean_and_half, entries)))
+        lines = [
+            (approach, how, *map(_published if approach else _mean_and_half, entries))
+            for approach, how, entries in table.lines
+        ]
         _print_titled(
             f"Table {table.number}. {table.title}", WideTable(["", ""], topologies, lines)
         )
+
+
+def _published(entry: Entry) -> str:
+    return "-" if entry.published is None else f"{entry.published:,g}"
 
 
 def _mean_and_half(entry: Entry) -> str:
@@ -307,55 +306,19 @@ def _mean_and_half(entry: Entry) -> str:
     return shown
 
 
-@frozen
-class _Paper:
-    """A paper, as far as it is known without the extras."""
-
-    show: Callable[[Any], None]
-    """Print what was found."""
-    refused: Mapping[str, str]
-    """Options that are not for it, and why."""
-
-
-_AS_PRINTED: Final = "--preset is for memberships; this paper's figures have nothing added to them"
-_ONE_EVENT: Final = "--events is for memberships and percolation; damulticast has one event a run"
-_PAPERS: Final[Mapping[str, _Paper]] = {
-    "camcast": _Paper(
-        _print_tables,
-        {
-            "events": "--events is for memberships and percolation; camcast has one event a run",
-            "preset": "--preset is for memberships; in the setting of 6.1.1 p_a and fan-out are as"
-            " printed in any case",
-        },
-    ),
-    "damulticast": _Paper(_print_tables, {"events": _ONE_EVENT, "preset": _AS_PRINTED}),
-    "memberships": _Paper(
-        _print_memberships,
-        {"engine": "--engine is for camcast; memberships runs live and virtual nodes"},
-    ),
-    "percolation": _Paper(
-        _print_evidence,
-        {
-            "engine": "--engine is for camcast; percolation has a simulator of its own",
-            "preset": _AS_PRINTED,
-        },
-    ),
-    "hpmcast": _Paper(
-        _print_evidence,
-        {
-            **dict.fromkeys(
-                ("engine", "events"),
-                "--engine and --events are not for hpmcast: one event a run, all alike",
-            ),
-            "preset": _AS_PRINTED,
-        },
-    ),
+_SHOWN: Final[Mapping[str, Callable[[Any], None]]] = {
+    "camcast": _print_tables,
+    "damulticast": _print_tables,
+    "memberships": _print_memberships,
+    "percolation": _print_evidence,
+    "hpmcast": _print_evidence,
 }
+"""What prints what was found of a paper."""
 
 
 def _paper_of(protocol: str) -> str:
     """Return the paper that describes a protocol."""
     papers = find_system(protocol).papers
     if not papers:
-        raise ValueError(f"no paper is about {protocol}; known papers: {', '.join(_PAPERS)}")
+        raise ValueError(f"no paper is about {protocol}; known papers: {', '.join(_SHOWN)}")
     return papers[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Final, cast
 
 import attrs
@@ -15,6 +14,14 @@ from camcast.cli.output import print_json
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
+from camcast.settings.tree import (
+    ARITY,
+    DEPTH,
+    FAN_OUT,
+    REDUNDANCY,
+    Estimate,
+    HpmcastSetting,
+)
 from camcast.sweeps import JSON, Cell, SweepError
 from camcast.systems import outcome_of, runs_in_cells
 
@@ -23,26 +30,19 @@ CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, s
 _SHOWN: Final = ("reception", "rounds", "messages", "parasites")
 
 
-class Estimate(StrEnum):
-    """Where the share of interested processes is from that rounds are computed from."""
-
-    EXPECTED = "expected"
-    MEASURED = "measured"
-
-
 def hpmcast(
     arity: Annotated[
         int, typer.Option("--arity", help="a: subsystems of each, processes of a lowest one.")
-    ] = 22,  # [hpmcast 5.3, Figures 7, 8]
+    ] = ARITY,
     depth: Annotated[
         int, typer.Option("--depth", help="l: levels; there are a^l processes.")
-    ] = 3,  # [hpmcast 5.3, Figures 7, 8]
+    ] = DEPTH,
     redundancy: Annotated[
         int, typer.Option("--redundancy", help="R: delegates of a subsystem.")
-    ] = 3,  # [hpmcast 5.3, Figures 7, 8]
+    ] = REDUNDANCY,
     fan_out: Annotated[
         int, typer.Option("--fanout", help="F: processes chosen in a round.")
-    ] = 2,  # [hpmcast 5.3, Figures 7, 8]
+    ] = FAN_OUT,
     interested: Annotated[
         float,
         probability_option(
@@ -71,7 +71,7 @@ def hpmcast(
             help="Rounds from the expected share of interested processes, as in the paper's"
             " figures, or from the one measured in each view, as a live process does.",
         ),
-    ] = Estimate.EXPECTED,
+    ] = "expected",
     runs: Annotated[int, typer.Option("--runs", min=1, help="Events.")] = RUNS,
     seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
     workers: Workers = None,
@@ -86,7 +86,6 @@ def hpmcast(
     with clear_failures(ValueError, SweepError, OSError), extras_named():
         from camcast.models.hpmcast.prediction import predict
         from camcast.population.hpmcast import reception
-        from camcast.settings.tree import HpmcastSetting
 
         setting = HpmcastSetting(
             arity=arity,
@@ -97,7 +96,7 @@ def hpmcast(
             loss=loss,
             crash=crash,
             threshold=threshold,
-            estimate=estimate.value,
+            estimate=estimate,
         )
         described = attrs.asdict(setting)
         most = CELL_PROCESSES // setting.processes
@@ -127,7 +126,6 @@ def hpmcast(
 def simulate_cell(cell: Cell) -> JSON:
     """Simulate some runs; the task of the sweep."""
     from camcast.population.hpmcast import simulate
-    from camcast.settings.tree import HpmcastSetting
 
     given = cast(Any, cell)
     setting = HpmcastSetting(**given["setting"])

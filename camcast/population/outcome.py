@@ -34,7 +34,7 @@ class Interval:
     low: float | None
     high: float | None
 
-    def as_json(self) -> dict[str, float | None]:
+    def as_json(self) -> dict[str, Any]:
         """Return the interval as JSON takes it."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
 

@@ -18,8 +18,8 @@ from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
 
-class Sheet(Protocol):
-    """What lies in a folder as rows."""
+class Table(Protocol):
+    """Rows without a picture."""
 
     @property
     def name(self) -> str:
@@ -28,10 +28,6 @@ class Sheet(Protocol):
     @property
     def about(self) -> Mapping[str, Any]:
         """What there is to say about the rows."""
-
-
-class Table(Sheet, Protocol):
-    """Rows alone."""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:

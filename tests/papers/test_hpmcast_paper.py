@@ -28,7 +28,7 @@ from camcast.population import flat as pmcast
 from camcast.population.flat import FlatOutcome
 from camcast.population.hpmcast import reception, simulate
 from camcast.population.outcome import Outcome
-from camcast.protocols.hpmcast.address import Address, AddressSpace, branch, distance
+from camcast.protocols.hpmcast.address import Address, branch, distance
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.protocols.hpmcast.view import Line, condense, elect, process_line, tables
 from camcast.settings.flat import FlatSetting
@@ -89,13 +89,6 @@ def test_3_4_more_rounds_are_necessary_for_a_smaller_audience() -> None:
 
 
 # -- 4: the membership -----------------------------------------------------------------------------
-
-
-def test_4_1_1_addresses() -> None:
-    """4.1.1: "To cover all possible IP addresses for instance, one could choose l = 4 and a_i = 2^8
-    [...], or l = 11 and a_i = 2^4 = 16 for all i to include 2^12 = 4096 port numbers"."""
-    assert AddressSpace.regular(256, 4).capacity == 2**32
-    assert AddressSpace.regular(16, 11).capacity == 2**32 * 2**12
 
 
 def test_4_1_2_distance_is_the_level_of_the_longest_common_branch() -> None:

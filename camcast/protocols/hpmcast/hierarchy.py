@@ -21,10 +21,10 @@ from typing import Final, Protocol, runtime_checkable
 from attrs import field, frozen, validators
 
 from camcast.interests.interest import Interest
-from camcast.protocols.hpmcast.address import DIGITS_MAX, Address, AddressSpace
+from camcast.protocols.hpmcast.address import DIGITS_MAX, Address
 from camcast.protocols.hpmcast.coverage import accuracy_of, condensed
 from camcast.protocols.hpmcast.view import Line, Union
-from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId
 
 ARITY_MAX: Final = 4096  # chosen: bounds the lines of a table that strangers send
 REDUNDANCY_MAX: Final = 64  # chosen: likewise, the delegates of a line
@@ -50,13 +50,6 @@ class Hierarchy:
                 f"arity={self.arity} and depth={self.depth} make more than 2^64 groups of level 1;"
                 " give less of either"
             )
-
-    @property
-    def space(self) -> AddressSpace:
-        """The addresses there are, at least as many as identities."""
-        groups = self.arity ** (self.depth - 1)
-        last = -(-(2 ** (8 * PEER_ID_BYTES)) // groups)
-        return AddressSpace((*(self.arity,) * (self.depth - 1), last))
 
     def address_of(self, peer: PeerId) -> Address:
         """Return the address of a process."""

@@ -88,27 +88,18 @@ def tables(found: Reproduction) -> dict[str, str]:
 
 
 def _table(table: Table) -> str:
-    body, before = [], ""
-    for (approach, how), entries in table.by_way.items():
-        if approach != before:
-            published = (f"<td>{_published(entry.published)}</td>" for entry in entries)
-            body.append(
-                f'<tr class="published"><td>{escape(approach)}</td><td class="how">published</td>'
-                + "".join(published)
-                + "</tr>"
-            )
-            before = approach
-        body.append(
-            f'<tr><td></td><td class="how">{escape(how)}</td>'
-            + "".join(f"<td>{_entry(entry)}</td>" for entry in entries)
-            + "</tr>"
-        )
+    body = []
+    for approach, how, entries in table.lines:
+        row, shown = ('<tr class="published">', _published) if approach else ("<tr>", _entry)
+        cells = "".join(f"<td>{shown(entry)}</td>" for entry in entries)
+        named = f'<td>{escape(approach)}</td><td class="how">{escape(how)}</td>'
+        body.append(f"{row}{named}{cells}</tr>")
     heads = ["", "", *TOPOLOGIES]
     return grid(heads, body) + notes_list(table.notes)
 
 
-def _published(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,g}"
+def _published(entry: Entry) -> str:
+    return NOTHING if entry.published is None else f"{entry.published:,g}"
 
 
 def _entry(entry: Entry) -> str:

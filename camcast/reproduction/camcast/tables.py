@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import floor, log
 from typing import Any, Final
@@ -12,6 +12,7 @@ from attrs import frozen
 
 from camcast.models.baselines import predict_baseline
 from camcast.models.camcast.latency import hierarchical_latency, multicast_latency, rounds
+from camcast.models.camcast.parasites import flooded_parasites
 from camcast.models.camcast.prediction import Prediction
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population.outcome import mean_interval
@@ -103,12 +104,18 @@ class Table:
         return [entry.row for entry in self.entries]
 
     @property
-    def by_way(self) -> dict[tuple[str, str], list[Entry]]:
-        """The entries by approach and way to tell, of each topology in turn."""
-        found: dict[tuple[str, str], list[Entry]] = {}
+    def lines(self) -> Iterator[tuple[str, str, list[Entry]]]:
+        """The entries of each topology in turn: an approach as published, then by each way to tell.
+
+        A line has the name of its approach if it is the published one, else an empty name.
+        """
+        found: dict[str, dict[str, list[Entry]]] = {}
         for entry in self.entries:
-            found.setdefault((entry.approach, entry.how), []).append(entry)
-        return found
+            found.setdefault(entry.approach, {}).setdefault(entry.how, []).append(entry)
+        for approach, ways in found.items():
+            yield approach, "published", next(iter(ways.values()))
+            for how, entries in ways.items():
+                yield "", how, entries
 
 
 @frozen
@@ -253,8 +260,8 @@ def _parasites_of_nodes(approach: str, column: _Column) -> Iterable[Entry]:
     """Yield those of CAMCAST or gossip broadcast."""
     n, sizes = column.processes, column.sizes
     if approach == BROADCAST:
-        mean = floor(log(n) + PARAMETERS.c) * SUCCESS * (n - sizes[-1])
-        yield column.told(approach, "⌊ln n + c⌋ · 0.85 · (uninterested processes)", mean)
+        mean = flooded_parasites(floor(log(n) + PARAMETERS.c), n, sizes[-1], SUCCESS)
+        yield column.told(approach, "⌊ln n + c⌋ · 0.85 · (uninterested processes)", float(mean))
     for (of, fan_out), how in FAN_OUTS.items():
         if of == approach:
             counts = column.results.parasites(approach, sizes, fan_out)

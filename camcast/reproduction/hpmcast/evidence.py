@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from math import ceil
 from typing import Any, Final, TypeVar
 
@@ -15,8 +15,7 @@ from camcast.models.pmcast import pmcast_rounds
 from camcast.models.pmcast_law import completion_rounds
 from camcast.models.rfpbcast import pittel_rounds
 from camcast.population.outcome import Interval
-from camcast.protocols.hpmcast.address import Address
-from camcast.protocols.hpmcast.view import Line, condense, process_line
+from camcast.protocols.hpmcast.view import processes_of, tables
 from camcast.report.evidence import (
     Evidence,
     between,
@@ -268,9 +267,9 @@ def _broadcast(results: Results) -> Iterator[Evidence]:
 
 def _view(_results: Results) -> Iterator[Evidence]:
     given = HpmcastSetting()
-    tables = [_table(given.arity, level, (0,) * (given.depth - level), given.redundancy)
-              for level in range(1, given.depth + 1)]  # fmt: skip
-    known = sum(len(line.delegates) for table in tables for line in table)
+    everybody = dict.fromkeys(product(range(given.arity), repeat=given.depth))
+    views = tables((0,) * given.depth, everybody, given.redundancy, lambda _: None)
+    known = sum(len(processes_of(table)) for table in views.values())
     yield _value(
         "5.2.1, Equation 18",
         "m = Ra(l-1) + a",
@@ -279,17 +278,6 @@ def _view(_results: Results) -> Iterator[Evidence]:
         "Entries in the tables of a process of Figure 7's hierarchy, elected and condensed as live"
         " processes do (camcast.protocols.hpmcast.view).",
     )
-
-
-def _table(arity: int, level: int, above: Address, redundancy: int) -> list[Line[None]]:
-    """Return the table of a level of a regular hierarchy, in the subsystem of an address."""
-    branches = [(*above, digit) for digit in range(arity)]
-    if level == 1:
-        return [process_line(address, None) for address in branches]
-    return [
-        condense(_table(arity, level - 1, address, redundancy), redundancy, lambda _: None)
-        for address in branches
-    ]
 
 
 def _levels(_results: Results) -> Iterator[Evidence]:

@@ -152,9 +152,7 @@ class Results:
             x=p_sel,
             model=predicted[0] if measure == "reception" and predicted else None,
             runs=len(values),
-            mean=interval.mean,
-            low=interval.low,
-            high=interval.high,
+            **interval.as_json(),
         )
 
     # -- the comparison -------------------------------------------------------------------------

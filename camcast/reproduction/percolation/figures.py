@@ -185,16 +185,13 @@ def _points(
     results: Results, setting: Setting, measure: str, series: str, x: float
 ) -> Iterator[Point]:
     corpus = results.at(setting)
-    interval = corpus.interval(measure)
     yield Point(
         series=series,
         x=x,
         model=getattr(model(setting), measure),
         formula=paper(setting, measure),
         runs=results.plan.runs,
-        mean=interval.mean,
-        low=interval.low,
-        high=interval.high,
+        **corpus.interval(measure).as_json(),
     )
     for network, mean in enumerate(corpus.means[measure]):
         yield Point(series=series, x=x, mean=mean, runs=1, sample=network)
