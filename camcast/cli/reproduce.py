@@ -137,19 +137,17 @@ def reproduce(
                 context.fail("Missing argument 'PAPER', or option '--protocol'.")
             find_protocol(names[0])
             what = _paper_of(names[0])
+        given = options.given(
+            runs=runs, events=events, engine=engine, preset=preset, memberships=memberships
+        )
         if what == ALL:
-            of_one = options.given(
-                runs=runs, events=events, engine=engine, preset=preset, membership=memberships
-            )
-            for name in options.given(**of_one, protocol=names):
-                raise ValueError(f"--{name} is for one paper, not for all")
+            for name in options.given(**given, protocol=names):
+                raise ValueError(f"{_option(name)} is for one paper, not for all")
             _reproduce_all(output or Path("runs") / "reproduce-all", seed, workers, json=json)
             return
         if what not in _SHOWN:
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(_SHOWN)}, {ALL}")
         chosen = None if names is None else choose(what, names)
-        given = options.given(runs=runs, events=events, seed=seed, engine=engine, preset=preset)
-        given |= options.given(memberships=memberships)
         with extras_named("sim,report"):
             from camcast.reproduction.papers import PAPERS
             from camcast.reproduction.plan_folder import PlanFolder
@@ -157,17 +155,21 @@ def reproduce(
         for name in given:
             takers = [one.name for one in PAPERS.values() if name in attrs.fields_dict(one.plan)]
             if what not in takers:
-                option = "membership" if name == "memberships" else name
-                raise ValueError(f"--{option} is for {' and '.join(takers)}, not for {what}")
+                raise ValueError(f"{_option(name)} is for {' and '.join(takers)}, not for {what}")
         selected = {} if chosen is None else {"protocols": chosen}
         path = output or Path("runs") / f"reproduce-{what}"
-        folder = PlanFolder(path, paper, paper.plan(**given, **selected))
+        folder = PlanFolder(path, paper, paper.plan(seed=seed, **given, **selected))
         found = _with_bar(folder, workers)
         if json:
             print_json(folder.as_json(found) | {"output": str(path)}, "reproduce/1")
         else:
             show(what, found)
             say(f"output: {path / 'index.html'}")
+
+
+def _option(field: str) -> str:
+    """Return the option that gives a field of a plan."""
+    return "--membership" if field == "memberships" else f"--{field}"
 
 
 def show(paper: str, found: Any) -> None:

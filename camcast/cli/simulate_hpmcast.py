@@ -6,64 +6,63 @@ from typing import Annotated, Any, Final, cast
 
 import attrs
 import typer
+from attrs import frozen
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
-from camcast.settings.tree import (
-    ARITY,
-    DEPTH,
-    FAN_OUT,
-    REDUNDANCY,
-    Estimate,
-    HpmcastSetting,
-)
+from camcast.settings.tree import Estimate, HpmcastSetting
 from camcast.sweeps import JSON, Cell, SweepError
 from camcast.systems import outcome_of, runs_in_cells
 
 RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a second
 CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, seconds of work
 _SHOWN: Final = ("reception", "rounds", "messages", "parasites")
+_DEFAULT: Final = HpmcastSetting()
 
 
-def hpmcast(
+@frozen
+class TreeOptions:
+    """A regular hierarchy and its weather; the options are the fields of `HpmcastSetting`."""
+
     arity: Annotated[
         int, typer.Option("--arity", help="a: subsystems of each, processes of a lowest one.")
-    ] = ARITY,
-    depth: Annotated[
-        int, typer.Option("--depth", help="l: levels; there are a^l processes.")
-    ] = DEPTH,
+    ] = _DEFAULT.arity
+    depth: Annotated[int, typer.Option("--depth", help="l: levels; there are a^l processes.")] = (
+        _DEFAULT.depth
+    )
     redundancy: Annotated[
         int, typer.Option("--redundancy", help="R: delegates of a subsystem.")
-    ] = REDUNDANCY,
-    fan_out: Annotated[
-        int, typer.Option("--fanout", help="F: processes chosen in a round.")
-    ] = FAN_OUT,
+    ] = _DEFAULT.redundancy
+    fan_out: Annotated[int, typer.Option("--fanout", help="F: processes chosen in a round.")] = (
+        _DEFAULT.fan_out
+    )
     interested: Annotated[
         float,
         probability_option(
             "--interested",
             "p_1: probability that a process is.",
         ),
-    ] = 0.5,  # chosen: amid Figure 7
+    ] = _DEFAULT.interested
     loss: Annotated[
         float,
         probability_option("--loss", "Probability that a copy is lost."),
-    ] = 0.0,  # [hpmcast 5.3] the captions name none
+    ] = _DEFAULT.loss  # [hpmcast 5.3] the captions name none
     crash: Annotated[
         float,
         probability_option(
             "--crash",
             "Probability that a process is dead from the beginning.",
         ),
-    ] = 0.0,  # [hpmcast 5.3] the captions name none
+    ] = _DEFAULT.crash  # [hpmcast 5.3] the captions name none
     threshold: Annotated[
         int, typer.Option("--threshold", help="D: a smaller audience of a view is made so large.")
-    ] = 0,  # [hpmcast 5.4] "not considered here"
+    ] = _DEFAULT.threshold
     estimate: Annotated[
         Estimate,
         typer.Option(
@@ -71,7 +70,15 @@ def hpmcast(
             help="Rounds from the expected share of interested processes, as in the paper's"
             " figures, or from the one measured in each view, as a live process does.",
         ),
-    ] = "expected",
+    ] = _DEFAULT.estimate
+
+
+TREE: Final = TreeOptions()
+
+
+@grouped
+def hpmcast(
+    tree: TreeOptions = TREE,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Events.")] = RUNS,
     seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
     workers: Workers = None,
@@ -87,17 +94,7 @@ def hpmcast(
         from camcast.models.hpmcast.prediction import predict
         from camcast.population.hpmcast import reception
 
-        setting = HpmcastSetting(
-            arity=arity,
-            depth=depth,
-            redundancy=redundancy,
-            fan_out=fan_out,
-            interested=interested,
-            loss=loss,
-            crash=crash,
-            threshold=threshold,
-            estimate=estimate,
-        )
+        setting = HpmcastSetting(**attrs.asdict(tree))
         described = attrs.asdict(setting)
         most = CELL_PROCESSES // setting.processes
         cells = runs_in_cells({"setting": described}, runs, seed, most)
