@@ -451,18 +451,22 @@ class QueuedPipes(OutputPipes, Generic[P]):
         return True
 
     def _sweep(self) -> None:
-        """Close the idle pipes, and come back when the next one can be idle."""
+        """Close the spent pipes, and come back when the next one can be idle."""
         now, idle = self._loop.time(), self.limits.idle_seconds
-        for pipe in list(self._pipes.values()):
-            spent = pipe.moved + idle <= now or self._is_outdated(pipe, now)
-            if spent and pipe not in self._fresh:
-                self._shut(pipe, self.limits.linger_milliseconds)
+        self._close_spent(now)
         self._sweep_handle = None
         if self._pipes:
             oldest = min(pipe.moved for pipe in self._pipes.values())
             # chosen: an eighth, so that many pipes of different age share a sweep.
             delay = max(oldest + idle - now, idle / 8)
             self._sweep_handle = self._loop.call_later(delay, self._sweep)
+
+    def _close_spent(self, now: float) -> None:
+        """Close the pipes that are idle, or have to be replaced."""
+        for pipe in list(self._pipes.values()):
+            spent = pipe.moved + self.limits.idle_seconds <= now or self._is_outdated(pipe, now)
+            if spent and pipe not in self._fresh:
+                self._shut(pipe, self.limits.linger_milliseconds)
 
     def _shut(self, pipe: P, linger_milliseconds: int) -> None:
         """Take no more records for an address; those that wait may linger, if the transport can."""

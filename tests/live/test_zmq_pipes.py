@@ -12,9 +12,16 @@ import zmq
 
 from camcast.doors.transport import PipeLimits
 from camcast.live.connections import Connections
-from camcast.live.zmq_pipes import ZmqPipes
+from camcast.live.signed_links import SignedLinks
+from camcast.live.zmq_pipes import _SHOWN_SECONDS, ZmqPipes
+from camcast.security.certificates import SLACK_SECONDS
+from camcast.security.keys import SecretKey
+from camcast.security.records import LIFETIME_SECONDS
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from tests.authority import ADA, CLUB
 from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
-from tests.patience import PATIENCE_SECONDS, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
+from tests.signed_world import certificate, with_own
 
 
 def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
@@ -157,5 +164,47 @@ def test_a_given_context_is_left_alone() -> None:
             await inbox.has_numbers(1)
             pipes.close()
             assert not context.closed
+
+    live(test)()
+
+
+def test_an_output_shows_a_new_record_before_the_one_that_it_showed_expires() -> None:
+    """libzmq shows in each handshake what was to be shown when the socket was made."""
+    at_server = "tcp://127.0.0.1:9"
+    clock = [1_000.0]
+
+    def links(owner: SecretKey) -> SignedLinks:
+        made = SignedLinks.of(with_own(owner, certificate(owner)), {}, lambda: clock[0])
+        made.known.reached_at(at_server)
+        return made
+
+    async def test() -> None:
+        inbox, heard = Inbox(), []
+
+        def hear(frame: bytes, link: PeerId) -> None:
+            heard.append(link)
+            inbox(frame)
+
+        server = ZmqPipes(frame_header=HEADER, profile=links(ADA))
+        pipe = server.open_input(ANY_PORT, hear)
+        profile = links(CLUB)
+        profile.pin(pipe.address, ADA.public.raw)
+        client = ZmqPipes(frame_header=HEADER, profile=profile)
+        there = Contact(UNKNOWN_PEER, pipe.address)
+        client.send([there], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        (output,) = client._pipes.values()
+        await eventually(lambda: not output.records and output not in client._fresh)
+        for seconds, open_still in ((_SHOWN_SECONDS - 1, 1), (_SHOWN_SECONDS, 0)):
+            output.moved = now = output.opened + seconds  # it is used all the time
+            client._close_spent(now)
+            assert len(client) == open_still
+        clock[0] += LIFETIME_SECONDS + SLACK_SECONDS + 1
+        client.send([there], make_record(2))
+        assert await inbox.has_numbers(2) == [1, 2]
+        assert heard == [CLUB.public.peer_id] * 2
+        assert pipe.counters.strangers_refused == 0
+        client.close()
+        server.close()
 
     live(test)()
