@@ -45,7 +45,7 @@ class Measure:
     meaning: str
     """What it is, as a line in a table says it."""
     source: str = ""
-    """Where it is from, as ``000, 6.1.2``: the paper and its section. Empty: it is ours."""
+    """Its source, the paper and the section, as ``000, 6.1.2``; empty for a measure of ours."""
     heading: str = field(default="", kw_only=True)
     """The head of its column in a table, if that is not the title."""
     unit: str = field(default="", kw_only=True)

@@ -35,14 +35,14 @@ def certify(
         typer.Option(
             "--may",
             metavar="RIGHTS",
-            help="Of join, publish, serve (be a gateway) and issue, with commas.",
+            help="Rights, with commas: join, publish, serve (be a gateway), issue.",
         ),
     ],
-    days: Annotated[float, typer.Option("--days", help="For so long, from now on.")] = DAYS,
+    days: Annotated[float, typer.Option("--days", help="For how many days, from now on.")] = DAYS,
     depth: Annotated[
         int | None,
         typer.Option(
-            "--depth", help="Who may issue: so many certificates may follow; 1 to 3, default: 1."
+            "--depth", help="With issue: how many certificates may follow; 1 to 3, default: 1."
         ),
     ] = None,
     certificate: Annotated[

@@ -36,7 +36,8 @@ def compare_protocols(
         ),
     ] = "departures",
     events: Annotated[
-        int | None, typer.Option("--events", min=1, help="Publish the first so many; default: 100.")
+        int | None,
+        typer.Option("--events", min=1, help="Publish the first so many events; default: 100."),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -58,7 +59,9 @@ def compare_protocols(
     ] = None,
     membership: Annotated[
         str | None,
-        typer.Option("--membership", "-m", help="Of those that have none of their own."),
+        typer.Option(
+            "--membership", "-m", help="The membership of protocols without one of their own."
+        ),
     ] = None,
     loss: Annotated[
         float | None,

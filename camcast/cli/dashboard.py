@@ -27,7 +27,7 @@ def dashboard(
         ),
     ],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="On the loopback; 0: any free one.")
+        int, typer.Option("--port", min=0, max=65535, help="Port on the loopback; 0: any free one.")
     ] = 8080,
     every: Annotated[
         float, typer.Option("--every", min=0.2, help="Seconds between two looks.")

@@ -38,7 +38,7 @@ def model(
     clusters: Annotated[
         int | None,
         typer.Option(
-            "--clusters", min=1, help="Of hierarchical gossip broadcast; default: √n of them."
+            "--clusters", min=1, help="Clusters of hierarchical gossip broadcast; default: √n."
         ),
     ] = None,
     protocol: options.Protocol = None,

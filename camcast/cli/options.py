@@ -213,7 +213,7 @@ Metrics = Annotated[
         help="Serve metrics for Prometheus there; without a host, on the loopback.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of all choices by chance; default: 1.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of all random choices; default: 1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 C = Annotated[float | None, typer.Option("--c", help="Fan-out beyond ln N (paper: c).")]
@@ -230,8 +230,8 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="paper",
-        help="paper: as it prints p_a = a/z and its loop; a membership without what this project"
-        " has added to it; no batches.",
+        help="paper: p_a = a/z and the loop as the paper prints them, the membership without this"
+        " project's additions, and no batches.",
     ),
 ]
 

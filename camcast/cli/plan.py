@@ -55,7 +55,7 @@ def plan(
         typer.Option("--check", help="Simulate the plan, and print measured beside predicted."),
     ] = False,
     runs: Annotated[int, typer.Option("--runs", min=2, help="Events of the check.")] = RUNS,
-    seed: Annotated[int, typer.Option("--seed", help="Of the check.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the check.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

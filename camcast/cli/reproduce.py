@@ -67,22 +67,20 @@ def reproduce(
         int | None,
         typer.Option(
             "--runs",
-            help="Experiments a point; default: 4,000 of camcast (the paper: 100),"
-            " 3 of memberships live, and one more of each in the virtual network (the paper: 10"
-            " and 5 events),"
-            " 20 networks of percolation, as the paper,"
-            " 100 of hpmcast.",
+            help="Experiments a point; default: camcast 4,000 (the paper: 100); memberships 3 live,"
+            " and one more of each in the virtual network (the paper: 10, with 5 events);"
+            " percolation 20 networks, as the paper; hpmcast 100.",
         ),
     ] = None,
     events: Annotated[
         int | None,
         typer.Option(
             "--events",
-            help="Of memberships: events a run and p_sel; default: 60. Of percolation: events on"
+            help="memberships: events for each run and p_sel; default: 60. percolation: events on"
             " a network; default: 400, as the paper.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
     workers: Annotated[
         int | None,
         typer.Option("--workers", "-w", min=1, help="Processes that simulate; default: all cores."),
@@ -91,7 +89,7 @@ def reproduce(
         str | None,
         typer.Option(
             "--engine",
-            help="Of camcast: population (default), chain, or virtual (the shipped node;"
+            help="camcast: population (default), chain, or virtual (the shipped node;"
             " 1,000 times slower).",
         ),
     ] = None,
@@ -100,7 +98,7 @@ def reproduce(
         typer.Option(
             "--preset",
             metavar="paper",
-            help="Of memberships: p_a, fan-out and SCAMP as printed, without sponsors and"
+            help="memberships: p_a, fan-out and SCAMP as printed, without sponsors and"
             " indirection; no batches.",
         ),
     ] = None,
@@ -109,7 +107,7 @@ def reproduce(
         typer.Option(
             "--membership",
             metavar="NAME",
-            help="Of memberships: one that is compared; may be repeated. Default: all that are"
+            help="memberships: a membership to compare; may be repeated. Default: all that are"
             " installed and that CAMCAST runs on.",
         ),
     ] = None,

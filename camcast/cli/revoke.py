@@ -36,7 +36,7 @@ def revoke(
         ),
     ] = None,
     hours: Annotated[
-        float, typer.Option("--hours", help="Until then, the next list is due.")
+        float, typer.Option("--hours", help="Hours until the next list is due.")
     ] = HOURS,
     json: options.Json = False,
 ) -> None:

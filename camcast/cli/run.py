@@ -54,7 +54,9 @@ def run(
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option("--topic", help="Of a synthetic workload; default: the deepest community."),
+        typer.Option(
+            "--topic", help="Topic of a synthetic workload; default: the deepest community."
+        ),
     ] = None,
     events: Annotated[
         int | None, typer.Option("--events", help="Publish only so many; default: 100 or all.")
@@ -83,7 +85,7 @@ def run(
         float | None,
         probability_option(
             "--kill",
-            "Kill so many of them half-way (kill -9).",
+            "Kill this share of the processes half-way (kill -9).",
         ),
     ] = None,
     experiment: ExperimentOptions = EXPERIMENT,

@@ -31,7 +31,7 @@ class TreeOptions:
     """A regular hierarchy and its weather; the options are the fields of `HpmcastSetting`."""
 
     arity: Annotated[
-        int, typer.Option("--arity", help="a: subsystems of each, processes of a lowest one.")
+        int, typer.Option("--arity", help="a: subsystems of one, processes of a lowest one.")
     ] = _DEFAULT.arity
     depth: Annotated[int, typer.Option("--depth", help="l: levels; there are a^l processes.")] = (
         _DEFAULT.depth
@@ -46,7 +46,7 @@ class TreeOptions:
         float,
         probability_option(
             "--interested",
-            "p_1: probability that a process is.",
+            "p_1: probability that a process is interested.",
         ),
     ] = _DEFAULT.interested
     loss: Annotated[
@@ -80,7 +80,7 @@ TREE: Final = TreeOptions()
 def hpmcast(
     tree: TreeOptions = TREE,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Events.")] = RUNS,
-    seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

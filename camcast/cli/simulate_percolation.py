@@ -48,7 +48,7 @@ def percolation(
         float,
         probability_option(
             "--gamma",
-            "Probability that a neighbour who does not is sent a copy.",
+            "Probability that a neighbour without a subscription is sent a copy.",
         ),
     ],
     ttl: Annotated[
@@ -58,11 +58,13 @@ def percolation(
     networks: Annotated[
         int,
         typer.Option(
-            "--networks", min=1, help="Random networks; of a file: random sets of subscribers."
+            "--networks", min=1, help="Random networks; with a file: random sets of subscribers."
         ),
     ] = NETWORKS,
-    events: Annotated[int, typer.Option("--events", min=1, help="Events on each.")] = EVENTS,
-    seed: Annotated[int, typer.Option("--seed", help="Of all choices by chance.")] = 1,
+    events: Annotated[
+        int, typer.Option("--events", min=1, help="Events on each network.")
+    ] = EVENTS,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

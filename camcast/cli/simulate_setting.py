@@ -129,13 +129,13 @@ def setting_command(simulator: str) -> Callable[..., None]:
             typer.Option(
                 "--output",
                 metavar="DIR",
-                help="Of a scenario: a new folder for its trace and summary, like that of a live"
+                help="With a scenario: a new folder for its trace and summary, like that of a live"
                 " run (docs/traces.md).",
             ),
         ] = None,
         trace_format: Annotated[
             TraceFormat | None,
-            typer.Option("--trace-format", help="Of the trace in --output; default: jsonl."),
+            typer.Option("--trace-format", help="Format of the trace in --output; default: jsonl."),
         ] = None,
         json: options.Json = False,
     ) -> None:

@@ -71,7 +71,7 @@ def sweep(
         int, typer.Option("--repetitions", min=1, help="Runs of every point of the grid.")
     ] = 10,  # chosen: as many as the comparisons of backends have
     seed: Annotated[
-        int | None, typer.Option("--seed", help="In place of the file's seed, of the first run.")
+        int | None, typer.Option("--seed", help="Seed of the first run, in place of the file's.")
     ] = None,
     json: options.Json = False,
 ) -> None:

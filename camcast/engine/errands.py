@@ -45,7 +45,7 @@ class Errands:
     def __init__(self, outlet: ControlOutlet) -> None:
         self._outlet = outlet
         self.under_way: dict[PeerId, Errand] = {}
-        """By the peer that others ask about."""
+        """The errands, by the peer that others ask about."""
         self._read: dict[PeerId, int] = {}  # probes read of each asker since `_read_since`
         self._read_since = -inf
 

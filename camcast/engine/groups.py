@@ -17,7 +17,7 @@ class Groups:
 
     def __init__(self) -> None:
         self.current: dict[GroupId, Participation] = {}
-        """In the order of joining."""
+        """The groups that the process is in, in the order of joining."""
         self.left: dict[GroupId, Participation] = {}
         """The last `LEFT_MAX` that were left, without those that were joined again."""
 

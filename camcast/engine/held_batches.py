@@ -30,7 +30,7 @@ class HeldBatches:
 
     def __init__(self) -> None:
         self._held: dict[tuple[bytes, bytes], HeldBatch] = {}
-        """By group and body, so that the copies of a batch take one place."""
+        """The batches, by group and body, so that the copies of a batch take one place."""
         self._bytes = 0
 
     def __len__(self) -> int:

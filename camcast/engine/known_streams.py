@@ -189,7 +189,7 @@ class KnownStreams:
         """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`)."""
         self._repaired = repaired
         self.known: dict[bytes, KnownRanges] = {}
-        """By stream, in the order in which they were introduced."""
+        """What is known of each stream, in the order in which the streams were introduced."""
         self._introduced: dict[bytes, int] = {}
         self._look_after = 0.0
 

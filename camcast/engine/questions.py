@@ -63,7 +63,7 @@ class Questions(Generic[PartT]):
         self._outlet = outlet
         self._nonces = nonces
         self._asked: dict[bytes, Asked[PartT]] = {}
-        """By the nonce of each question."""
+        """The open questions, by their nonces."""
         self._doubts: dict[tuple[PartT | None, Contact], bytes] = {}
         self._proofs: dict[Contact, bytes] = {}
         """The nonces of the questions of either sort."""

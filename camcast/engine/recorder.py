@@ -56,7 +56,8 @@ class NodeCounters:
     event_copies_sent: int = 0
     """Copies of events to members of the same group; `upward_sent` is not among them."""
     repairs_sent: int = 0
-    """Of both, the copies that were asked for."""
+    """Copies of events that other processes had asked for; they are in the two counts above,
+    too."""
     repaired: int = 0
     """First copies of events that this process had asked for in their group."""
     told_missed: int = 0

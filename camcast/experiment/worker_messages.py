@@ -22,11 +22,11 @@ class SetUp(Command, frozen=True, tag="set-up"):
 
     worker: int
     scenario: dict[str, Any]
-    """As `Scenario.as_json` returns it."""
+    """The scenario, as `Scenario.as_json` returns it."""
     gateway: str
     trace: str
     passphrase: str | None = None
-    """Of the profile `shared-key`; it travels here since others may read a command line."""
+    """The passphrase of the profile `shared-key`; a command line could be read by other users."""
     authority: str | None = None
     """The folder of the authority that certifies the nodes in the profile `signed`."""
     metrics: tuple[str, int] | None = None

@@ -51,13 +51,13 @@ class Reading:
     members: dict[str, Member] = field(factory=dict)
     published: dict[str, Published] = field(factory=dict)
     deliveries: dict[str, dict[str, Delivery]] = field(factory=lambda: defaultdict(dict))
-    """By event, then by node; the publisher's own is among them."""
+    """Deliveries, by event and then by node; the publisher's own is among them."""
     useful: Counter[str] = field(factory=Counter)
     duplicates: Counter[str] = field(factory=Counter)
     upward: Counter[str] = field(factory=Counter)
     parasites: Counter[str] = field(factory=Counter)
     missed: dict[tuple[str, str], list[range]] = field(factory=lambda: defaultdict(list))
-    """By node and stream, the numbers of the events that it was told it can no longer get."""
+    """The numbers of the events that a node was told it can no longer get, by node and stream."""
     table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
     """The time, the node whose topic table changed, the peer, and whether it was learned."""
     records: int = 0

@@ -33,7 +33,8 @@ class Changes:
         self._settled: dict[StreamId, None] = {}  # the oldest first
         self._climbing: dict[StreamId, KnownRanges] = {}
         self.brought: dict[StreamId, None] = {}
-        """Those of which this process brought something into the community, while they climb."""
+        """The streams of which this process brought something into the community, while they
+        climb."""
         self._looked = -inf  # when the round of news before was
 
     def note(self, stream: StreamId, known: KnownRanges) -> None:

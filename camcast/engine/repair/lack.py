@@ -67,7 +67,7 @@ class Lack:
     holders: list[Holder] = field(factory=list)
     passed: dict[PeerId, Passed] = field(factory=dict)
     before: int = 1
-    """Of a stream of which nothing is known: below was published before this process's time."""
+    """Below this number, a stream of which nothing is known is from before this process's time."""
     asked: int = 0
     """How often it was asked for since something came last."""
     lowest: int = 0

@@ -42,7 +42,7 @@ class _Above:
     """What is remembered of the super-processes of one super-topic table."""
 
     told: dict[PeerId, None] | None = None
-    """Those that have been told all that is kept, or need not be; None before the first news."""
+    """The super-processes that were told all that is kept, or need not be; None before any news."""
     topic: Topic | None = None
     """The topic of their community: that which is nearest."""
     failures: int = 0
@@ -76,7 +76,8 @@ class Upward:
         tables = shared.context.super_tables
         self._above = [_Above() for _ in tables]
         self._unheard: list[dict[int, Unheard]] = [{} for _ in tables]
-        """By super-topic table, what is to be told again, by the number that a `Heard` gives."""
+        """For each super-topic table, the pages to be told again, by the number that a `Heard`
+        gives."""
         self._climbing: dict[StreamId, None] = {}  # what came in here, and is untold above
 
     @property

@@ -124,7 +124,7 @@ class Mechanism(Protocol):
     """One side of the security of one connection."""
 
     name: bytes
-    """As it stands in the greeting."""
+    """The name, as it stands in the greeting."""
     overhead: int
     """By how many bytes a frame is longer than the message in it."""
     command_bytes_max: int

@@ -66,7 +66,7 @@ class Connection:
     """Where the other process is."""
     owner: ZmtpInput = field(repr=False)
     since: float
-    """When it was accepted, or when the frame that has not come whole began (the loop's clock)."""
+    """When it was accepted, or when its unfinished frame began (seconds of the loop's clock)."""
     decoder: Decoder
     held: int = 0
     """The bytes that are kept of its unfinished frame."""

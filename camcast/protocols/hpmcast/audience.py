@@ -38,11 +38,11 @@ class Audiences:
         self._of_events: dict[EventId, tuple[int, Audience[Address]]] = {}
         """The level of each event, and its audience there."""
         self._of_topics: dict[tuple[int, Topic], Audience[Address] | None] = {}
-        """By level and topic; None where lines compare attributes of such events."""
+        """The audiences, by level and topic; None where lines compare attributes of such events."""
         self._wants: dict[int, tuple[list[Interest], list[int]]] = {}
         """By level, the different interests of its lines, and which of these each line has."""
         self._processes: dict[int, tuple[Address, ...]] = {}
-        """By level."""
+        """The processes of each level's view."""
         self._version = -1  # the version of the views that the audiences are from
 
     def of(self, level: int, event: Event) -> Audience[Address]:
