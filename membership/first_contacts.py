@@ -127,7 +127,7 @@ class AskingMembership(Membership):
         self._contacts = FirstContacts(
             context.outlet, context.topic, request, options.answer_seconds, options.seek_seconds
         )
-        self._estimate = SizeEstimate(context.me.peer, period_seconds)
+        self._estimate = SizeEstimate(context.me.peer, period_seconds, context.certified)
         self._cold = ColdList()
         self._probe_seconds, self._next_probe = options.probe_seconds, 0.0
         self._joined = self._leaving = False
@@ -198,4 +198,4 @@ class AskingMembership(Membership):
 
     def _learn_size(self, source: Contact, sample: bytes, now: float) -> None:
         self._estimate.note(source.peer, now)
-        self._estimate.merge(sample, now)
+        self._estimate.merge(sample, source, now)

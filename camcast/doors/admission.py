@@ -29,6 +29,12 @@ class Admission(Protocol):
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
         """Return the introduction of a process; None if the process is unknown or has expired."""
 
+    def numbered(self, number: int, now: float) -> PeerId | None:
+        """Return the process of this number in samples of sizes, if its record is valid at `now`.
+
+        `now` may lie ahead. The number is that of `camcast.vocabulary.size_estimate.number_of`.
+        """
+
     def take(self, introduction: Introduction, now: float) -> str:
         """Verify and remember an introduction; return why it is refused, as a counter's name.
 

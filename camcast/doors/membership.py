@@ -15,6 +15,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.size_estimate import Certified
 from camcast.vocabulary.topics import Topic
 
 
@@ -133,6 +134,8 @@ class MembershipContext:
     watch: Callable[[bool, Contact], None] | None = None
     """For `PeerTable`: called with True and a contact that has entered the topic table, or with
     False and one that has left it."""
+    certified: Certified | None = None
+    """For the size estimate; None where processes have no certificates."""
 
 
 @frozen

@@ -25,7 +25,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, ClassVar, Final, get_args, get_type_hints
 
 import msgspec
 
@@ -48,6 +48,7 @@ from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -68,6 +69,14 @@ class Introductions(Message, frozen=True, tag=8):
     introductions: tuple[Introduction, ...]
 
 
+class WhoAre(Message, frozen=True, tag=9):
+    """Introduce to me those members of this community whose numbers in your sample these are."""
+
+    right: ClassVar[Right] = Right.JOIN
+    topic: str
+    numbers: tuple[int, ...]
+
+
 class Doorkeeper:
     """Judges what arrives at one node; `offset` is the time since 1970 when its clock was at 0."""
 
@@ -81,6 +90,7 @@ class Doorkeeper:
     ) -> None:
         self._admission = admission
         self._me = me = outlet.me
+        self._number = number_of(me.peer)
         self._outlet = outlet
         self._counters = counters
         self._offset = offset
@@ -95,6 +105,11 @@ class Doorkeeper:
         admission.reached_at(me.address)
 
     # -- what comes in ---------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """The time of what is at hand, since 1970."""
+        return self._now
 
     def begin(self, now: float) -> None:
         """Take note of the time, by the node's clock, before anything is judged or sent."""
@@ -141,6 +156,16 @@ class Doorkeeper:
     def may_join(self, peer: PeerId, topic: Topic) -> bool:
         """See `Admission.may_join`."""
         return self._admission.may_join(peer, topic, self._now)
+
+    def is_member(self, number: int, topic: Topic, ahead_seconds: float = 0.0) -> bool:
+        """Say whether the process of a number in samples of sizes may be a member of a community.
+
+        With `ahead_seconds`, whether its record is valid for so long.
+        """
+        peer = self._admission.numbered(number, self._now + ahead_seconds)
+        if peer is None:
+            return number == self._number
+        return self.may_join(peer, topic)
 
     def only_members(self, contacts: Sequence[Contact], topic: Topic) -> tuple[Contact, ...]:
         """Return the contacts that are known, and that may be members of a topic's community."""
@@ -262,6 +287,19 @@ class Doorkeeper:
             self._introduce(receivers, message, on_behalf_of)
         return mandate
 
+    def ask_who(self, receivers: Sequence[Contact], question: WhoAre) -> None:
+        """Ask for introductions."""
+        self._outlet.send(receivers, question)
+
+    def answer_who(self, source: Contact, question: WhoAre) -> None:
+        """Introduce members of a community to another one: each once in `CARRY_SECONDS`."""
+        topic, named = read_topic(question.topic), []
+        for number in question.numbers[:SAMPLE]:
+            peer = self._admission.numbered(number, self._now)
+            if peer is not None and self.may_join(peer, topic):
+                named.append(peer)
+        self._show([source], named)
+
     def _introduce(
         self, receivers: Sequence[Contact], message: Message, on_behalf_of: Contact | None
     ) -> None:
@@ -271,11 +309,15 @@ class Doorkeeper:
         named = [*named_in(message)] if _names_processes(type(message)) else []
         if on_behalf_of is not None:
             named.append(on_behalf_of)
+        self._show(receivers, [contact.peer for contact in named])
+
+    def _show(self, receivers: Sequence[Contact], named: Sequence[PeerId]) -> None:
+        """Send introductions of this process and of others to those who lack them."""
         own = self._admission.own(self._now)
         introductions: dict[bytes, Introduction] = {own.record: own}
-        for contact in named:
-            known = self._admission.introduction(contact.peer, self._now)
-            if contact.peer != UNKNOWN_PEER and known is not None:
+        for peer in named:
+            known = self._admission.introduction(peer, self._now)
+            if peer != UNKNOWN_PEER and known is not None:
                 introductions[known.record] = known
         for receiver in receivers:
             lacking = tuple(

@@ -37,7 +37,7 @@ from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages
 from camcast.engine import signing as signing_module
 from camcast.engine.counted_datagrams import CountedDatagrams
-from camcast.engine.doorkeeper import Doorkeeper, Introductions
+from camcast.engine.doorkeeper import Doorkeeper, Introductions, WhoAre
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.intake import Intake
@@ -65,8 +65,8 @@ from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
 from camcast.vocabulary.wire import Kind, MalformedError
 
-SECURITY_DECODER: Final[Decoder[signing_module.SecurityMessage | Introductions]] = Decoder(
-    signing_module.SecurityMessage | Introductions
+SECURITY_DECODER: Final[Decoder[signing_module.SecurityMessage | Introductions | WhoAre]] = Decoder(
+    signing_module.SecurityMessage | Introductions | WhoAre
 )
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
@@ -174,6 +174,7 @@ class Node:
             self._intake,
             lateness,
             self._since_1970,
+            self.doorkeeper,
         )
         self._publisher = Publisher(
             me.peer,
@@ -466,6 +467,9 @@ class Node:
                 news = self._read(SECURITY_DECODER, source, body)
                 if isinstance(news, Introductions):
                     counters.stray_controls += self.doorkeeper is None
+                elif isinstance(news, WhoAre):
+                    if self.doorkeeper is not None:
+                        self.doorkeeper.answer_who(source, news)
                 elif news is not None:
                     self._intake.take_held(self.signing.receive(source, news, now), now)
                     self._expel(now)

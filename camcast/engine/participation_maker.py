@@ -12,6 +12,8 @@ from camcast.doors.dissemination import DisseminationContext, OwnGroups
 from camcast.doors.protocol import Group
 from camcast.doors.selective import SelectiveContext
 from camcast.engine.asked_lately import AskedLately
+from camcast.engine.certified_members import CertifiedMembers
+from camcast.engine.doorkeeper import Doorkeeper
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
@@ -50,6 +52,7 @@ class ParticipationMaker:
     _groups: OwnGroups
     _lateness: Lateness
     _since_1970: float
+    _doorkeeper: Doorkeeper | None
     _asked: AskedLately = field(init=False, factory=AskedLately)
     _serial: int = field(init=False, default=0)
     _nonces: Nonces | None = field(init=False, default=None)
@@ -70,6 +73,7 @@ class ParticipationMaker:
         """Make what the process holds for a group."""
         self._serial += 1
         settings, topic, serial = self._settings, group.topic, self._serial
+        keeper = self._doorkeeper
         backend = settings.backend
         changes: list[tuple[bool, Contact]] = []
         selective = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
@@ -81,6 +85,7 @@ class ParticipationMaker:
                 outlet=ControlOutlet(self._outbox, self._me, Kind.MEMBERSHIP, topic.group, serial),
                 liveness=self._liveness.part(Kind.MEMBERSHIP, topic.group),
                 watch=lambda there, contact: changes.append((there, contact)),
+                certified=None if keeper is None else CertifiedMembers(keeper, topic),
                 **selective,
             ),
             settings.options or backend.options(),

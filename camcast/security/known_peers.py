@@ -29,6 +29,7 @@ from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.size_estimate import number_of
 from camcast.vocabulary.topics import Topic
 
 # chosen: as many as chains are known (`known_chains`); views, links and a gateway's register have
@@ -84,6 +85,8 @@ class KnownPeers:
         self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
         """That which was used last at the end."""
+        self._numbered: dict[int, PeerId] = {}
+        """Of the same processes, by their numbers in samples of sizes."""
         self._pinned: dict[str, PublicKey] = {}
         """By address, who was pinned last at the end."""
         self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
@@ -141,11 +144,11 @@ class KnownPeers:
         verify_record(introduction.record, now)
         if known is not None:  # whoever passes a record on may leave out what it names
             chains = {h: c for h, c in known.chains.items() if h in record.certificates} | chains
-        with suppress(KeyError):
-            del self._peers[key.peer_id]
+        self._peers.pop(key.peer_id, None)
         if len(self._peers) >= PEERS_MAX:
-            del self._peers[next(iter(self._peers))]
+            self._forget(next(iter(self._peers)))
         self._peers[key.peer_id] = _Peer(record, introduction.record, key, chains)
+        self._numbered[number_of(key.peer_id)] = key.peer_id
         self._verdicts.clear()
         return key
 
@@ -210,6 +213,13 @@ class KnownPeers:
         if known is None:
             return None
         return Introduction(known.data, tuple(chain.data for chain in known.chains.values()))
+
+    def numbered(self, number: int, now: float) -> PeerId | None:
+        """See `Admission`."""
+        peer = self._numbered.get(number)
+        if peer is None or not self._peers[peer].is_current(now):
+            return None
+        return peer
 
     def key_of(self, contact: Contact, now: float) -> PublicKey | None:
         """Return the key of the process at an address, if it has said that it is there."""
@@ -283,11 +293,19 @@ class KnownPeers:
                 yield chain
 
     def _current(self, peer: PeerId, now: float) -> _Peer | None:
-        known = self._peers.pop(peer, None)
-        if known is None or not known.is_current(now):
+        known = self._peers.get(peer)
+        if known is None:
             return None
-        self._peers[peer] = known
+        if not known.is_current(now):
+            self._forget(peer)
+            return None
+        del self._peers[peer]
+        self._peers[peer] = known  # used last
         return known
+
+    def _forget(self, peer: PeerId) -> None:
+        del self._peers[peer]
+        del self._numbered[number_of(peer)]
 
 
 def _grants(chain: Chain, right: Rights, topic: Topic | None) -> bool:

@@ -136,6 +136,7 @@ def _subscriptions(
             outlet=outlet(Kind.MEMBERSHIP, part.topic.group),
             liveness=liveness.part(Kind.MEMBERSHIP, part.topic.group),
             watch=lambda _there, _contact: None,
+            certified=None,
             **asked,
         )
         backend.keeper(context, settings.options or backend.options()).join([peer], now)

@@ -14,15 +14,29 @@ Processes come and go, so each number carries its age since its owner last vouch
 owner's own entry is always of age 0; a number that got too old is dropped, and the next
 smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats.
 
-*Hostile peers.* Whoever reaches a process can send it numbers that are nobody's, the smallest there
-are. So of what is *believed* at most `BELIEVED_TIMES` as much is taken for the size, and what is
-believed follows a larger size by a factor of 2 in `DOUBLING` heartbeats; only a process that has
-listened for less than `AGE_MAX` heartbeats believes what it is told. And a process keeps numbers
-for itself that lie closer together than they would in a community of the largest size that it takes
-for possible: it passes on those that are plausible, and where these fill a sample, it goes by them.
-So forged numbers get no farther than to whom a liar sends them, and make of an estimate eight times
-as much at the most; whoever forges only what is plausible doubles that in an hour. They made a
-thousand million of two hundred, everywhere, in a second.
+*Hostile peers, where processes have keys.* A number counts only while the process that it belongs
+to is known by a live record, with a certificate for the community (`Certified`). Numbers of unknown
+processes wait, and whoever named them is asked to introduce those processes. So an invented number
+never counts and is never passed on, and a member adds as many numbers as it has certified keys.
+The records of a sample have 25 kB, too many to send along; asked for once, and once more before one
+expires, they are 10 bytes a second.
+
+*Hostile peers, where there are no keys.* Whoever reaches a process can send it numbers that are
+nobody's, the smallest there are. So of what is *believed* at most `BELIEVED_TIMES` as much is taken
+for the size, and what is believed follows a larger size by a factor of 2 in `DOUBLING` heartbeats.
+And a process keeps numbers for itself that lie closer together than they would in a community of
+the largest size that it takes for possible: it passes on those that are plausible, and where these
+fill a sample, it goes by them. So forged numbers get no farther than to whom a liar sends them, and
+make of an estimate eight times as much at the most; whoever forges only what is plausible doubles
+that in an hour. They made a thousand million of two hundred, everywhere, in a second.
+
+A process that has listened for less than `AGE_MAX` heartbeats has nothing to compare with. It
+believes in as many processes as it hears itself, or in the median of what its *tellers* say, for
+each sample alone stands for a size. So a lie makes of its estimate more than eight times as much
+only while most of its tellers lie, and of a lone teller `LONE_MAX` is believed at the most. (The
+smallest that is said would be safer against large lies. But one teller that says too little would
+hold a newcomer back for hours, and while hundreds join at once the slowest would hold them all
+back.)
 
 A process vouches for its peers too, with the time at which it last heard them. A rumour of a
 number's age therefore starts at k processes, some 2 (c+1) ln N, and reaches the others in
@@ -36,7 +50,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import ceil, inf, sqrt
 from struct import Struct, pack
-from typing import Final
+from typing import Final, Protocol
+
+from camcast.vocabulary.identity import Contact, PeerId
 
 SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
 AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 15 at N = 1,000
@@ -47,6 +63,14 @@ SAMPLE_PACE: Final = 2
 # themselves know of more; for those that were there ln N is short by 1 where it is 20 times.
 BELIEVED_TIMES: Final = 8.0
 DOUBLING: Final = 3600.0  # chosen: heartbeats; an hour, in which communities seldom double again
+# chosen: heartbeats that what a teller said counts: some eight tellers. Of 15 heartbeats, newcomers
+# among 200 that join at once believed in 60 % of them after ten heartbeats; of 5, and with a liar
+# among ten who says too little, one newcomer in twenty believed it.
+TOLD_LASTS: Final = 8.0
+# chosen: up to eight times as many are believed in. A newcomer to 10,000 is short by ln 1.25 then,
+# for a heartbeat or two, and a lie makes a view want 30 peers and not 60.
+LONE_MAX: Final = 1000.0
+TELLERS_MAX: Final = 64  # chosen: above what the tellers of so many heartbeats are
 # chosen: of numbers drawn at random, so many standard deviations, and so many, more than expected
 # lie below a bound once in a thousand samples.
 _DEVIATIONS: Final = 3.0
@@ -60,8 +84,19 @@ _HASH_RANGE: Final = 2.0**64
 _DOUBLINGS_MAX: Final = 30.0  # 2^30 > SIZE_MAX, whatever the clock says
 
 
+class Certified(Protocol):
+    """Knows which numbers belong to certified members of one community."""
+
+    def counts(self, number: int) -> bool:
+        """Say whether the number's owner is known by a live record as a member of the community."""
+
+    def ask(self, teller: Contact, numbers: Iterable[int]) -> None:
+        """Ask who named these numbers to introduce their owners, as far as that is needed."""
+
+
 @lru_cache(maxsize=4096)  # chosen: the peers of a process with a hundred topics; 1 MB
-def _number(peer: bytes) -> int:
+def number_of(peer: bytes) -> int:
+    """Return the number of a process, uniform in [0, 2^64)."""
     return int.from_bytes(hashlib.blake2b(peer, digest_size=8).digest())
 
 
@@ -87,12 +122,24 @@ def _is_sample(encoded: bytes) -> bool:
 
 
 class SizeEstimate:
-    """One process's estimate of its community's size; times in seconds."""
+    """One process's estimate of its community's size; times in seconds.
 
-    def __init__(self, peer: bytes, heartbeat_seconds: float) -> None:
-        self._own = _number(peer)
+    With `certified`, only numbers of certified members count; without, any number does.
+    """
+
+    def __init__(
+        self, peer: bytes, heartbeat_seconds: float, certified: Certified | None = None
+    ) -> None:
+        self._own = number_of(peer)
         self._heartbeat = heartbeat_seconds
+        self._certified = certified
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
+        self._waiting: dict[int, float] = {}
+        """Likewise, of the last sample that named unknown processes: of these processes."""
+        self._told: dict[PeerId, tuple[float, float]] = {}
+        """By teller, the size that its last sample stands for, and when it came."""
+        self._met = 0
+        """How many peers this process vouched for last."""
         self._refreshed = -inf
         self._listens_since = inf
         self._believed = 1.0  # what `size` may be BELIEVED_TIMES of
@@ -103,15 +150,17 @@ class SizeEstimate:
 
     def note(self, peer: bytes, now: float) -> None:
         """Take into account that `peer` itself was heard from just now."""
-        self._heard[_number(peer)] = now
+        self._heard[number_of(peer)] = now
         if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send (G5)
             self.refresh(now)
 
     def vouch(self, heard: Iterable[tuple[bytes, float]]) -> None:
         """Take into account when each of these peers was last heard; `refresh` is to follow."""
         known = self._heard
+        self._met = 0
         for peer, when in heard:
-            number = _number(peer)
+            self._met += 1
+            number = number_of(peer)
             if when > known.get(number, -inf):
                 known[number] = when
 
@@ -131,19 +180,45 @@ class SizeEstimate:
             entries += number, age if age < _AGE_SENT_MAX else _AGE_SENT_MAX
         return pack(">" + "QH" * (len(entries) // 2), *entries)
 
-    def merge(self, encoded: bytes, now: float) -> None:
+    def merge(self, encoded: bytes, teller: Contact, now: float) -> None:
         """Take another process's sample; what does not parse is ignored."""
         if not encoded or not _is_sample(encoded):
             return
         scale = self._heartbeat / _AGE_SCALE
+        named = {number: now - age * scale for number, age in _ENTRY.iter_unpack(encoded)}
+        if self._certified is not None:
+            self._certified.ask(teller, named)
+            unknown = {n: heard for n, heard in named.items() if not self._certified.counts(n)}
+            if unknown:
+                self._waiting = unknown
+                named = {n: heard for n, heard in named.items() if n not in unknown}
         known = self._heard
         before = len(known)
-        for number, age in _ENTRY.iter_unpack(encoded):
-            heard = now - age * scale
+        for number, heard in named.items():
             if heard > known.get(number, -inf):
                 known[number] = heard
+        if self._is_young(now):
+            self._note_told(teller.peer, _count(sorted(named)), now)
         if len(known) > before or now - self._refreshed >= self._heartbeat:
             self.refresh(now)  # else the numbers are the same
+
+    def _is_young(self, now: float) -> bool:
+        """Say whether this process has not listened long enough to have heard of everybody."""
+        return now - self._listens_since <= AGE_MAX * self._heartbeat
+
+    def _note_told(self, teller: PeerId, size: float, now: float) -> None:
+        self._told[teller] = (size, now)
+        if len(self._told) > TELLERS_MAX:
+            del self._told[min(self._told, key=lambda each: self._told[each][1])]
+
+    def _told_by_others(self, now: float) -> float:
+        """Return in how many processes a newcomer believes."""
+        oldest = now - TOLD_LASTS * self._heartbeat
+        told = sorted(size for size, when in self._told.values() if when >= oldest)
+        median = told[(len(told) - 1) // 2] if told else 1.0
+        if len(told) == 1:
+            median = min(median, LONE_MAX)
+        return max(1.0 + self._met, 1.0 + len(told), median)
 
     def is_stranger(self, encoded: bytes) -> bool:
         """Say whether another process's sample comes from a community that never met this one.
@@ -154,7 +229,7 @@ class SizeEstimate:
         if not _is_sample(encoded):
             return False
         theirs = [number for number, _ in _ENTRY.iter_unpack(encoded)]
-        common = sum(number in self._heard for number in theirs)
+        common = sum(number in self._heard or number in self._waiting for number in theirs)
         return 2 * common < min(len(theirs), max(1, len(self._heard)))
 
     def refresh(self, now: float) -> None:
@@ -162,27 +237,45 @@ class SizeEstimate:
         since, self._refreshed = now - self._refreshed, now
         self._listens_since = min(self._listens_since, now)
         oldest = now - AGE_MAX * self._heartbeat
+        if self._certified is not None:
+            self._drop_uncertified(self._certified)
         self._heard[self._own] = now
         # Sorting these few is twice as fast as heapq.nsmallest.
         alive = sorted([n for n, heard in self._heard.items() if heard >= oldest])
-        smallest, withheld = alive[:SAMPLE], {}
-        size, most = _count(smallest), BELIEVED_TIMES * self._believed
-        if size > most and now - self._listens_since > AGE_MAX * self._heartbeat:
-            plausible = _plausible(alive, most)
+        smallest = alive[:SAMPLE]
+        self.size = min(_count(smallest), SIZE_MAX)
+        self._withheld = {}
+        if self._certified is None:
+            smallest = self._doubt(alive, since, now)
+        self._heard = {number: self._heard[number] for number in smallest}
+
+    def _doubt(self, alive: list[int], since: float, now: float) -> list[int]:
+        """Estimate from numbers, in order, that may be forged; return those that are kept."""
+        smallest, size = alive[:SAMPLE], self.size
+        believed = self._told_by_others(now) if self._is_young(now) else self._believed
+        if size > BELIEVED_TIMES * believed:
+            plausible = _plausible(alive, BELIEVED_TIMES * believed)
             if len(plausible) == SAMPLE:
                 size = _count(plausible)
-            kept = dict.fromkeys(plausible)
-            withheld = {number: None for number in smallest if number not in kept}
-            smallest = [*withheld, *plausible]
-        self._heard = {number: self._heard[number] for number in smallest}
-        self._withheld = withheld
+            told = dict.fromkeys(plausible)
+            smallest = list(dict.fromkeys([*smallest, *plausible]))
+            self._withheld = {number: None for number in smallest if number not in told}
         self.size = self._believable(size, since, now)
+        return smallest
+
+    def _drop_uncertified(self, certified: Certified) -> None:
+        """Keep the numbers of certified members, also of those that became known meanwhile."""
+        for number, heard in self._waiting.items():
+            self._heard[number] = max(heard, self._heard.get(number, -inf))
+        counted = {number: certified.counts(number) for number in self._heard}
+        self._waiting = {n: heard for n, heard in self._waiting.items() if not counted[n]}
+        self._heard = {n: heard for n, heard in self._heard.items() if counted[n]}
 
     def _believable(self, size: float, since: float, now: float) -> float:
         """Return a size as far as it can be believed, `since` seconds after the last one."""
         believed, heartbeats = self._believed, since / self._heartbeat
-        if now - self._listens_since <= AGE_MAX * self._heartbeat:
-            believed = max(believed, size)
+        if self._is_young(now):
+            believed = min(size, self._told_by_others(now))
         elif size > believed:
             believed = min(size, believed * 2 ** min(_DOUBLINGS_MAX, heartbeats / DOUBLING))
         else:  # slowly: after a crash of most, the living are heard of one by one

@@ -154,7 +154,7 @@ class Scamp(Membership):
         self._sampled: dict[PeerId, bool] = {}
         """The peers that get a sample with the next heartbeat; True if theirs is wanted back."""
         self._cold = ColdList()
-        self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds)
+        self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds, context.certified)
         self._joined = False
         self._leaving = False
         self._contacts: list[Contact] = []  # to be asked while joining
@@ -260,7 +260,7 @@ class Scamp(Membership):
                 if self._steps.first_time(source.peer, walk, steps):
                     self._on_subscribe(source, steps, walk, now)
             case Welcome(sample=sample):
-                self._estimate.merge(sample, now)
+                self._estimate.merge(sample, source, now)
                 self._hold(source, now)
                 self._become_member(now)
             case Kept():
@@ -508,7 +508,7 @@ class Scamp(Membership):
         """Make arcs both ways with a process that lost this one, or never met its community."""
         if not probe.cold and not self._estimate.is_stranger(probe.sample):
             return
-        self._estimate.merge(probe.sample, now)
+        self._estimate.merge(probe.sample, source, now)
         if source.peer in self._view:
             if probe.cold:
                 self._outlet.send([source], Kept())
@@ -618,7 +618,7 @@ class Scamp(Membership):
     def _on_arc(self, source: Contact, arc: Arc, now: float) -> None:
         peer = source.peer
         if arc.sample:
-            self._estimate.merge(arc.sample, now)
+            self._estimate.merge(arc.sample, source, now)
         if arc.share:
             if peer in self._weights:
                 share = _clamp(arc.share)

@@ -54,13 +54,13 @@ def test_in_open_lies_about_others_cost_no_event_and_move_tables_little(lie: Lie
     assert found.records_sent < 2 * calm.records_sent
 
 
-def test_a_lie_about_the_size_makes_views_longer_and_costs_no_event() -> None:
+@pytest.mark.parametrize("at", [0.0, 33.0])
+def test_a_lie_about_the_size_makes_views_longer_and_costs_no_event(at: float) -> None:
     """With views as for eight times as many, everybody holds everybody; nothing stops climbing.
 
-    Who has listened for less than half a minute believes what it is told, so that the lie comes
-    later.
+    A process that had listened for less than half a minute believed what any other told it.
     """
-    calm, found = outcome(None, "open", 33.0), outcome("sizes", "open", 33.0)
+    calm, found = outcome(None, "open", at), outcome("sizes", "open", at)
     assert receptions(found) == [1.0, 1.0]
     for community in found.summary.communities:
         assert (community.view_mean or 0.0) <= 3 * log(8 * 12) + 3

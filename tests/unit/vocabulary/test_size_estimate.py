@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import sqrt
 from random import Random
 from statistics import fmean
@@ -10,13 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.size_estimate import (
     AGE_MAX,
+    LONE_MAX,
     SAMPLE,
     SAMPLE_PACE,
     SIZE_MAX,
     SizeEstimate,
 )
+
+TELLER = Contact(PeerId(b"t" * 16), "tcp://127.0.0.1:1")
+FORGED = b"".join(number.to_bytes(8) + b"\0\0" for number in range(SAMPLE))
+"""As many as can be, of the smallest numbers."""
 
 
 class Crowd:
@@ -25,10 +32,14 @@ class Crowd:
     def __init__(self, size: int, seed: int) -> None:
         self.rng = Random(seed)
         self.now = 0.0
+        self.contacts: dict[SizeEstimate, Contact] = {}
         self.estimates = [self.newcomer() for _ in range(size)]
 
     def newcomer(self) -> SizeEstimate:
-        return SizeEstimate(self.rng.randbytes(16), heartbeat_seconds=1.0)
+        peer = PeerId(self.rng.randbytes(16))
+        estimate = SizeEstimate(peer, heartbeat_seconds=1.0)
+        self.contacts[estimate] = Contact(peer, "tcp://127.0.0.1:1")
+        return estimate
 
     def gossip(self, heartbeats: int) -> None:
         for _ in range(heartbeats):
@@ -36,8 +47,8 @@ class Crowd:
             for teller in self.estimates:
                 hearer = self.rng.choice(self.estimates)
                 if hearer is not teller:
-                    hearer.merge(teller.encode(self.now), self.now)
-                    teller.merge(hearer.encode(self.now), self.now)
+                    hearer.merge(teller.encode(self.now), self.contacts[teller], self.now)
+                    teller.merge(hearer.encode(self.now), self.contacts[hearer], self.now)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 40, SAMPLE - 1])
@@ -65,8 +76,7 @@ def test_bias_and_error_in_a_large_community(size: int) -> None:
     ratios = []
     for _ in range(runs):
         one = SizeEstimate(rng.randbytes(16), 1.0)
-        for _ in range(size - 1):
-            one.note(rng.randbytes(16), 0.0)
+        one.vouch((rng.randbytes(16), 0.0) for _ in range(size - 1))
         one.refresh(0.0)
         ratios.append(one.size / size)
     error = sqrt((1 - SAMPLE / size) / (SAMPLE - 2))
@@ -119,8 +129,7 @@ def test_a_pause_of_the_process_ages_nobody() -> None:
 
 def test_the_sample_is_bounded() -> None:
     one = SizeEstimate(b"me", 1.0)
-    for number in range(1_000):
-        one.note(number.to_bytes(4, "big"), 0.0)
+    one.vouch((number.to_bytes(4, "big"), 0.0) for number in range(1_000))
     assert len(one.encode(0.0)) == SAMPLE * 10
 
 
@@ -130,7 +139,7 @@ def test_what_is_no_sample_is_ignored(garbage: bytes) -> None:
     one.note(b"another", 0.0)
     one.refresh(0.0)
     before = one.encode(1.0)
-    one.merge(garbage, 1.0)
+    one.merge(garbage, TELLER, 1.0)
     assert one.encode(1.0) == before
     assert one.size == 2.0
 
@@ -138,16 +147,17 @@ def test_what_is_no_sample_is_ignored(garbage: bytes) -> None:
 @given(st.lists(st.binary(min_size=10, max_size=10), max_size=64).map(b"".join))
 def test_forged_numbers_keep_the_estimate_in_its_range(forged: bytes) -> None:
     one = SizeEstimate(b"me", 1.0)
-    one.merge(forged, 100.0)
-    one.merge(bytes(640), 100.0)
+    one.merge(forged, TELLER, 100.0)
+    one.merge(bytes(640), TELLER, 100.0)
     one.refresh(100.0)
     assert 1.0 <= one.size <= SIZE_MAX
 
 
-def test_forged_smallest_numbers_are_clamped() -> None:
+def test_a_lone_teller_is_believed_as_far_as_a_newcomer_can_afford() -> None:
+    """It was believed to the end of the range, 10^9."""
     one = SizeEstimate(b"me", 1.0)
-    one.merge(b"".join(number.to_bytes(8, "big") + b"\0\0" for number in range(64)), 0.0)
-    assert one.size == SIZE_MAX
+    one.merge(FORGED, TELLER, 0.0)
+    assert one.size == 8 * LONE_MAX
 
 
 @pytest.mark.parametrize("size", [10, 200])
@@ -155,9 +165,8 @@ def test_a_forged_sample_makes_of_an_estimate_eight_times_as_much_at_the_most(si
     """It made 200 of 200 processes believe in 10^9: 720 bytes stopped all upward traffic."""
     crowd = Crowd(size, seed=6)
     crowd.gossip(40)
-    forged = b"".join(number.to_bytes(8) + b"\0\0" for number in range(64))
     before = max(estimate.size for estimate in crowd.estimates)
-    crowd.estimates[0].merge(forged, crowd.now)
+    crowd.estimates[0].merge(FORGED, TELLER, crowd.now)
     most = 0.0
     for _ in range(60):
         crowd.gossip(1)
@@ -178,7 +187,7 @@ def test_who_goes_on_forging_is_not_believed_more_and_more(size: int) -> None:
     before, victims = max(estimate.size for estimate in crowd.estimates), crowd.estimates[:3]
     for heartbeat in range(300 if size == 10 else 15):
         for victim in victims:
-            victim.merge(forged[heartbeat % 3], crowd.now)
+            victim.merge(forged[heartbeat % 3], TELLER, crowd.now)
         crowd.gossip(1)
     assert max(estimate.size for estimate in crowd.estimates) <= 10 * before
     if size > SAMPLE:  # those that are plausible fill a sample, and the estimate stands
@@ -219,3 +228,67 @@ def test_a_rumour_is_everywhere_before_its_age_runs_out(size: int, known: int) -
     while known < size:
         known, exchanges = 3 * known, exchanges + 1
     assert SAMPLE_PACE * exchanges <= AGE_MAX
+
+
+@pytest.mark.parametrize("size", [8, 60])
+def test_of_eight_tellers_one_that_lies_moves_no_newcomer_far(size: int) -> None:
+    """Each newcomer believed the first lie it was told: in 10^9, as long as that went on."""
+    crowd = Crowd(size, seed=9)
+    crowd.gossip(20)
+    newcomer = crowd.newcomer()
+    honest = crowd.estimates[:7]
+    before, most = max(estimate.size for estimate in honest), 0.0
+    for _ in range(2 * int(AGE_MAX)):  # also when it is none any more
+        crowd.gossip(1)
+        for teller in honest:
+            newcomer.merge(teller.encode(crowd.now), crowd.contacts[teller], crowd.now)
+        newcomer.merge(FORGED, TELLER, crowd.now)
+        most = max(most, newcomer.size)
+    assert before < most <= 8 * (before + 2)
+
+
+def test_a_newcomer_forgets_what_the_only_teller_said_when_others_speak() -> None:
+    crowd = Crowd(100, seed=10)
+    crowd.gossip(20)
+    newcomer = crowd.newcomer()
+    newcomer.merge(FORGED, TELLER, crowd.now)
+    assert newcomer.size == 8 * LONE_MAX  # there is nothing to compare it with
+    for teller in crowd.estimates[:2]:
+        newcomer.merge(teller.encode(crowd.now), crowd.contacts[teller], crowd.now)
+    assert newcomer.size <= 8 * 150
+
+
+class Register:
+    """Knows some processes, as if by certified records, and who was asked for others."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, None] = {}
+        self.asked: list[tuple[Contact, list[int]]] = []
+
+    def counts(self, number: int) -> bool:
+        return number in self.known
+
+    def ask(self, teller: Contact, numbers: Iterable[int]) -> None:
+        self.asked.append((teller, [number for number in numbers if number not in self.known]))
+
+
+def test_only_certified_members_count_and_the_teller_is_asked_for_the_others() -> None:
+    register, crowd = Register(), Crowd(40, seed=11)
+    crowd.gossip(15)
+    one = SizeEstimate(b"me", 1.0, register)
+    for now in range(100):
+        one.merge(FORGED, TELLER, crowd.now + now)
+        one.refresh(crowd.now + now)
+        assert one.size == 1.0
+        assert len(one.encode(crowd.now + now)) == 10  # nor is any of it passed on
+    assert register.asked[-1] == (TELLER, list(range(SAMPLE)))
+    teller = crowd.estimates[0]
+    one.merge(teller.encode(crowd.now), crowd.contacts[teller], crowd.now)
+    assert one.size == 1.0
+    register.known = dict.fromkeys(register.asked[-1][1])
+    one.refresh(crowd.now)  # their records have come
+    assert one.size == 41.0
+    assert not one.is_stranger(teller.encode(crowd.now))
+    del register.known[register.asked[-1][1][0]]  # its record has expired, or it is revoked
+    one.refresh(crowd.now)
+    assert one.size == 40.0
