@@ -35,7 +35,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         metavar="DIR",
-        help="Where traces and results go; default: a new folder, of demo none.",
+        help="Where traces and results go; default: a new folder; demo keeps none.",
     ),
 ]
 

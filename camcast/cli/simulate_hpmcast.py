@@ -100,7 +100,7 @@ def hpmcast(
         cells = runs_in_cells({"setting": described}, runs, seed, most)
         outcome = outcome_of(compute(simulate_cell, cells, f"{runs:,} runs", workers))
         measured = outcome.measures() | {"reception": reception(outcome)}
-        model = predict(setting).as_json()
+        model = attrs.asdict(predict(setting))
     if json:
         print_json(
             {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-Channel = Mapping[str, Any]
 Layer = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""Where results go, refused before anything is computed: hours of work have nowhere to go else."""
+"""Places for results: one that cannot be written is refused before the work, not after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OutputError(CamcastError, OSError):
 
 @contextmanager
 def output_file(path: Path | None) -> Iterator[None]:
-    """Raise `OutputError` for a file that the block could not write; None is no file.
+    """Enter a block that writes a file, or raise `OutputError` if it could not; None: no file.
 
     What is in the file stays until the block writes it. A new file that is still empty after the
     block is removed.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import attrs
 from attrs import frozen
 
 from camcast.models.hpmcast import equations as hpmcast
@@ -37,10 +36,6 @@ class HpmcastPrediction:
     """m of Equation 18."""
     updated: float
     """u_upd of Equation 35: how many know a process, on average."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values as JSON takes them."""
-        return attrs.asdict(self)
 
 
 def predict(setting: HpmcastSetting) -> HpmcastPrediction:

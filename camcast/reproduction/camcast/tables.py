@@ -105,9 +105,9 @@ class Table:
 
     @property
     def lines(self) -> Iterator[tuple[str, str, list[Entry]]]:
-        """The entries of each topology in turn: an approach as published, then by each way to tell.
+        """The lines to print: approach, way to tell, and the entries of the topologies in turn.
 
-        A line has the name of its approach if it is the published one, else an empty name.
+        An approach has a line of its published values first, and only this one has its name.
         """
         found: dict[str, dict[str, list[Entry]]] = {}
         for entry in self.entries:

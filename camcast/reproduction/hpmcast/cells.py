@@ -74,7 +74,7 @@ def compute(cell: Cell) -> JSON:
     measures = {**spread.measures(), "reception": reception(spread)}
     return {
         **{name: measures[name].as_json() for name in MEASURES},
-        "model": predict(setting).as_json(),
+        "model": attrs.asdict(predict(setting)),
     }
 
 
