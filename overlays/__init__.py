@@ -1,1 +1,1 @@
-"""Discoveries: how strangers are found. Found by entry point, not imported by name."""
+"""Discoveries: how a process finds members of a community. The core finds them by entry point."""

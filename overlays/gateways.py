@@ -1,28 +1,29 @@
-"""First contact through gateways: known addresses that know who is in a community.
+"""First contact through gateways: processes at known addresses that know members of communities.
 
 "Each community has its own gateways; these are highly available processes, known by all
-other processes" (paper 000, 5.2.1). Any process that is asked answers, from its own tables and
-from what was announced to it. The answer is one of three: some members; nobody, from a process
-that keeps the *register* of the topic; or that it does not know. A process keeps the register of
-a topic if its own configuration names no gateway for it, or names itself among them: ``camcast
-gateway`` does, and so does a founder whose address the others name. Every process announces itself
-to all the gateways that it knows, so the registers are complete but for what was lost. An
-announcement is a lease, renewed until withdrawn.
+other processes" (paper 000, 5.2.1). Any process that is asked answers from its own tables and
+from what was announced to it. It answers with some members (`Members`), that the community is empty
+(`Nobody`), or that it does not know (`Unknown`). Only a process that keeps the *register* of a
+topic answers that its community is empty. A process keeps the register of a topic if its own
+configuration names no gateway for the topic, or names the process itself: ``camcast gateway`` does,
+and so does a founder whose address other processes are configured with. Every process announces
+itself to all the gateways that it knows, so a register lacks only members whose announcements were
+lost. An announcement is a lease, renewed until withdrawn.
 
-*Seeking.* A seek asks all gateways of the topic at once, and those that are silent again after
-`AGAIN_SECONDS`. The first answer with members ends it. The
-community is empty only if all gateways keep its register and say that nobody is there. In all
-other cases the finding names the gateways that were silent and those that do not know: half an
-answer must not found a second community. Whoever seeks members of a community that it has announced
-announces itself again: of several that find a gateway again at once, only the first is told that
-nobody is there.
+*Seeking.* A seek asks all gateways of the topic at once, and the silent ones again after
+`AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty only if all
+gateways keep its register and answer `Nobody`. In all other cases the finding names the gateways
+that were silent and those that do not know: half an answer must not found a second community. A
+process that seeks members of a community that it has announced sends the announcement again: when
+several processes find a gateway again at once, only the first is told that the community is empty.
 
-*Remembered contacts.* Members of one's own communities are remembered, in a file if there is one
-(`overlays.remembered`). They are asked beside the gateways until a seek has found out who is in its
-community, and again from a seek on that has not: so who starts, or is alone, while no gateway
-answers finds the others through them. Their members count; that they are silent or know nobody says
-nothing, since they keep no register. A process that has not found out who is in a community also
-remembers who asks it for that community, which may be a member that knows this process alone.
+*Remembered contacts.* Members of the process's own communities are remembered, in a file if one is
+configured (`overlays.remembered`). They are asked beside the gateways until a seek has found out
+who is in its community, and again after a seek that has not. So a process that starts, or is alone,
+while no gateway answers finds members through them. The members that they name count; their silence
+and their ignorance do not, since they keep no register. A process that has not found out who is in
+a community also remembers the processes that ask it for that community: such a process may be a
+member that knows no other process.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ from overlays.remembered import REMEMBERED_MAX, Remembered
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
 TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
-# chosen: a third of the timeout. Where 30 % are lost, one seek in 8 fails for three lost questions
-# or answers, and not every other: all seeks of a newcomer's first minute fail once in a million.
+# chosen: a third of the timeout. At 30 % loss one seek in 8 fails, since three questions or answers
+# are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
 GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5)
@@ -59,7 +60,7 @@ class Announce(Message, tag=1, frozen=True):
 
     right: ClassVar[Right] = Right.JOIN
     topic: str
-    """The group's, in which the sender has to have the right to join."""
+    """The group's topic, in which the sender must have the right to join."""
 
 
 class Withdraw(Message, tag=2, frozen=True):
@@ -73,7 +74,7 @@ class Ask(Message, tag=3, frozen=True):
     seek: int
     wanted: int
     topic: str
-    """The group's: whose register a process keeps depends on the name."""
+    """The group's topic: the configuration of registers goes by its name."""
 
 
 class Members(Message, tag=4, frozen=True):
@@ -89,7 +90,7 @@ class Nobody(Message, tag=5, frozen=True):
     right: ClassVar[Right] = Right.SERVE
     seek: int
     topic: str
-    """The group's: who is believed may found it, so the answer takes the right to serve."""
+    """The group's topic. A believed answer founds a community, so it takes the right to serve."""
 
 
 class Unknown(Message, tag=6, frozen=True):
@@ -99,13 +100,13 @@ class Unknown(Message, tag=6, frozen=True):
 
 
 class Directory:
-    """What was announced to this process: some members of each group, until their lease ends."""
+    """The members of each group that have announced themselves here, until their lease ends."""
 
     def __init__(self) -> None:
         self._groups: dict[GroupId, dict[PeerId, tuple[Contact, float]]] = {}
 
     def remember(self, group: GroupId, contact: Contact, now: float) -> None:
-        """Remember a member; beyond the bounds the longest remembered one makes room."""
+        """Remember a member; beyond the bounds the one announced longest ago makes room."""
         if group not in self._groups and len(self._groups) >= GROUPS_MAX:
             del self._groups[next(iter(self._groups))]
         members = self._groups.setdefault(group, {})
@@ -137,15 +138,15 @@ class _Seek:
     silent: dict[int, str]
     """The gateways that have not answered, by the number of the question to each."""
     remembered: dict[int, str]
-    """The remembered contacts that have not answered, likewise."""
+    """The remembered contacts that have not answered, by the number of the question to each."""
     ignorant: list[str] = field(factory=list)
-    """The gateways that answered that they do not know."""
+    """The gateways that answered `Unknown`."""
     nobody: list[str] = field(factory=list)
-    """The gateways that keep the register and said that the community is empty."""
+    """The gateways that answered `Nobody`."""
 
     @property
     def over(self) -> bool:
-        """Whether no answer is to come that would change the finding, but for members."""
+        """Whether the finding without members is certain, whatever is answered later."""
         empty = bool(self.nobody) and not self.ignorant
         return not self.silent and (empty or not self.remembered)
 
@@ -169,9 +170,9 @@ class GatewayDiscovery(Discovery):
         self._directory = Directory()
         self._remembered = Remembered(context.remember, _usable)
         self._certain = False
-        """Whether the last seek found out who is in its community."""
+        """Whether the last seek of any community was answered by members or all registers."""
         self._unknown: dict[GroupId, None] = {}
-        """The groups of which the last seek did not find out who is in them."""
+        """The groups whose last seek was not answered by members or all registers."""
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         self._announcements = 0
         self._announced_at = -inf
@@ -180,7 +181,7 @@ class GatewayDiscovery(Discovery):
         self._questions: dict[int, str] = {}
         """The gateways that still have time to answer, by the numbers of the questions to them."""
         self._first_contacts: dict[str, FirstContact] = {}
-        """The gateways that were asked, and whether they answered last."""
+        """The gateways that were asked, by address, and whether each has answered."""
         self._registers = {
             topic: context.me.address in addresses for topic, addresses in context.gateways.items()
         }
@@ -201,7 +202,7 @@ class GatewayDiscovery(Discovery):
         return tuple(a for a in named if a != self._context.me.address)
 
     def first_contacts(self) -> Sequence[FirstContact]:
-        """See `Discovery`; in the order of being asked first."""
+        """See `Discovery`; in the order in which they were first asked."""
         return tuple(self._first_contacts.values())
 
     def _note(self, gateway: str, *, answers: bool, now: float) -> None:
@@ -257,9 +258,9 @@ class GatewayDiscovery(Discovery):
         self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *numbers)
 
     def _recalled(self, without: Iterable[Endpoint]) -> list[Endpoint]:
-        """Draw remembered contacts; where processes are dialled by keys, those whose key is known.
+        """Draw remembered contacts; in the profile ``signed``, only those whose key is known.
 
-        Nobody is named there, so the key of each is pinned.
+        Only their addresses are named in the question, so the key of each is pinned.
         """
         drawn = self._remembered.some(self._context.rng, without)
         if (identities := self._context.identities) is None:
@@ -275,7 +276,7 @@ class GatewayDiscovery(Discovery):
         self._remembered.note(endpoint_of(contact.address), known)
 
     def _ask(self, numbers: Iterable[Hashable]) -> None:
-        """Put those of these questions to which an answer is still of use."""
+        """Send those of these questions that belong to a seek under way."""
         for number in numbers:
             if isinstance(number, int) and (seek := self._seeks.get(number)) is not None:
                 address = seek.silent.get(number) or seek.remembered[number]
@@ -283,9 +284,10 @@ class GatewayDiscovery(Discovery):
                 self._send((address,), seek.topic.group, question)
 
     def _number(self, addresses: Iterable[str]) -> dict[int, str]:
-        """Give the question to each of these addresses a number.
+        """Return a random number for the question to each of these addresses.
 
-        Nobody may guess it, since a gateway may answer from another address than was asked.
+        A stranger must not guess it: a gateway may answer from another address than was asked, so
+        the number alone shows that the answer is a gateway's.
         """
         return {self._context.rng.getrandbits(63): address for address in addresses}
 
@@ -294,7 +296,7 @@ class GatewayDiscovery(Discovery):
         match name:
             case ("announce", bytes() as group, number):
                 topic, current = self._announced.get(GroupId(group), (None, 0))
-                if topic is not None and number == current:  # else withdrawn in between
+                if topic is not None and number == current:  # not withdrawn in between
                     self._announce(topic, current, now)
             case ("again", *numbers):
                 self._ask(numbers)
@@ -339,7 +341,7 @@ class GatewayDiscovery(Discovery):
     def _members(
         self, group: GroupId, wanted: int, without: PeerId, now: float
     ) -> tuple[Contact, ...]:
-        """Return members that this process is or links to, then those announced to it."""
+        """Return members from this process's own tables, and those announced to it."""
         known = {contact.peer: contact for contact in self._context.known(group, wanted)}
         for contact in self._sample(self._directory.members(group, now), wanted):
             known.setdefault(contact.peer, contact)
@@ -355,7 +357,7 @@ class GatewayDiscovery(Discovery):
             raise MalformedError(f"a question about {topic} in the group of another topic")
         configured = self._configured(topic)
         if configured is not None and source.peer == self._context.me.peer:
-            # This process asks itself: it is named as a gateway, by another of its addresses.
+            # The configuration names this process as a gateway by another of its addresses.
             self._registers[configured] = True
         if group in self._unknown and not self._remembered.full:
             self._remembered.note(endpoint_of(source.address))
@@ -374,14 +376,14 @@ class GatewayDiscovery(Discovery):
     def _on_answer(self, source: Contact, answer: Members | Nobody | Unknown, now: float) -> None:
         seek = self._seeks.pop(answer.seek)
         if isinstance(answer, Nobody) and answer.topic != seek.topic.name:
-            answer = Unknown(answer.seek)  # said of another topic, it says nothing of this one
+            answer = Unknown(answer.seek)  # an answer about another topic
         gateway = seek.silent.pop(answer.seek, None)
         seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
         for contact in contacts if gateway else (source, *contacts):
             self._remember(contact)
         if gateway is None:
-            pass  # it keeps no register that this process goes by
+            pass  # a remembered contact keeps no register
         elif isinstance(answer, Nobody):
             seek.nobody.append(gateway)
         elif not contacts:
@@ -392,7 +394,7 @@ class GatewayDiscovery(Discovery):
     def _end(self, seek: _Seek, contacts: tuple[Contact, ...] = ()) -> None:
         for number in (*seek.silent, *seek.remembered):
             del self._seeks[number]
-        # Who names no other gateway keeps the register itself, and has heard of nobody.
+        # Without any gateway to ask, this process keeps the register itself, and it is empty.
         empty = not seek.silent and not seek.ignorant
         self._certain = bool(contacts) or (empty and bool(seek.nobody))
         outlet, topic = self._context.outlet, seek.topic

@@ -12,8 +12,8 @@ A process that has just begun to listen, or to announce the community it seeks i
 everybody. It answers `LOOK_SECONDS` later: so of two that found a community at the same time each
 has heard the other's announcement.
 
-Who is on the network may write what they like into their records. What is no address is left out,
-and of addresses and groups there are bounds; that an address is not a member's costs a message.
+Anybody on the network may write anything into its records. A record without a valid address is left
+out, addresses and groups are bounded, and an address that is not a member's costs a message.
 
 This discovery speaks through sockets of zeroconf's own, in the event loop of the live driver. It
 cannot run in the virtual network.
@@ -59,9 +59,9 @@ class LanDiscovery(Discovery):
         self._zeroconf: AsyncZeroconf | None = None
         self._browser: AsyncServiceBrowser | None = None
         self._tasks: list[Any] = []
-        """What is being said, the latest last."""
+        """The multicasts under way, the latest last."""
         self._heard: dict[str, tuple[Contact, tuple[GroupId, ...]]] = {}
-        """By the name of its service, each process on this network and its communities."""
+        """The processes on this network and their communities, by the name of the service."""
         self._announced: dict[GroupId, float] = {}
         """When each community was announced."""
         self._seeks: dict[int, tuple[Topic, int]] = {}
@@ -138,7 +138,7 @@ class LanDiscovery(Discovery):
     # -- mDNS ----------------------------------------------------------------------------------
 
     def _tell(self, *, first: bool) -> None:
-        """Multicast this process's record, as it is now; without a community, that it is gone."""
+        """Multicast this process's record; a goodbye if it is in no community any more."""
         if self._zeroconf is None:
             return
         host, port = endpoint_of(self._context.me.address)

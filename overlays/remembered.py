@@ -2,8 +2,8 @@
 
 The file is one line of JSON with a checksum, replaced atomically and readable by its owner only.
 A file that is damaged, too long or of another version is ignored. An endpoint from the file is
-asked like a stranger: who does not answer there is of no consequence. Where processes have keys of
-their own, the file has the key beside the endpoint: somebody else who listens there is not heard.
+asked like a stranger's: its silence has no consequence. In the profile ``signed`` the file has the
+process's public key beside the endpoint, so another process that listens there is not believed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 REMEMBERED_MAX: Final = 64  # chosen: three buckets; in a churn of 90 % some six still answer
 REMEMBERED_ASKED: Final = 16  # chosen: asked at a time; in a churn of 80 % three still answer
-WRITE_SECONDS: Final = 60.0  # chosen: what a crash forgets; 2 KB a minute wear no disk
+WRITE_SECONDS: Final = 60.0  # chosen: a crash forgets a minute; 2 KB a minute wear no disk
 _FILE_BYTES_MAX: Final = 65_536  # chosen: 64 contacts need 2 KB
 _VERSION: Final = 2
 
@@ -50,24 +50,20 @@ _contacts = msgspec.json.Decoder(list[_Contact])
 class Remembered:
     """The `REMEMBERED_MAX` endpoints that answered last, and the file that keeps them.
 
-    Without a `path` they are kept for this run only. `usable` says whether an endpoint of the file
-    may be asked at all.
+    Without a `path` they are kept for this run only. Endpoints of the file for which `usable` is
+    False are left out.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        usable: Callable[[Endpoint], bool],
-    ) -> None:
+    def __init__(self, path: Path | None, usable: Callable[[Endpoint], bool]) -> None:
         self._path = path
         self._usable = usable
         self._endpoints: dict[Endpoint, str] = {}
-        """With the public key of who is there, if it is known; who answered last comes last."""
+        """The public key of the process at each, "" if unknown; the latest answer comes last."""
         self._written_at: float | None = None
         self._changed = False
 
     def recall(self) -> None:
-        """Add what the file has; an absent, unreadable or damaged file has nothing."""
+        """Add the endpoints of the file; an absent, unreadable or damaged file has none."""
         if self._path is not None:
             for endpoint, key in reversed(recall(self._path).items()):
                 if self._usable(endpoint):
@@ -75,7 +71,7 @@ class Remembered:
             self._changed = False
 
     def note(self, endpoint: Endpoint, key: str = "") -> None:
-        """Remember an endpoint that has answered; the one that did so first makes room.
+        """Remember an endpoint that has answered; the one whose answer is oldest makes room.
 
         `key` is the public key of the process there, spelled as the discovery chooses, empty if it
         is not known.
@@ -88,26 +84,29 @@ class Remembered:
 
     @property
     def full(self) -> bool:
-        """Whether one more would make another one go."""
+        """Whether a further endpoint would replace one."""
         return len(self._endpoints) >= REMEMBERED_MAX
 
     @property
     def latest(self) -> tuple[Endpoint, ...]:
-        """The endpoints, who answered last first."""
+        """The endpoints, the latest answer first."""
         return tuple(reversed(self._endpoints))
 
     def key_of(self, endpoint: Endpoint) -> str:
-        """Return the public key of who is at an endpoint; empty if it is not known."""
+        """Return the public key of the process at an endpoint; empty if it is not known."""
         return self._endpoints.get(endpoint, "")
 
     def some(self, rng: Random, without: Iterable[Endpoint]) -> list[Endpoint]:
-        """Draw `REMEMBERED_ASKED` endpoints at most, none of those given."""
+        """Draw up to `REMEMBERED_ASKED` endpoints, none of `without`."""
         excluded = tuple(without)
         others = [endpoint for endpoint in self.latest if endpoint not in excluded]
         return rng.sample(others, min(len(others), REMEMBERED_ASKED))
 
     def write(self, now: float, *, final: bool = False) -> None:
-        """Write the file if there is news, once in `WRITE_SECONDS` but for the last time."""
+        """Write the file if the endpoints have changed, at most once in `WRITE_SECONDS`.
+
+        The `final` time it is written in any case.
+        """
         if self._path is None or not self._changed:
             return
         if final or self._written_at is None or now - self._written_at >= WRITE_SECONDS:
@@ -144,14 +143,14 @@ def recall(path: Path) -> dict[Endpoint, str]:
 def remember(path: Path, contacts: Mapping[Endpoint, str]) -> bool:
     """Write endpoints and their keys; return whether that worked.
 
-    A crash leaves the old file or the new.
+    After a crash the file is the old one or the new one.
     """
     kept = [(*endpoint, key) for endpoint, key in islice(contacts.items(), REMEMBERED_MAX)]
     body = msgspec.json.encode(kept)
     data = msgspec.json.encode(_File(_VERSION, crc32(body), msgspec.Raw(body)))
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        # Left by a process of this number that crashed; O_EXCL then follows no link of others.
+        # A crashed process of the same pid may have left it; O_EXCL follows nobody's link.
         new.unlink(missing_ok=True)
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
             target.write(data)  # No fsync: what a power cut tears, the checksum shows.

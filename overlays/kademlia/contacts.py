@@ -1,10 +1,10 @@
 """Asking members of a community for their contacts, until there are as many as wanted.
 
-At any time as many calls are under way as contacts are wanted; a slow call does not count among
-them, so that a dead member or a lost datagram delays nobody. Only an answer from the member itself,
-with a contact and with a topic whose hash is the group, gives a contact. It also proves that the
-member is alive. Where nodes have keys, the contact is the key's own, at an address that its owner
-has signed, and its certificate allows it to join the topic.
+At any time as many calls are under way as contacts are wanted. Slow calls do not count, so that a
+dead member or a lost datagram causes no delay. A contact is taken only from the answer of the
+member itself, and only with a topic whose hash is the group; the answer also proves that the
+member is alive. Where nodes have keys, the contact must be that of the key's owner, at an address
+that the owner has signed, and the owner's certificate must allow it to join the topic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from overlays.kademlia.table import Neighbour
 
 
 class ContactRound:
-    """Asks members in turn; `done(now)` is called when enough have answered or none are left."""
+    """Asks members in turn; calls `done(now)` when enough have answered or none are left."""
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
-"""Crawls towards points of the DHT, and what the points' nearest say of a community.
+"""Crawls towards points of the DHT, and estimates of a community from the nodes that they find.
 
 Theory of operation
 -------------------
-A *crawl* asks nodes near a point for nodes nearer to the point, some at a time. A call that must be
-sent again is *slow*: it goes on, but no longer occupies one of the places, so that a dead node or
-a lost datagram delays nobody (upstream's crawlers wait for the slowest call of each round). A node
-*counts* when it has answered, or when two nodes that answered have named it; a node that only one
-liar names is asked, not believed. A crawl is over when the nearest `QUORUM` have answered and each
-of the k nearest counts or is slow.
+A *crawl* asks nodes near a point for nodes nearer to the point, `PARALLEL` at a time. A call that
+must be sent again is *slow*: it goes on, but no longer counts among these, so that a dead node or
+a lost datagram causes no delay (upstream's crawlers wait for the slowest call of each round). A
+node *counts* when it has answered, or when two nodes that answered have named it; a node that a
+single liar names is asked, but not believed. A crawl is over when the nearest `QUORUM` have
+answered and each of the k nearest counts or is slow.
 
 *Size.* A community is a subtree of 2^96 identifiers. XOR distances from a point to uniform
 identifiers are uniform, so the k nearest lie within d_k of the point, k - 1 of them before the
@@ -42,16 +42,15 @@ from overlays.kademlia.protocol import Call, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Neighbour, usable
 
 PARALLEL: Final = 3  # [kademlia 2.2.3] alpha: calls under way that are not slow
+# chosen: how many of the nearest must have answered. With 8, a find takes 30 % more calls and 0.2
+# to 0.3 s more for the same sizes (100 nodes).
 QUORUM: Final = 4
-# chosen: how many of the nearest must have answered, besides those that one node alone has named.
-# With 8, a find takes 30 % more calls and 0.2 to 0.3 s more for the same sizes (100 nodes).
 VOUCHERS: Final = 2  # chosen: one liar is not enough; honest neighbourhoods overlap in dozens
 ASKED_MAX: Final = 64  # chosen: three times the k nearest; bounds the calls that a liar can cause
-POINTS_MAX: Final = 8
-# chosen: a power of two, so that points spread evenly; 8 cells of 10 members
+POINTS_MAX: Final = 8  # chosen: a power of two, so that points spread evenly; 8 cells of 10 members
 POINTS_SHARE: Final = 2  # chosen: members wanted of each point, a fifth of a cell
-CELL_MEMBERS_MAX: Final = 12
 # chosen: on average; 1 % of the cells then have more than the k = 20 that a crawl finds (Poisson)
+CELL_MEMBERS_MAX: Final = 12
 SUBTREE: Final = 1 << 8 * (NODE_ID_BYTES - GROUP_ID_BYTES)  # identifiers of a community
 
 
@@ -70,7 +69,7 @@ class _Candidate:
 
 
 class Crawl:
-    """A look-up towards a point; `done(now)` is called when it is over, also if it is cancelled."""
+    """A look-up towards a point; calls `done(now)` when it is over or cancelled."""
 
     def __init__(
         self,
@@ -94,9 +93,9 @@ class Crawl:
         self._on_answer = on_answer
         self._pool: dict[bytes, _Candidate] = {}
         self._distances: list[int] = []
-        """Those of the pool, sorted."""
+        """The distances of the candidates in the pool, sorted."""
         self._at: dict[int, _Candidate] = {}
-        """The pool by distance."""
+        """The candidates in the pool, by distance."""
         self._failed: dict[bytes, None] = {}
         for node in starts:
             self._add((node.id, node.ip, node.port, node.key), None)
@@ -173,7 +172,7 @@ class Crawl:
                 if under_way < PARALLEL and self.asked < ASKED_MAX:
                     under_way += 1
                     self._ask(candidate, now)
-        # Slow calls are waited for only if fewer nodes have answered than are slow, or none has.
+        # The crawl waits for slow calls only if fewer nodes have answered than are slow, or none.
         if over and (not waiting or answered >= min(QUORUM, max(1, waiting))):
             self.cancel(now)
 
@@ -242,7 +241,7 @@ def is_member(node_id: bytes, group: GroupId) -> bool:
 
 @frozen
 class Survey:
-    """What several crawls say of a community."""
+    """The members and the size of a community, as several crawls found them."""
 
     members: list[Neighbour]
     """In random order and near-uniform from the front; members outside the cells come last."""

@@ -1,7 +1,7 @@
 """First contact through a Kademlia DHT: a few addresses for all communities, and no gateways.
 
 A process announces itself by joining the DHT once for each of its communities, and finds members
-of others by crawls in their subtrees (`overlays.kademlia.overlay` has the theory). This module
+of any community by crawls in its subtree (`overlays.kademlia.overlay` has the theory). This module
 puts the overlay behind the core's door.
 
 The gateways of the configuration serve as bootstrap addresses of the whole DHT, whatever topic
@@ -11,12 +11,12 @@ explicitly does not start, since other processes may be configured with it; any 
 a free port.
 
 A seek in a community that this process has announced waits until the nearest nodes know the
-announcement, and a look-up that began before the announcement and found nobody is repeated. Two
+announcement, and a look-up that began before the announcement and found no member is repeated. Two
 founders that start at the same time thus find each other: each can be found before it looks.
 
-A seek of one member in a community of one's own asks a neighbour in the DHT, which takes one call,
-and falls back on a look-up. When the overlay has met an island, each community is told of some
-members unasked.
+A seek of one member in one of the process's own communities asks a neighbour in the DHT, which
+takes one call, and falls back on a look-up. When the overlay has met an island, each of the
+process's communities is told of some members unasked.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from overlays.remembered import Remembered
 log = logging.getLogger(__name__)
 
 REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
+# chosen: look-ups that find no member while calls fail, until the community counts as empty. The
+# second look-up no longer asks the dead nodes.
 LOOKS_MAX: Final = 3
-# chosen: how often nobody may be found while calls fail before the community counts as empty, and
-# is founded once more. The second look-up no longer asks the dead.
 
 
 @define
@@ -55,9 +55,9 @@ class _Seek:
     wanted: int
     looks: int = 0
     asked: int = 0
-    """How many members the present look-up is for."""
+    """How many members the look-up under way is for."""
     announcement: tuple[Topic, int] | None = None
-    """The announcement of this process that the present look-up waited for."""
+    """The announcement of this process that the look-up under way waited for."""
 
 
 class KademliaDiscovery(Discovery):
@@ -71,7 +71,7 @@ class KademliaDiscovery(Discovery):
         self._announcements = 0
         self._seeks: dict[GroupId, _Seek] = {}
         self._early: list[Callable[[float], None]] | None = []
-        """What was asked for before the overlay had looked for the DHT; None since then."""
+        """The inputs from before the overlay had looked for the DHT; None afterwards."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
         identities = self._context.identities
@@ -104,7 +104,7 @@ class KademliaDiscovery(Discovery):
         except OSError as error:
             if error.errno != errno.EADDRNOTAVAIL:
                 raise
-            # The address announced is not one of this machine (NAT, a container).
+            # The announced address is none of this machine's (NAT, a container).
             self._overlay = self._overlay_at("0.0.0.0")
             self._overlay.open(datagrams, others, self._opened, now)
 
@@ -168,7 +168,7 @@ class KademliaDiscovery(Discovery):
             self._look(seek, now)
 
     def _reunited(self, now: float) -> None:
-        """Tell each community of some members, unasked: strangers may be among them."""
+        """Seek in each own community, unasked: its members may be strangers to the process."""
         for topic, _ in list(self._announced.values()):
             self.seek(topic, REUNION_WANTED, now)
 
@@ -196,7 +196,7 @@ class KademliaDiscovery(Discovery):
         self._overlay.when_joined(group, joined, now)
 
     def _found(self, seek: _Seek, found: Found, now: float) -> None:
-        """Answer, or look again if the answer is not one for each seek until now."""
+        """Answer, or look up again if the look-up does not answer all seeks so far."""
         seek.looks += 1
         doubtful = found.doubtful and seek.looks < LOOKS_MAX
         announcement = self._announced.get(seek.topic.group)

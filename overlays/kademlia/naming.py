@@ -1,15 +1,15 @@
-"""How nodes of the DHT are named: by random numbers, or, where processes have keys, by these.
+"""The identifiers of nodes of the DHT: random, or derived from keys where processes have keys.
 
 A member of a community has the identifier ``group 8 | name 12``, and a node of no community 20
-bytes. `DrawnNames` draws name and bytes at random, and believes what a node says that it is called.
+bytes. `DrawnNames` draws the name or the 20 bytes at random, and believes a node's own identifier.
 
-With `KeyNames` (the profile `signed`) nobody chooses an identifier: it is ``group 8 | BLAKE2b-12 of
-the public key``, or BLAKE2b-20 of the key in no community [TRUST, profiles]. A node says which
-topic it is a member of, and is one if its certificate allows it to join that; who says it has
-proved the key (`camcast.doors.datagrams`). So a point of the DHT can be occupied only by who has a
-certified key that falls there. Nodes are named to others with their keys, without which nobody
-could write to them: ``group 8 (zeros of no community) | key 32 | IPv4 4 | port 2``. What is named
-so is only asked; it is believed when it has answered.
+With `KeyNames` (the profile `signed`) no node chooses its identifier: it is ``group 8 | BLAKE2b-12
+of the public key``, or BLAKE2b-20 of the key in no community [TRUST, profiles]. A node says which
+topic it is a member of, and counts as one if its certificate allows it to join that topic; the port
+has proved its key (`camcast.doors.datagrams`). So only the owner of a certified key that falls on a
+point of the DHT can occupy the point. Answers name nodes with their keys, since datagrams to them
+need the key: ``group 8 (zeros of no community) | key 32 | IPv4 4 | port 2``. A node that is named
+so is asked, and believed only when it has answered.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Neighbour
 
 NodeId = Annotated[bytes, msgspec.Meta(min_length=NODE_ID_BYTES, max_length=NODE_ID_BYTES)]
 Said = Annotated[bytes, msgspec.Meta(max_length=NAME_BYTES_MAX)]
-"""What a node says that it is: its identifier, or the name of its topic, empty in no community."""
+"""A node's own claim: its identifier, or with keys the name of its topic, empty in no community."""
 Named = tuple[bytes, str, int] | tuple[bytes, str, int, bytes]
-"""A node that others name: identifier, IP address, port, and its key if there are keys."""
+"""A node that an answer names: identifier, IP address, port, and its key if there are keys."""
 
 _NODE: Final = Struct(f">{GROUP_ID_BYTES}s{PUBLIC_KEY_BYTES}s4sH")
 NODE_BYTES: Final = _NODE.size
@@ -48,49 +48,49 @@ _NO_COMMUNITY: Final = bytes(GROUP_ID_BYTES)
 
 
 class Naming(ABC):
-    """What the identifiers of one process's nodes are, and those of others are worth."""
+    """Makes the identifiers of one process's nodes, and checks those of other nodes."""
 
     key: bytes = b""
     """The public key of this process; empty without keys."""
     moves: ClassVar[bool] = False
-    """Whether a node that proves another address has moved there, since nobody else can be it."""
+    """Whether a node that proves another address has moved there; else it may be a thief."""
     datagram_bytes_max: ClassVar[int]
     """The longest datagram."""
     named_bytes_max: ClassVar[int]
-    """The most that a node takes in an answer."""
+    """The most bytes that a named node takes in an answer."""
     nearest: ClassVar[msgspec.msgpack.Decoder[Any]]
-    """Decodes the answer to ``find_node``: what the node says that it is, and those it names."""
+    """Decodes the answer to ``find_node``: the answering node's claim, and the nodes it names."""
 
     @abstractmethod
     def own(self, topic: Topic | None) -> bytes:
-        """Return an identifier of this process."""
+        """Return an identifier for this process in a topic's community, or in none."""
 
     @abstractmethod
     def say(self, node_id: bytes, topic: str) -> bytes:
-        """Return what a node of this process says that it is."""
+        """Return the claim of a node of this process."""
 
     @abstractmethod
     def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
-        """Return the node that says so, and has this key and address; None if it is not."""
+        """Return the node of this claim, key and address; None if the claim is not believed."""
 
     @abstractmethod
     def write(self, node: Neighbour) -> object:
-        """Return how a node is named to others."""
+        """Return a node in the form in which answers name it."""
 
     @abstractmethod
     def read(self, written: Any) -> Named:
-        """Return the node that another one names."""
+        """Return the node that an answer names in the form of `write`."""
 
     def still(self, node: Neighbour) -> bool:
-        """Return whether a node that `node` has returned is still what it said."""
+        """Return whether the claim of a node that `node` has returned is still believed."""
         return True
 
     def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
-        """Return whether a node may say that it is this process, and a member of this topic."""
+        """Return whether a contact may belong to a node, and to a member of a topic."""
         return contact.peer != UNKNOWN_PEER
 
     def may_ask(self, sender: bytes, topic: str) -> bool:
-        """Return whether the owner of a key is told who is in a topic's community."""
+        """Return whether the owner of a key may learn members of a topic's community."""
         return True
 
 
@@ -139,10 +139,10 @@ class DrawnNames(Naming):
 
 
 class KeyNames(Naming):
-    """Identifiers by keys; `identities` says what the owner of each may do."""
+    """Identifiers derived from keys; `identities` says what the owner of each key may do."""
 
     moves: ClassVar[bool] = True
-    # chosen: with the 85 bytes around it (`camcast.security.datagram_boxes`) it has 1,200, too
+    # chosen: 1,200 bytes with the 85 around it (`camcast.security.datagram_boxes`)
     datagram_bytes_max: ClassVar[int] = 1115
     named_bytes_max: ClassVar[int] = NODE_BYTES + 2  # in msgpack
     nearest: ClassVar[msgspec.msgpack.Decoder[Any]] = msgspec.msgpack.Decoder(

@@ -10,28 +10,29 @@ of 20 such bytes, as a bootstrap node has. It gives that identifier up when it j
 community, unless its port was asked for: other processes may be configured with that port.
 
 *Finding* a group takes one crawl to a random point of the subtree and, if that finds k members or
-more, further crawls at the same time (`points_for`). Members are drawn from what the crawls found
-(`overlays.kademlia.crawl`) and asked for their contacts (`overlays.kademlia.contacts`).
+more, further crawls at the same time (`points_for`). Members are drawn from the nodes that the
+crawls found (`overlays.kademlia.crawl`) and asked for their contacts
+(`overlays.kademlia.contacts`).
 
-*Upkeep.* Each identifier regularly crawls to itself and to a random point, pings the neighbours
+*Upkeep.* Each identifier regularly crawls to itself and to a random point, and pings the neighbours
 that are doubtful or have been silent for longest. The interval is two seconds at first and doubles
-to a minute. While nobody answers it is at most a quarter of that, and the bootstrap nodes and some
-remembered endpoints are pinged, too.
+to a minute. While no node answers it is at most a quarter of a minute, and the bootstrap nodes and
+some remembered endpoints are pinged, too.
 
 *Islands*, which were apart from the start or after a partition, find each other through *probes*.
-Every `PROBE_SECONDS` a process asks one endpoint that is out of sight for the nodes nearest to one
-of its identifiers: a bootstrap node that is no good neighbour, or a neighbour that was evicted. If
-none is out of sight, it asks a bootstrap node. When the answer names a node that would be one of
-its own nearest and that it does not know, it has met an island: it crawls to each of its
-identifiers at once, by which those nearest to them learn of it, too, and tells `reunited`. It does
-the same when the DHT answers again after nobody did.
+Every `PROBE_SECONDS` a process asks one endpoint that is *out of sight* for the nodes nearest to
+one of the process's identifiers: a bootstrap node that is no good neighbour, or a neighbour that
+was evicted. If no endpoint is out of sight, the process asks a bootstrap node. When the answer
+names an unknown node that would be one of its own nearest, the process has met an island: it crawls
+to each of its identifiers at once, by which the nodes nearest to them learn of the process, and
+calls `reunited`. It does the same when the DHT answers again after a silence.
 
 *State*: ``alone`` until a node has answered for the first time; ``connected``; ``degraded`` when
 several calls in a row, all made after the last answer, have failed.
 
 The overlay is a synchronous state machine: commands, datagrams and timers are inputs that come
-with the time `now`, and results are told to callbacks. Live, `rng` must be a `SystemRandom`: an
-attacker must not be able to predict the ids of calls.
+with the time `now`, and results go to callbacks. Live, `rng` must be a `SystemRandom`: an attacker
+must not be able to predict the ids of calls.
 """
 
 from __future__ import annotations
@@ -58,21 +59,21 @@ from overlays.remembered import Remembered
 
 log = logging.getLogger(__name__)
 
-FIND_SECONDS_MAX: Final = 12.0  # chosen: no answer from anybody, five times over (2.1 s a call)
+FIND_SECONDS_MAX: Final = 12.0  # chosen: five calls after each other without answer (2.1 s each)
 UPKEEP_SECONDS_MIN: Final = 2.0  # chosen: just over what a call takes to fail
 UPKEEP_SECONDS_MAX: Final = (
     60.0  # chosen: 73 datagrams a minute, 211 bytes/s (measured, 60 members)
 )
 UPKEEP_PINGS: Final = 20  # chosen: 100 neighbours are seen in 5 minutes; 33 bytes/s
-PROBE_SECONDS: Final = 10.0  # chosen: as SCAMP's; islands are one after two
-LOST_MAX: Final = 64  # chosen: of both halves of a partition; 10 kB
+PROBE_SECONDS: Final = 10.0  # chosen: islands merge after two probes
+LOST_MAX: Final = 64  # chosen: holds nodes of both halves of a partition; 10 kB
 SILENCE_CALLS: Final = 3  # chosen: calls that fail together by bad luck at 20 % loss: 1 in 9,600
 CRAWL_STARTS: Final = NEIGHBOURS
 GLANCES_MAX: Final = 3  # chosen: neighbours asked in turn for a contact; each is silent for 0.35 s
 
 State = Literal["alone", "connected", "degraded"]
 Then = Callable[[float], None]
-"""Goes on at the time given."""
+"""Is called with the time when something is over."""
 
 
 @frozen
@@ -80,28 +81,28 @@ class Found:
     """The answer to `KademliaOverlay.find`."""
 
     contacts: tuple[Contact, ...]
-    """Members that have just answered, never this process; a near-uniform choice."""
+    """Members that have just answered, a near-uniform choice without this process."""
     size: float | None
     """N_t, this process included if it is a member; None if nobody answered."""
     unreachable: tuple[str, ...] = ()
     """The endpoints that were asked, if nobody answered."""
     doubtful: bool = False
-    """Whether there may be members despite no contacts: calls failed, or the time was up."""
+    """Whether there may be members although none was found: calls failed, or the time was up."""
     seconds: float = 0.0
 
 
 @define(eq=False)
 class _Identity:
-    """One identifier of this process, and what keeps it in the DHT."""
+    """One identifier of this process, with its endpoint, its protocol and its crawls."""
 
     group: GroupId | None
     address: Endpoint
     protocol: Protocol
     crawls: dict[Crawl, None] = field(factory=dict)
     upkeep: int | None = None
-    """The number of the timer that is the next upkeep; None until the nearest nodes know it."""
+    """The number of the timer of the next upkeep; None until the nearest nodes know this node."""
     waiting: list[Then] = field(factory=list)
-    """Told when the nearest nodes know the identifier, or when it is given up."""
+    """Called when the nearest nodes know the identifier, or when it is given up."""
 
 
 @define(eq=False)
@@ -138,9 +139,9 @@ class KademliaOverlay:
 
     `wake(delay, *name)` asks the driver for a later `KademliaOverlay.wake(name, now)`.
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
-    its place unless `port_required`. `remembered` are endpoints that answered, in earlier runs,
-    too. `limits` bounds the neighbours of one subnet. `reunited` is called when an island was met.
-    `naming` says what the identifiers are; they are random without it.
+    its place unless `port_required`. `remembered` keeps endpoints that answered, also in earlier
+    runs. `limits` bounds the neighbours of one subnet. `reunited` is called when the process has
+    met an island. `naming` makes the identifiers, which are random without it.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class KademliaOverlay:
         self.remembered = remembered or Remembered(None, usable)
         """The endpoints that have answered."""
         self._lost: dict[Endpoint, bytes] = {}
-        """Neighbours that were evicted since they did not answer, and their keys; oldest first."""
+        """The keys of neighbours that were evicted as silent, by endpoint, the oldest first."""
         self._tell_reunited = reunited
         self._reunited_at = -PROBE_SECONDS
         self._datagrams: DatagramPort | None = None
@@ -338,7 +339,7 @@ class KademliaOverlay:
         self._set_timer(delay_seconds, port, *name)
 
     def _retire(self, group: GroupId | None, now: float) -> None:
-        """Give an identifier up; what waits for it, and what it searches, ends."""
+        """Give an identifier up, and end its searches, its crawls and what waits for it."""
         assert self._datagrams is not None
         identity = self._identities.pop(group)
         port = identity.address[1]
@@ -372,7 +373,7 @@ class KademliaOverlay:
         def introduced(now: float) -> None:
             if not self._has(identity):
                 return
-            # The nearest nodes that the crawl did not ask do not know this one yet.
+            # Nodes that the crawl found but did not ask do not know this one yet.
             for node in crawl.nearest():
                 identity.protocol.check(node, now)
             self._interval = UPKEEP_SECONDS_MIN
@@ -413,10 +414,10 @@ class KademliaOverlay:
     def find_neighbour(
         self, group: GroupId, done: Callable[[tuple[Contact, ...], float], None], now: float
     ) -> None:
-        """Ask one random member among the neighbours for its contact; none if none answers.
+        """Ask random members among the neighbours for a contact; `done` gets the first, or none.
 
-        That is one call, where `find` takes a dozen, but only the neighbours can be found, and they
-        are no uniform choice: those of near identifiers are more of them.
+        That is usually one call, where `find` takes a dozen. But only neighbours can be found, and
+        these are no uniform choice: near identifiers are more likely neighbours.
         """
         identity = self._identities.get(group)
         members = (
@@ -444,7 +445,7 @@ class KademliaOverlay:
         search.addresses.update(dict.fromkeys(asked))
 
     def _begin(self, search: _Search, now: float) -> None:
-        """Crawl to the first point; once that finds many members, to the other points too."""
+        """Crawl to the first point; once it has found many members, to the other points, too."""
         if search.over:
             return
         identity, target = search.identity, search.targets[0]
@@ -472,7 +473,7 @@ class KademliaOverlay:
         search.crawls[0].start(now)
 
     def _crawled(self, search: _Search, now: float) -> None:
-        """Ask the members found; if nobody answered, ask the bootstrap nodes first, once."""
+        """Ask the members found; if no node answered, crawl again after the bootstrap nodes."""
         if search.started and not search.reached and not search.again:
             search.again = True
             self._ask_bootstrap(search, now)
@@ -512,7 +513,7 @@ class KademliaOverlay:
             unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
             seconds=now - search.began,
         )
-        if self._has(search.identity):  # else it is being retired already
+        if self._has(search.identity):  # not if `_retire` ends the search
             self._retire_spare(now)
         search.done(found, now)
 
@@ -533,7 +534,7 @@ class KademliaOverlay:
         done: Then,
         on_answer: Callable[[Crawl, float], None] | None = None,
     ) -> Crawl:
-        """Return a crawl that ends with its identifier at the latest."""
+        """Return a crawl, which ends at the latest when its identifier is given up."""
 
         def over(now: float) -> None:
             del identity.crawls[crawl]
@@ -546,7 +547,7 @@ class KademliaOverlay:
     # -- staying connected ---------------------------------------------------------------------
 
     def _schedule(self, identity: _Identity) -> None:
-        """Set the timer of the next upkeep; an earlier timer is then of no effect."""
+        """Set the timer of the next upkeep; earlier timers have no effect any more."""
         self._timers += 1
         identity.upkeep = self._timers
         # Spread, so that processes that start together do not send at the same moments.
@@ -599,7 +600,7 @@ class KademliaOverlay:
             )
 
     def _on_probe(self, identity: _Identity, island: bool, answer: Any, now: float) -> None:
-        """Look whether the nodes named are of an island."""
+        """Check whether the nodes named are of an island."""
         if answer is None or not self._has(identity):
             return
         router, me = identity.protocol.router, identity.protocol.router.node
@@ -621,9 +622,9 @@ class KademliaOverlay:
             self._reunite(news, now, tell=island)
 
     def _reunite(self, news: Sequence[Neighbour], now: float, *, tell: bool = True) -> None:
-        """Crawl to each identifier, from new nodes, too; then tell that an island was met.
+        """Crawl to each identifier from known and new nodes; with `tell`, then call `reunited`.
 
-        Not told is what an endpoint in sight named: newcomers, for the most part.
+        `tell` is False for nodes that an endpoint in sight has named: most of them are newcomers.
         """
         if now - self._reunited_at < PROBE_SECONDS / 2:
             return
@@ -666,7 +667,7 @@ class KademliaOverlay:
         return key if len(key) == PUBLIC_KEY_BYTES else b""
 
     def _rebootstrap(self, protocol: Protocol, then: Then, now: float) -> list[Endpoint]:
-        """Ping as `_ask_again` does; go on with the first answer, or when none is to come."""
+        """Ping as `_ask_again` does; call `then` at the first answer, or when all have failed."""
         left = 0
         going_on = False
 

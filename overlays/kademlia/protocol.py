@@ -16,9 +16,9 @@ values are stored or found. A call is sent up to three times, each time with a l
 depends on earlier round trips (`overlays.kademlia.timeouts`). The caller is told when the call
 becomes slow, and once when it ends.
 
-*Proof.* An address is proven when it has answered a call of ours: only the process that receives
-datagrams there can know the 19 random bytes of the call's number. A neighbour enters the table
-only with that proof, under the identifier in its own answer; an unknown caller is pinged. An
+*Proof.* An address is *proven* when it has answered a call of this process: only the process that
+receives datagrams there can know the 19 random bytes of the call's number. A neighbour enters the
+table only with that proof, under the identifier in its own answer; an unknown caller is pinged. An
 endpoint has one identifier, and a foreign /24 network a bounded number of places (`Limits`).
 
 *Failures.* A neighbour that fails to answer is doubtful: answers to others do not name it, and
@@ -28,9 +28,8 @@ further failures evict it. An answer makes it good again.
 caller whose address may be unproven pads its call, so that the answer fits.
 
 *Bytes from strangers* are decoded into the expected types and nothing else; other datagrams are
-counted and dropped. Sizes and types are checked before anything is allocated for them, and
-addresses before anything is sent there. A node that is not on loopback may not name addresses on
-loopback.
+counted and dropped. Sizes and types are checked before memory is allocated for them, and addresses
+before a datagram is sent there. A node that is not on loopback may not name addresses on loopback.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ Done = Callable[[Any, float], None]
 
 @define(eq=False)
 class Call:
-    """A call that is not yet answered; `cancel` ends it without telling the caller."""
+    """A call that is not yet answered; `cancel` ends it without a call of `done`."""
 
     protocol: Protocol
     target: Neighbour | Endpoint
@@ -105,7 +104,7 @@ class Call:
     method: str
     arguments: tuple[Any, ...]
     key: bytes
-    """Of whom is asked, where nodes have keys; empty if it is not known yet."""
+    """The key of the node that is asked, where nodes have keys; empty if it is not known yet."""
     done: Done
     """Called once, never within `Protocol.request`."""
     slow: Callable[[float], None] | None
@@ -129,7 +128,7 @@ class Call:
 
 @frozen(eq=False)
 class Shared:
-    """What the identifiers of one process have in common."""
+    """The state that the identifiers of one process share."""
 
     rng: Random
     naming: Naming
@@ -179,7 +178,7 @@ class Protocol:
         self._set_timer = wake
         self._outstanding: dict[bytes, Call] = {}
         self._late: dict[bytes, Call] = {}
-        """Calls given up, by number: their answers may still come, and tell the round trip."""
+        """Calls that were given up, by number: a late answer still tells the round trip."""
         self._proven: dict[Endpoint, float] = {}
         self._introductions: dict[Endpoint, Call] = {}
         self._rechecks: dict[bytes, None] = {}
@@ -279,7 +278,7 @@ class Protocol:
         if call.method in _PADDED:
             target = call.target
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
-            # A neighbour of ours most likely knows us; if not, its answer may have to be short.
+            # A neighbour has most likely proven this address; if not, its answer may be short.
             arguments = (*arguments, b"" if known and not call.sent else PADDING)
         attempt = len(call.sent)
         head = b"\x00" + call.number + bytes((attempt,))
@@ -294,7 +293,7 @@ class Protocol:
     def _overdue(self, call: Call, now: float) -> None:
         """Send a call again, or give it up; wait longer if this process itself was late.
 
-        The answer may then have arrived, but not yet been read.
+        A late process may not have read an answer that has arrived.
         """
         lag = now - call.due
         if lag > LAG_SECONDS:
@@ -361,7 +360,7 @@ class Protocol:
         self.counters.answered += 1
         self._prove(address, now)
         if not isinstance(call.target, tuple) and call.target.id != node.id:
-            # Another node lied about this one, or this one has a new identifier.
+            # Another node has lied about this node, or it has a new identifier.
             self.router.doubt(call.target, failures=FAILURES_MAX)
         if node.id in self._shared.own or not self.router.admit(node, now):
             self.counters.refused += 1
@@ -422,7 +421,7 @@ class Protocol:
         fitting = max(0, min(NEIGHBOURS, (room - overhead) // self._naming.named_bytes_max))
         target = Neighbour(key)
         nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
-        # No other process may know the other identifiers of this process.
+        # Perhaps no other process knows the other identifiers of this process.
         own = self._shared.own.values()
         others = [n for n in own if n.id != self.node_id and usable(n.address)]
         if others and fitting:
@@ -430,7 +429,7 @@ class Protocol:
         return [self._naming.write(node) for node in nearest]
 
     def _contact(self, group: GroupId, sender: bytes) -> tuple[Contact | None, str]:
-        """Return this member's contact and topic, nothing if it is not in that group."""
+        """Return this member's contact and topic; None and "" if it is not in that group."""
         if self.node_id[:GROUP_ID_BYTES] != group or self.contact is None:
             return None, ""
         if not self._naming.may_ask(sender, self._topic):
@@ -443,11 +442,11 @@ class Protocol:
         return self._naming.is_of(contact, node, topic)
 
     def expel(self) -> None:
-        """Drop the neighbours that are no longer what they said when they came."""
+        """Drop the neighbours whose claim is no longer believed, as after a revocation."""
         self.router.expel(self._naming.still)
 
     def _take_bye(self, caller: Neighbour, now: float) -> None:
-        """Doubt a neighbour that says goodbye, and ping it: the farewell may be forged."""
+        """Doubt a neighbour that says goodbye, and ping it, since the goodbye may be forged."""
         known = self.router.get(caller.id)
         if known is not None and known.address == caller.address and self.router.is_good(known.id):
             self.router.doubt(known, failures=FAILURES_MAX - 1)

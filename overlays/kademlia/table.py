@@ -1,4 +1,4 @@
-"""The routing table of one identifier in the DHT, and which nodes may be in it.
+"""The routing table of one identifier in the DHT.
 
 Buckets, their splits and their replacement lists are those of the package kademlia 2.2.3. This
 module overrides how a node enters (it must have proved its address; an endpoint has one
@@ -30,7 +30,7 @@ FAILURES_MAX: Final = 3  # chosen: failed calls in a row, so 9 lost exchanges, e
 
 @define
 class Counters:
-    """What has happened in one process; all but the first two counts should stay small."""
+    """The events of one process's DHT nodes; all but the first two counts should stay small."""
 
     calls: int = 0
     """Calls made."""
@@ -64,9 +64,9 @@ class Limits:
 
 
 class Neighbour(Node):  # type: ignore[misc] # Node is untyped
-    """A node of the DHT: its identifier, its endpoint, and where nodes have keys, its own.
+    """A node of the DHT: its identifier, its endpoint and, where nodes have keys, its key.
 
-    `topic` is that of its community, where it has proved to be in it by its key.
+    `topic` is the topic of its community if its key has proved the membership, else None.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Neighbour(Node):  # type: ignore[misc] # Node is untyped
         key: bytes = b"",
         topic: Topic | None = None,
     ) -> None:
-        # As upstream, but without a detour by text: simulations make millions of nodes.
+        # As upstream, but without a conversion to text: simulations make millions of nodes.
         self.id = node_id
         self.long_id = int.from_bytes(node_id)
         self.ip = ip
@@ -123,7 +123,7 @@ class Owner(Protocol):
 class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
     """The routing table of one identifier; every neighbour in it has proved its address.
 
-    `moves`: whoever proves an identifier at a new address has moved there.
+    With `moves`, a neighbour that proves its identifier at a new address has moved there.
     """
 
     buckets: list[Any]
@@ -182,7 +182,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         doubtful: Mapping[bytes, int] = self._failures if self._failures and self.has_good() else {}
         excluded = None if exclude is None else exclude.id
         nearest: list[Neighbour] = []
-        # Numbers are sorted, not nodes by a key: an overlay spends most of its time here.
+        # Numbers sort faster than nodes by a key, and an overlay spends most of its time here.
         for distance in sorted([number ^ target for number in known]):
             one = known[distance ^ target]
             if one.id != excluded and one.id not in doubtful:
@@ -231,8 +231,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
             self._neighbours = None
         if bucket.add_node(node):
             return
-        # As upstream's `bucket.depth()`, the bits that the identifiers begin with in common, but
-        # reckoned with numbers.
+        # The bits that the identifiers begin with in common, as upstream's `bucket.depth()`.
         numbers = [known.long_id for known in bucket.nodes.values()]
         depth = 8 * len(node.id) - (min(numbers) ^ max(numbers)).bit_length()
         if bucket.has_in_range(self.node) or depth % 5 != 0:
@@ -266,7 +265,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
             self._failures[node.id] = min(total, FAILURES_MAX - 1)
 
     def expel(self, stays: Callable[[Neighbour], bool]) -> None:
-        """Remove the neighbours that may not stay, and those who would replace them."""
+        """Remove the neighbours and the replacements for which `stays` is False."""
         for bucket in self.buckets:
             for node in [*bucket.replacement_nodes.values(), *bucket.nodes.values()]:
                 if not stays(node):
@@ -284,7 +283,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         ]
 
     def tidy(self) -> None:
-        """Drop what is noted of replacements that upstream has dropped without telling."""
+        """Drop the notes about replacements that upstream's buckets have dropped."""
         held: dict[bytes, Neighbour] = {}
         for bucket in self.buckets:
             held.update(bucket.nodes)

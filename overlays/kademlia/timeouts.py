@@ -1,10 +1,10 @@
-"""How long an answer is waited for: as long as answers take, measured as TCP does (RFC 6298).
+"""The timeout of a call, from measured round trips as TCP computes it (RFC 6298).
 
-A fixed time is wrong on a machine or link that is busy. Answers come after it, are counted as
-missing and asked for again, and the repetitions make everything busier still: 80 nodes that
-joined at once on one core never came out of that (measured; with this, they join in seconds).
-So every answer teaches how long the next is waited for, also one that comes too late. Each
-sending of a call has a number of its own, so that it is known which of them an answer is for.
+A fixed timeout is wrong on a busy machine or link. Answers that come after it are asked for again,
+and the repeated calls add to the load: with a fixed timeout 80 nodes that joined at once on one
+core never joined (measured; with this one they join in seconds). So every answer, also one that
+comes too late, changes the next timeout. Each attempt of a call has a number of its own, which the
+answer repeats.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 
 from attrs import define
 
-SECONDS_MIN: Final = 0.35
 # chosen: just over the 95 % quantile of the round trips in the PlanetLab matrix, 325 ms
-# [data/README]; also what is assumed before the first answer
-SECONDS_MAX: Final = 4.0  # chosen: beyond it a node is of no use, and a look-up must end
+# [data/README]; also the timeout before the first answer
+SECONDS_MIN: Final = 0.35
+SECONDS_MAX: Final = 4.0  # chosen: a slower node is of no use, since a look-up must end
+# chosen: the timeout of each attempt, in multiples of the usual one. At 20 % loss one call in 21
+# fails (0.36 ** 3), at the shortest timeout after 2.1 s.
 ATTEMPTS: Final = (1, 2, 3)
-# chosen: how many times the usual each sending is waited for. At 20 % loss one call of 21
-# fails (0.36 ** 3); at the shortest it has failed after 2.1 s.
 _GAIN: Final = 1 / 8  # [RFC 6298 2.3] alpha
 _DEVIATION_GAIN: Final = 1 / 4  # [RFC 6298 2.3] beta
 _DEVIATIONS: Final = 4  # [RFC 6298 2.3] K
@@ -33,7 +33,7 @@ class Patience:
     deviation_seconds: float = 0.0
 
     def learn(self, seconds: float) -> None:
-        """Take the round trip of a sending that was answered."""
+        """Take the round trip of an attempt that was answered."""
         if self.mean_seconds is None:
             self.mean_seconds, self.deviation_seconds = seconds, seconds / 2
             return
@@ -42,6 +42,6 @@ class Patience:
         self.mean_seconds += _GAIN * error
 
     def seconds(self, attempt: int) -> float:
-        """Return how long the `attempt`-th sending (from 0) of a call is waited for."""
+        """Return the timeout of an attempt of a call, counted from 0."""
         usual = (self.mean_seconds or 0.0) + _DEVIATIONS * self.deviation_seconds
         return ATTEMPTS[attempt] * min(SECONDS_MAX, max(SECONDS_MIN, usual))
