@@ -8,8 +8,10 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from camcast.engine.known_streams import RANGES_MAX, KnownRanges
 from camcast.engine.node import Node
 from camcast.engine.recorder import NodeCounters
+from camcast.engine.signing import Certificates
 from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
@@ -17,8 +19,21 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER, event_head
+from tests.admitted_world import AdmittedWorld
+from tests.authority import ADA
 from tests.event_frames import batch_of, frame_of
+from tests.signed_world import (
+    SOCCER,
+    SignedWorld,
+    certificate,
+    control,
+    frame,
+    key,
+    signed_event,
+    with_own,
+)
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
 SENDERS = [PeerId(bytes([number]) * 16) for number in (1, 2)]
@@ -178,3 +193,80 @@ def test_several_events_in_a_group_that_takes_each_by_itself_are_malformed() -> 
     frame = frame_of(several, participation.topic.group, SENDERS[0])
     world.inject(node.me.address, frame)
     assert (node.counters.malformed, world.delivered) == (1, [])
+
+
+# -- who sent it -------------------------------------------------------------------------------
+
+
+def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
+    """The first of a frame is refused with all behind it, another by itself, and so is a copy."""
+    world = AdmittedWorld()
+    ada, victim = world.member(ADA, SOCCER), world.member(key(1), SOCCER)
+    world.run(3.0)
+    (participation,) = victim.participations
+    participation.reports_duplicates = True
+    me, another = ada.me.peer, key(2).public.peer_id
+    by = with_own(ADA, certificate(ADA))
+
+    def said(number: int, sender: PeerId) -> bytes:
+        at = round(1000 * world.now)
+        event = by.sign(make_batch(stream_id(me, 7), number, [b"!"], SOCCER, published=at))
+        return record(event, SOCCER, sender, "")
+
+    for records, new, refused in (
+        ([said(1, another), said(2, me)], [], 1),
+        ([said(1, me), said(2, another), said(3, me)], [1, 3], 2),
+        ([said(4, me), said(1, another), said(1, me)], [4], 3),
+    ):
+        victim.outbox.deliveries.clear()
+        victim.receive(FRAME_HEADER + b"".join(records), world.now, me)
+        assert [one.batch.first for one in victim.outbox.deliveries] == new
+        assert victim.doorkeeper is not None
+        assert victim.doorkeeper.refused["in_anothers_name"] == refused
+
+
+def test_an_event_is_a_sign_of_life_of_its_sender() -> None:
+    world, node = crowd()
+    (participation,) = node.participations
+    peer = next(iter(participation.membership.peers())).peer
+    now = world.now + 0.5
+    assert node.liveness.last_heard(peer) < now
+    node.receive(frame_of(batch_of(PUBLISHERS[0], 1, A), A.group, peer), now)
+    assert node.liveness.last_heard(peer) == now
+
+
+def test_copies_and_parasites_are_in_the_trace_with_their_senders() -> None:
+    sink = ListSink()
+    world = World(sink=sink)
+    node = world.join(A, peer=PeerId(b"me" * 8))
+    for sender, group in ((SENDERS[0], A), (SENDERS[1], A), (SENDERS[0], B)):
+        node.receive(frame_of(batch_of(PUBLISHERS[0], 1, group), group.group, sender), world.now)
+    told = [(one.kind, one.peer) for one in sink.records if one.kind in ("duplicate", "parasite")]
+    assert told == [("duplicate", SENDERS[1].hex()), ("parasite", SENDERS[0].hex())]
+
+
+def test_what_is_given_up_for_lack_of_room_is_counted() -> None:
+    """Every other event comes, and each hole but the lowest ones has its place."""
+    world, node = member()
+    more = 5
+    for number in range(1, 2 * (RANGES_MAX + more), 2):
+        node.receive(frame_of(batch_of(PUBLISHERS[0], number, A), A.group, SENDERS[0]), world.now)
+    twin = KnownRanges(0.0, SENDERS[0])
+    given_up = [twin.add(number, 1) for number in range(1, 2 * (RANGES_MAX + more), 2)]
+    assert node.counters.given_up == sum(one or 0 for one in given_up) == more - 1
+
+
+def test_batches_that_waited_for_a_certificate_are_taken_once_each() -> None:
+    """Some are of a stream of which nothing is known yet, and one came again meanwhile."""
+    world = SignedWorld()
+    node = world.member(key(1), SOCCER)
+    own = certificate(ADA)
+    one, two = (
+        signed_event(ADA, stream_id(ADA.public.peer_id, 7), number, b"%d" % number, own)
+        for number in (1, 2)
+    )
+    for batch in (one, two, one):
+        node.receive(frame(batch), 5.0)
+    assert node.outbox.deliveries == []
+    node.receive(FRAME_HEADER + control(Certificates((own,))), 5.0)
+    assert [delivery.batch.first for delivery in node.outbox.deliveries] == [1, 2]

@@ -20,6 +20,7 @@ from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
+from camcast.engine.repair import messages as repair
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, stream_id
@@ -714,3 +715,22 @@ def test_who_was_taken_in_before_its_search_was_answered_joins_once() -> None:
     assert participation.joined
     node.contacts_found(Finding(A, (member.me,), size=2.0), network.now)
     assert [one for one in node.outbox.wakes if one.token.kind is Kind.MEMBERSHIP] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Kind.MEMBERSHIP, said.Kept()),
+        (Kind.PROTOCOL, said.Kept()),  # of whatever protocol: nobody decodes it
+        (Kind.REPAIR, repair.Want(b"", 1.0, "", ())),
+        (Kind.LINKS, links.Pong(B.name)),
+    ],
+)
+def test_a_control_for_a_part_that_is_not_there_is_counted_and_draws_nothing(
+    kind: Kind, message: messages.Message
+) -> None:
+    network = World(1)
+    node = network.join(A)
+    node.outbox.sends.clear()
+    node.receive(control(kind, B, stranger(1), message), network.now)
+    assert (node.counters.stray_controls, node.outbox.sends) == (1, [])

@@ -197,3 +197,16 @@ def test_who_has_left_says_so_but_not_to_a_goodbye() -> None:
 def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(OptionError, match="'active' must be >= 1"):
         BACKEND.parse_options({"active": 0})
+
+
+def test_who_fell_silent_is_asked_again_after_a_while_which_the_next_one_does_not_put_off() -> None:
+    bench = Bench(active=(2, 3, 4))
+    asked = []
+    for now in range(1, 11):
+        if now in (2, 6):
+            bench.membership.peer_silent(contact(2 if now == 2 else 3), float(now))
+        bench.membership.wake(("tick",), float(now))
+        asked += [(now, to.address) for to, one in bench.said_to() if isinstance(one, Neighbor)]
+    first = 2 + int(bench.membership._probe_seconds)
+    assert first > 6
+    assert asked == [(first, contact(number).address) for number in (2, 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -16,7 +17,7 @@ from camcast.simulation.census import Census
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.failure_detector import Silence
 from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
-from membership.hpmcast.messages import LineNews, Update
+from membership.hpmcast.messages import Ask, Join, LineNews, Update, View
 from tests.lone_process import contact
 from tests.unit.membership.hpmcast.members import Member, group_tables, line, member_of_five
 
@@ -100,3 +101,55 @@ def test_its_own_line_is_its_own_to_write() -> None:
     member.membership.receive(contact(3), Update((LineNews(2, 1, 99, (contact(3),), 1, ""),)), 1.0)
     table = member.membership.table(2)
     assert next(member.membership.contact(one) for one in table[0].delegates) == contact(1)
+
+
+def test_who_joins_says_its_line_and_greets_the_neighbours_that_it_is_told_of() -> None:
+    member = Member()
+    member.membership.join([contact(9)], 0.0)
+    [(to, join)] = member.said()
+    assert (to, join) == (9, Join(line(1, stamp=join.line.stamp, interest=".")))
+    member.receive(9, View(tuple(line(number) for number in (3, 5, 9))))
+    greeted = [(to, one) for to, one in member.said() if isinstance(one, Update)]
+    assert [to for to, _ in greeted] == [3, 5, 9]
+    assert {one.lines[0].key for _, one in greeted} == {contact(1).peer}
+
+
+def test_who_is_asked_whether_it_is_there_answers_with_its_line() -> None:
+    member = member_of_five()
+    member.receive(3, Ask(), 1.0)
+    [(to, answer)] = member.said()
+    assert to == 3
+    assert [(one.key, one.contacts) for one in answer.lines] == [(contact(1).peer, (contact(1),))]
+
+
+def test_a_member_asks_the_discovery_for_others_less_and_less_often() -> None:
+    member = member_of_five()
+    sought = []
+    for now in range(1, 20):
+        member.receive(3, Update(()), float(now))
+        member.tick(float(now))
+        sought += [now] * len(member.outbox.seeks)
+        member.outbox.seeks.clear()
+    assert sought[0] == 1
+    pauses = [after - before for before, after in pairwise(sought)]
+    assert len(pauses) > 2
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > pauses[0]
+
+
+def test_a_join_is_passed_on_while_somebody_is_nearer_to_who_joins() -> None:
+    """A neighbour answers it, however many others there are."""
+    member = member_of_five()
+    other = next(n for n in range(2, 40) if member.tables.distance(contact(n).peer) > 1)
+    member.receive(3, Update((LineNews(2, 0, 5, (contact(other),), 1, "."),)), 1.0)
+    member.said()
+    near = member.tables.distance(contact(other).peer)
+    assert near == 2
+    newcomer = next(
+        n for n in range(other + 1, 99) if member.tables.distance(contact(n).peer) == near
+    )
+    member.receive(newcomer, Join(line(newcomer)), 1.5)
+    assert member.kinds() == [(other, "Join")]
+    neighbour = next(n for n in range(11, 99) if member.tables.distance(contact(n).peer) == 1)
+    member.receive(neighbour, Join(line(neighbour)), 1.5)
+    assert member.kinds() == [(neighbour, "View")]
