@@ -70,6 +70,10 @@ class Reporter:
                 self.standings.pop(notice.group, None)
                 self._say(logging.INFO, notice, topic, f"left {topic}")
                 self._change("left", participation)
+            case "unheard":
+                text = f"leaves {topic} with {notice.count} events that it published last and could"
+                text += " give to nobody: no other member and no super-process is known to live"
+                self._say(logging.INFO, notice, topic, text)
             case "unanswered":
                 text = f"{topic} cannot be joined yet: {asked} could not tell who is there"
                 self._say(logging.INFO, notice, topic, text)
@@ -158,7 +162,7 @@ class Reporter:
             fields |= {"peer": notice.contact.peer.hex(), "address": notice.contact.address}
         if notice.addresses:
             fields["gateways"] = notice.addresses
-        if notice.kind in ("linked", "found", "isolated", "healed"):
+        if notice.kind in ("linked", "found", "isolated", "healed", "unheard"):
             fields["count"] = notice.count
         if notice.seconds:
             fields["seconds"] = notice.seconds

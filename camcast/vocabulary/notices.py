@@ -16,6 +16,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 NoticeKind = Literal[
     "joined",
     "left",
+    "unheard",
     "unanswered",
     "peer_seen",
     "peer_gone",
@@ -31,7 +32,8 @@ NoticeKind = Literal[
     "seek",
     "found",
 ]
-"""`joined` and `left` are this process's; `unanswered`: nobody could tell who is in the community,
+"""`joined` and `left` are this process's; `unheard`, before `left`: the last `count` events that it
+published went to nobody; `unanswered`: nobody could tell who is in the community,
 which is asked for again. `peer_seen` and `peer_gone` are changes of the topic table. `isolated`:
 nothing is heard of any peer, until `healed`. `paused`: the process itself did not run for so many
 `seconds`, until now. `linked`: the nearest super-processes known are now

@@ -31,6 +31,7 @@ than the membership is had on demand only (`camcast.engine.repair.history`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from heapq import nlargest
 from math import inf
 from typing import Final
 
@@ -40,7 +41,7 @@ from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.agreement import FULL_SECONDS, HASH_BYTES, Tally
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking
-from camcast.engine.repair.changes import Changes
+from camcast.engine.repair.changes import CLIMBING_SECONDS, Changes
 from camcast.engine.repair.giving_up import GivingUp
 from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.history import History
@@ -206,21 +207,37 @@ class Repair(Repairs):
     def leave(self, now: float) -> None:
         """Give what this process published of late to others, who cannot ask it any more.
 
-        Those are some of its community and some above, for the community may leave as one.
+        Those are some of its community and some above, for the community may leave as one. Those
+        that were heard of last come first: others may have died without its being known yet. A
+        process that hears nobody of its community gives all that still climbs.
         """
         shared = self._shared
         context = shared.context
-        neighbours = shared.sample(context.membership.neighbours(), HEIRS)
+        neighbours = context.membership.neighbours()
+        neighbours = self._heard_last(shared.sample(neighbours, len(neighbours)))
         heirs: list[tuple[Contact, Topic | None]] = [(contact, None) for contact in neighbours]
         for topic, above in (table.nearest() for table in context.super_tables):
             if context.groups.membership(topic) is None:
-                heirs += [(contact, topic) for contact in shared.sample(above, HEIRS)]
-        for stream, known in shared.changes.recent.items():
+                heirs += [(contact, topic) for contact in self._heard_last(above)]
+        heard = max((context.liveness.heard(one.peer) for one in neighbours), default=-inf)
+        after = now - (LATE_SECONDS if now - heard <= LATE_SECONDS else CLIMBING_SECONDS)
+        unheard = 0
+        for stream in shared.changes.brought:
             if stream[:PEER_ID_BYTES] == context.me.peer:
-                for batch in shared.store.batches(stream, 1, known.stop, now - LATE_SECONDS):
+                known = shared.streams.known[stream]
+                for batch in shared.store.batches(stream, 1, known.stop, after):
+                    unheard += 0 if heirs else batch.count
                     for contact, upward in heirs:
                         if upward is None or not batch.flags & NOT_UPWARD:
                             self._send_again(batch, contact, now, upward)
+        if unheard and context.super_tables:
+            shared.outlet.report("unheard", count=unheard)
+
+    def _heard_last(self, contacts: Sequence[Contact]) -> list[Contact]:
+        """Return the `HEIRS` of these that were heard of last."""
+        return nlargest(
+            HEIRS, contacts, key=lambda one: self._shared.context.liveness.heard(one.peer)
+        )
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take a message of repair."""
