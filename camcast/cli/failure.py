@@ -41,7 +41,9 @@ def clear_failures(*expected: type[Exception]) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, (CommandError, *expected)):
             raise
-        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
         complain(text)
         wrong_input = isinstance(error, _WRONG_INPUT) and not isinstance(error, _FAILED)
         raise typer.Exit(EXIT_USAGE if wrong_input else EXIT_FAILED) from None

@@ -44,8 +44,10 @@ def write_key_pair(path: Path, key: SecretKey) -> Path:
 
     Returns the public key's path. Raises `KeyFileError` if one of the files exists.
     """
+    if not path.name:
+        raise KeyFileError(f"{path} is no name of a file; give one, such as ada.key")
     public = beside(path, ".pub")
-    if public.exists():
+    if os.path.lexists(public):  # without an error for a name that no file can have
         raise KeyFileError(f"{public} exists; name another file, or move it away")
     note = f"# camcast: whoever has this line is {key.public}; keep it to yourself.\n"
     _write_new(path, f"{note}{_SECRET} {key.text}\n", 0o600)

@@ -56,6 +56,12 @@ def test_no_file_is_written_over(tmp_path: Path, there: str) -> None:
     assert (tmp_path / there).read_text() == "precious"
 
 
+@pytest.mark.parametrize("name", ["", "a" * 300], ids=["none", "too long"])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    with pytest.raises(KeyFileError, match=r"is no name of a file|too long"):
+        write_key_pair(Path(name), KEY)
+
+
 def test_a_link_of_others_is_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("precious")
