@@ -38,12 +38,7 @@ from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
 from camcast.live.deliveries import Deliveries
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import (
-    check_keys,
-    parse_gateways,
-    read_gateways,
-    resolve_gateways,
-)
+from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
 from camcast.live.reach import reaches
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
@@ -859,11 +854,7 @@ class Community(Generic[E]):
         if self._participation is None:
             return None
         return take_community_stats(
-            self.topic,
-            self.state,
-            self._participation,
-            self._deliveries,
-            published=self._published,
+            self.topic, self.state, self._participation, self._deliveries, published=self._published
         )
 
     def _ended(self, subscription: Subscription[E]) -> None:

@@ -199,7 +199,7 @@ class _Case:
         return [name for name in distinct if self._is_above(name) or account.has(name)]
 
     def _is_above(self, community: str) -> bool:
-        return bool(self.topic) and Topic.parse(community).includes(Topic.parse(self.topic))
+        return bool(self.topic) and _includes(community, self.topic)
 
     def _after(self, when: float) -> float | None:
         return None if self.published is None else when - self.published
@@ -297,7 +297,8 @@ class _Case:
                 break
             if one.kind in ("isolated", "healed"):
                 isolated = one.kind == "isolated"
-        return isolated or _last_kind(life, ("isolated", "healed")) == "isolated"
+        last = _last(life, "isolated", "healed")
+        return isolated or (last is not None and last.kind == "isolated")
 
     def _unsent_to(self, account: Account) -> str:
         names = (
@@ -315,24 +316,20 @@ class _Case:
         names: list[str] = []
         for account in self.accounts:
             for of in account.communities:
-                if account.has(of.topic) and of.topic != topic and self._leads_to(of, topic):
+                if account.has(of.topic) and of.topic != topic and _includes(topic, of.topic):
                     if any(of.links.values()):
                         return ""
                     names.append(account.name)
         return ", ".join(dict.fromkeys(names))
 
-    @staticmethod
-    def _leads_to(of: CommunityAccount, topic: str) -> bool:
-        return Topic.parse(topic).includes(Topic.parse(of.topic))
+
+def _includes(above: str, topic: str) -> bool:
+    return Topic.parse(above).includes(Topic.parse(topic))
 
 
 def _topics(account: Account) -> list[str]:
     return [one.topic for one in account.communities]
 
 
-def _last(life: Iterable[Moment], kind: str) -> Moment | None:
-    return next((one for one in reversed(list(life)) if one.kind == kind), None)
-
-
-def _last_kind(life: Iterable[Moment], kinds: Sequence[str]) -> str:
-    return next((one.kind for one in reversed(list(life)) if one.kind in kinds), "")
+def _last(life: Iterable[Moment], *kinds: str) -> Moment | None:
+    return next((one for one in reversed(list(life)) if one.kind in kinds), None)

@@ -11,11 +11,10 @@ from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import TERMINAL_WIDTH, print_json, wide_console
 from camcast.cli.printed import TopicRow
 from camcast.live.control_socket import ControlError, ask
 
-WIDTH: Final = 80  # chosen: of a terminal that nobody has widened; a pipe has no width itself
 _UNITS: Final = ("B", "kB", "MB", "GB")
 
 Socket = Annotated[
@@ -181,7 +180,7 @@ def amount(count: float) -> str:
 
 def print_lines(*lines: str) -> None:
     """Print lines for a person, wrapped to the terminal; into a pipe they stay whole."""
-    console = wide_console(WIDTH)
+    console = wide_console(TERMINAL_WIDTH)
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
@@ -198,4 +197,4 @@ def print_table(
             table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(str, row))
-    wide_console(WIDTH).print(table)
+    wide_console(TERMINAL_WIDTH).print(table)

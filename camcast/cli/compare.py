@@ -16,7 +16,7 @@ from rich.text import Text
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
-from camcast.cli.output import print_json, say, wide_console
+from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
 from camcast.cli.spark_options import Conf, Master, conf_of
 from camcast.measures import measure_of
 from camcast.runs.folder import dated_folder
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 EXIT_REGRESSED: Final = 3
 """Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
-_WIDTH: Final = 80  # chosen: a terminal's; a pipe has no width itself
 _LABEL: Final = 27  # chosen: characters; what a measure is called, mostly in one line
 _COLUMN: Final = 17  # chosen: characters; an interval, so that three stand beside each other
 _PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
@@ -174,7 +173,7 @@ def _print(findings: Findings) -> None:
             return ""
         return f"{amount(row.sample.mean, measure_of(row.metric))}\n{reach(row)}"
 
-    console = wide_console(_WIDTH)
+    console = wide_console(TERMINAL_WIDTH)
     if verdicts := findings.verdicts:
         console.print(Text(choice(verdicts), "bold"))
         grid = Grid(box=None, pad_edge=False, show_header=False)

@@ -50,8 +50,7 @@ def compare_protocols(
     reliability: Annotated[
         float | None,
         probability_option(
-            "--reliability",
-            "Share of expected deliveries to reach; default: 0.99.",
+            "--reliability", "Share of expected deliveries to reach; default: 0.99."
         ),
     ] = None,
     protocols: Annotated[
@@ -64,11 +63,7 @@ def compare_protocols(
         ),
     ] = None,
     loss: Annotated[
-        float | None,
-        probability_option(
-            "--loss",
-            "Share of copies that get lost; default: 0.05.",
-        ),
+        float | None, probability_option("--loss", "Share of copies that get lost; default: 0.05.")
     ] = None,
     members_max: Annotated[
         int | None, typer.Option("--members-max", help="Processes of one community; default: 6.")

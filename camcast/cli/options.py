@@ -106,8 +106,7 @@ Retry = Annotated[
     typer.Option("--retry", help="Keep asking gateways that do not answer, instead of failing."),
 ]
 Bind = Annotated[
-    str,
-    typer.Option("--bind", metavar="ADDRESS", help="Where to listen; port 0 is any free port."),
+    str, typer.Option("--bind", metavar="ADDRESS", help="Where to listen; port 0 is any free port.")
 ]
 Advertise = Annotated[
     str | None,
@@ -181,8 +180,7 @@ RevocationLists = Annotated[
 Discovery = Annotated[
     str | None,
     typer.Option(
-        "--discovery",
-        help="gateways or lan: how strangers are found; lan needs no address (mDNS).",
+        "--discovery", help="gateways or lan: how strangers are found; lan needs no address (mDNS)."
     ),
 ]
 Transport = Annotated[
@@ -221,10 +219,7 @@ G = Annotated[float | None, typer.Option("--g", help="Processes that send upward
 A = Annotated[float | None, typer.Option("--a", help="Super-processes each sends to (paper: a).")]
 Z = Annotated[int | None, typer.Option("--z", help="Size of a super-topic table (paper: z).")]
 Tau = Annotated[int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")]
-PSel = Annotated[
-    float | None,
-    probability_option("--p-sel", "Fixed p_sel instead of g/N."),
-]
+PSel = Annotated[float | None, probability_option("--p-sel", "Fixed p_sel instead of g/N.")]
 Preset = Annotated[
     str | None,
     typer.Option(

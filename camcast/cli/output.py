@@ -19,6 +19,7 @@ from rich.segment import Segment
 
 from camcast.vocabulary.printable import printable
 
+TERMINAL_WIDTH: Final = 80  # chosen: of a terminal that nobody has widened
 PIPE_WIDTH: Final = 1000  # chosen: wider than any table; a pipe has no width itself
 
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")

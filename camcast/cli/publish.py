@@ -39,8 +39,7 @@ _DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are n
 def publish(
     topic: Annotated[str, typer.Argument(help="The topic, e.g. .soccer.italy.")],
     message: Annotated[
-        str | None,
-        typer.Argument(help="The event; without it, every line of stdin is one."),
+        str | None, typer.Argument(help="The event; without it, every line of stdin is one.")
     ] = None,
     wait: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")

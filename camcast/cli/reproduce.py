@@ -15,7 +15,7 @@ from rich.text import Text
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
-from camcast.cli.output import print_json, say, wide_console
+from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
 from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import UnknownPlugError, find_protocol
 from camcast.measures import measure_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from camcast.reproduction.paper import Reproduction
     from camcast.reproduction.plan_folder import PlanFolder
 
-_WIDTH: Final = 80  # chosen: a terminal's; a pipe has no width itself
 _ITEM: Final = 22  # chosen: characters; room for "cannot be judged", and most items in two lines
 ALL: Final = "all"
 EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
@@ -225,7 +224,7 @@ def _print_memberships(found: Memberships) -> None:
     from camcast.reproduction.memberships.results import COLUMNS
     from camcast.reproduction.memberships.upkeep import UPKEEP
 
-    console = wide_console(_WIDTH)
+    console = wide_console(TERMINAL_WIDTH)
     console.print(Text(choice(found.verdicts), "bold"))
     grid = Grid(box=None, pad_edge=False, show_header=False)
     for verdict in found.verdicts:
@@ -237,9 +236,7 @@ def _print_memberships(found: Memberships) -> None:
         {f"{row.world}: {row.name}": partial(getattr, row) for row in found.comparison},
     )
     _print_measures(
-        "What they cost",
-        UPKEEP,
-        {cost.name: cost.measures.__getitem__ for cost in found.upkeep},
+        "What they cost", UPKEEP, {cost.name: cost.measures.__getitem__ for cost in found.upkeep}
     )
     _print_evidence(found)
 
@@ -256,7 +253,7 @@ def _print_measures(
 
 
 def _print_titled(title: str, table: WideTable | Grid) -> None:
-    wide_console(_WIDTH).print(Text(title, "italic"), table, "", highlight=False)
+    wide_console(TERMINAL_WIDTH).print(Text(title, "italic"), table, "", highlight=False)
 
 
 def _text(name: str, value: Interval | int) -> str:
@@ -279,7 +276,7 @@ def _print_evidence(found: Reproduction) -> None:
             grid.add_row(Text(row.item), "paper:", Text(row.quote))
             grid.add_row(Text(row.verdict, "bold"), "found:", Text(row.found))
     _print_titled("What the paper says, and what was found", grid)
-    wide_console(_WIDTH).print(in_words(found.evidence), highlight=False)
+    wide_console(TERMINAL_WIDTH).print(in_words(found.evidence), highlight=False)
 
 
 def _print_tables(reproduction: camcast_paper.Reproduction) -> None:

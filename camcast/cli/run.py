@@ -83,10 +83,7 @@ def run(
     preset: options.Preset = None,
     kill: Annotated[
         float | None,
-        probability_option(
-            "--kill",
-            "Kill this share of the processes half-way (kill -9).",
-        ),
+        probability_option("--kill", "Kill this share of the processes half-way (kill -9)."),
     ] = None,
     experiment: ExperimentOptions = EXPERIMENT,
 ) -> None:

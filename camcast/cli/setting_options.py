@@ -20,16 +20,9 @@ Sizes = Annotated[
     typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, the root last."),
 ]
 Success = Annotated[
-    float,
-    probability_option(
-        "--success",
-        "Probability that a copy arrives (paper: 0.85).",
-    ),
+    float, probability_option("--success", "Probability that a copy arrives (paper: 0.85).")
 ]
-Crash = Annotated[
-    float,
-    probability_option("--crash", "Probability that a process is crashed."),
-]
+Crash = Annotated[float, probability_option("--crash", "Probability that a process is crashed.")]
 Weak = Annotated[
     bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
 ]

@@ -40,15 +40,11 @@ def percolation(
             " file:EDGES, two node numbers a line.",
         ),
     ],
-    sigma: Annotated[
-        float,
-        probability_option("--sigma", "Probability that a node subscribes."),
-    ],
+    sigma: Annotated[float, probability_option("--sigma", "Probability that a node subscribes.")],
     gamma: Annotated[
         float,
         probability_option(
-            "--gamma",
-            "Probability that a neighbour without a subscription is sent a copy.",
+            "--gamma", "Probability that a neighbour without a subscription is sent a copy."
         ),
     ],
     ttl: Annotated[

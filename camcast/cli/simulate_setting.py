@@ -235,11 +235,7 @@ def _print(chosen: Setting, outcome: Outcome) -> None:
 
 
 def _run_scenario(
-    scenario: VirtualScenario,
-    output: Path | None,
-    form: TraceFormat,
-    *,
-    json: bool,
+    scenario: VirtualScenario, output: Path | None, form: TraceFormat, *, json: bool
 ) -> None:
     from camcast.simulation.invariants import InvariantError
     from camcast.simulation.scenario_run import run_scenario

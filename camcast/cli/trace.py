@@ -31,8 +31,7 @@ def trace(
     places: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PLACE...",
-            help="Control sockets of running processes, or folders of runs.",
+            metavar="PLACE...", help="Control sockets of running processes, or folders of runs."
         ),
     ],
     json: options.Json = False,

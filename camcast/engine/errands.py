@@ -50,14 +50,7 @@ class Errands:
         self._read_since = -inf
 
     def take(
-        self,
-        asker: Contact,
-        probe: Probe,
-        now: float,
-        heard: float,
-        *,
-        watched: bool,
-        late: bool,
+        self, asker: Contact, probe: Probe, now: float, heard: float, *, watched: bool, late: bool
     ) -> None:
         """Take up an errand, or answer at once if this process knows.
 

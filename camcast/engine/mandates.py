@@ -55,13 +55,7 @@ class Mandates:
         return self._latest.get((peer, said_by(kind, group, message)))
 
     def refusal(
-        self,
-        peer: PeerId,
-        kind: Kind,
-        group: GroupId,
-        message: Message,
-        mandate: bytes,
-        now: float,
+        self, peer: PeerId, kind: Kind, group: GroupId, message: Message, mandate: bytes, now: float
     ) -> str:
         """Return why a message of a process is not acted upon, as a counter's name, or ""."""
         said = said_by(kind, group, message)

@@ -22,10 +22,7 @@ class CountingInput(InputPipe):
     """An input that counts what it hands over, and survives a callback that raises."""
 
     def __init__(
-        self,
-        on_frame: Callable[..., None],
-        peer: PeerId,
-        pipes: QueuedPipes[Any],
+        self, on_frame: Callable[..., None], peer: PeerId, pipes: QueuedPipes[Any]
     ) -> None:
         self.peer = peer
         self.counters = PipeCounters()

@@ -34,11 +34,7 @@ class IdentityFiles:
     revocations: tuple[Path, ...] = field(default=(), converter=_paths)
 
     def __attrs_post_init__(self) -> None:
-        given = {
-            "identity": self.identity,
-            "certificate": self.certificates,
-            "trust": self.trust,
-        }
+        given = {"identity": self.identity, "certificate": self.certificates, "trust": self.trust}
         missing = [name for name, value in given.items() if not value]
         if missing:
             raise OptionError(

@@ -35,12 +35,7 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import finalize
 
 from camcast.doors.profile import Profile
-from camcast.doors.transport import (
-    InputPipe,
-    OutputPipes,
-    PipeCounters,
-    PipeLimits,
-)
+from camcast.doors.transport import InputPipe, OutputPipes, PipeCounters, PipeLimits
 from camcast.live.crowd import Crowd
 from camcast.live.output_pipe import OutputPipe
 from camcast.vocabulary.identity import Contact, PeerId

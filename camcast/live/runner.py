@@ -100,12 +100,7 @@ class Runner:
             pipes.lost.append(self._note_unsent)
         self._recent = recent
         self.node = Node(
-            me,
-            settings,
-            rng,
-            epoch=time.time_ns() // 1_000_000,
-            trace=trace,
-            started=self.started,
+            me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace, started=self.started
         )
         self.node.outbox.notices = []
         self._reporter = Reporter(self.node, on_change, recent)

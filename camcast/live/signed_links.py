@@ -58,10 +58,7 @@ class SignedLinks(Profile):
 
     @classmethod
     def of(
-        cls,
-        signatures: EventSignatures,
-        gateways: Mapping[str, str],
-        clock: Callable[[], float],
+        cls, signatures: EventSignatures, gateways: Mapping[str, str], clock: Callable[[], float]
     ) -> SignedLinks:
         """Return the links of the process that signs with `signatures`, which knows nobody yet.
 

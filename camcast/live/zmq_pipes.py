@@ -170,13 +170,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
                 monitor.close(linger=0)
             raise bind_error(address, error.errno or 0, zmq.strerror(error.errno or 0)) from error
         self.sockets |= {socket, monitor}
-        pipe = ZmqInput(
-            socket,
-            monitor,
-            on_frame,
-            peer,
-            self,
-        )
+        pipe = ZmqInput(socket, monitor, on_frame, peer, self)
         self.inputs.add(pipe)
         return pipe
 

@@ -335,7 +335,8 @@ class CurveServer(_Curve):
         """Return the metadata of an INITIATE, after the client has proved its key."""
         if len(initiate) < _INITIATE_BYTES_MIN:
             raise ProtocolError("its INITIATE is too short")
-        cookie, number, box = initiate[:96], initiate[96:104], initiate[104:]
+        cookie, rest = initiate[:_COOKIE_BYTES], initiate[_COOKIE_BYTES:]
+        number, box = rest[:8], rest[8:]
         try:
             opened = bindings.crypto_secretbox_open_easy(
                 cookie[16:], b"COOKIE--" + cookie[:16], self._cookie_key

@@ -328,11 +328,7 @@ class ZmtpInput(CountingInput):
     def _cut_off(self, connection: Connection, reason: str) -> None:
         if not self._warned:
             self._warned = True
-            _log.warning(
-                "cut off a connection to %s: %s (said once)",
-                self.address,
-                reason,
-            )
+            _log.warning("cut off a connection to %s: %s (said once)", self.address, reason)
         self._lose(connection)
 
 
