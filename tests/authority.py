@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from camcast.security.certificates import CERTIFICATE, Certificate, Rights
 from camcast.security.keys import SecretKey
+from camcast.security.refusals import Reason, RefusedError
 
 NOW = 1_800_000_000
 DAY = 24 * 3600
@@ -35,3 +40,10 @@ def grant(
 def anybody(_issuer: bytes) -> bool:
     """Say that this key may issue certificates."""
     return True
+
+
+def reason_against(check: Callable[[], object]) -> Reason:
+    """Return for what reason a check refuses what it checks."""
+    with pytest.raises(RefusedError) as caught:
+        check()
+    return caught.value.reason

@@ -26,6 +26,13 @@ def over_levels(nodes: int) -> list[str]:
     return [topics[number * len(topics) // nodes] for number in range(nodes)]
 
 
+async def one_gateway(lab: Lab, scenario: Scenario) -> None:
+    """Nodes of three levels, spread over all hosts, with one gateway on the first."""
+    gateway = await lab.start_gateway()
+    topics = lab.random.sample(over_levels(scenario.nodes), scenario.nodes)
+    await lab.populate(topics, scenario.processes, [gateway])
+
+
 @frozen(kw_only=True)
 class Scenario:
     """A population, what happens to it, and what is asked of the events published meanwhile.
@@ -39,7 +46,7 @@ class Scenario:
     title: str
     """What happens, in a few words."""
     happen: Callable[[Lab], Awaitable[None]]
-    prepare: Callable[[Lab, Scenario], Awaitable[None]]
+    prepare: Callable[[Lab, Scenario], Awaitable[None]] = one_gateway
     nodes: int = 31
     processes: int = 6
     hosts: int = 4

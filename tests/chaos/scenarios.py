@@ -15,13 +15,6 @@ Happening = Callable[[Lab], Awaitable[None]]
 # -- populations -----------------------------------------------------------------------------
 
 
-async def one_gateway(lab: Lab, scenario: Scenario) -> None:
-    """Nodes of three levels, spread over all hosts, with one gateway on the first."""
-    gateway = await lab.start_gateway()
-    topics = lab.random.sample(over_levels(scenario.nodes), scenario.nodes)
-    await lab.populate(topics, scenario.processes, [gateway])
-
-
 async def split_from_the_start(lab: Lab, scenario: Scenario) -> None:
     """Two halves that cannot reach each other when they start, with a gateway each.
 
@@ -235,7 +228,6 @@ def _weather(name: str, title: str, settle: float = 15.0, **what: float) -> Scen
     return Scenario(
         name=name,
         title=title,
-        prepare=one_gateway,
         happen=weather(20, **what),
         weather=True,
         settle=settle,
@@ -247,7 +239,6 @@ def _kill(percent: int, *, gateway: bool) -> Scenario:
     return Scenario(
         name=f"kill-{percent}" + ("-and-gateway" if gateway else ""),
         title=f"kill -9 of {percent} % of the processes" + (" and the gateway" if gateway else ""),
-        prepare=one_gateway,
         happen=kill(percent / 100, gateway=gateway),
         nodes=50,
         processes=10,
@@ -261,7 +252,6 @@ def _cut(name: str, title: str, seconds: float, *ways: tuple[int, int]) -> Scena
     return Scenario(
         name=name,
         title=title,
-        prepare=one_gateway,
         happen=cut(seconds, *ways),
         nodes=35,
         processes=8,
@@ -275,7 +265,6 @@ SCENARIOS: Final = [
     Scenario(
         name="baseline",
         title="no fault",
-        prepare=one_gateway,
         happen=nothing(25),
         nodes=50,
         processes=10,
@@ -325,39 +314,33 @@ SCENARIOS: Final = [
     Scenario(
         name="pause-5",
         title="a third of the processes stopped for 5 s",
-        prepare=one_gateway,
         happen=pause(5),
         arrival_seconds=_WHEN_HEALED,
     ),
     Scenario(
         name="pause-20",
         title="a third of the processes stopped for 20 s",
-        prepare=one_gateway,
         happen=pause(20),
         arrival_seconds=_WHEN_HEALED,
     ),
     Scenario(
         name="rolling-restart",
         title="each process restarts at its addresses, politely or by kill -9",
-        prepare=one_gateway,
         happen=restart_in_turn(1.0),
     ),
     Scenario(
         name="flapping-politely",
         title="4 nodes join every second, and leave after 3 s",
-        prepare=one_gateway,
         happen=flap(15, politely=True),
     ),
     Scenario(
         name="flapping-killed",
         title="4 nodes join every second, killed after 3 s",
-        prepare=one_gateway,
         happen=flap(15, politely=False),
     ),
     Scenario(
         name="port-reuse",
         title="a third killed; processes on other topics take their addresses",
-        prepare=one_gateway,
         happen=take_over_ports,
         after=15,
     ),
@@ -419,7 +402,6 @@ def soak(minutes: float) -> Scenario:
     return Scenario(
         name="soak",
         title=f"{minutes:g} minutes at 50 events/s",
-        prepare=one_gateway,
         happen=nothing(60 * minutes),
         nodes=20,
         processes=4,

@@ -20,7 +20,6 @@ from tests.chaos.scenario import Outcome, Scenario, run
 from tests.chaos.scenarios import (
     kill,
     nothing,
-    one_gateway,
     pause,
     restart_in_turn,
     with_slow_subscribers,
@@ -42,9 +41,7 @@ async def garbage(lab: Lab) -> None:
         await asyncio.sleep(0)
 
 
-_short = partial(
-    Scenario, prepare=one_gateway, nodes=18, processes=4, hosts=2, rate=5.0, before=1.0, after=2.0
-)
+_short = partial(Scenario, nodes=18, processes=4, hosts=2, rate=5.0, before=1.0, after=2.0)
 SHORT = [
     _short(
         name="kill",

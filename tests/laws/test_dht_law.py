@@ -22,6 +22,7 @@ from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from membership.dht import PATIENCE, DhtOptions, DhtTable
+from tests.laws.communities import Graph, in_degrees
 
 TOPIC = Topic.parse(".community")
 DEFAULTS = DhtOptions()
@@ -44,9 +45,9 @@ class DhtWorld(World):
     def grow(self, size: int, gap: float = 0.02) -> list[Node]:
         return [self.join(TOPIC, gap=gap) for _ in range(size)]
 
-    def tables(self) -> dict[str, list[str]]:
+    def tables(self) -> Graph:
         return {
-            address: [contact.address for contact in table(node).peers()]
+            address: {contact.address for contact in table(node).peers()}
             for address, node in self.alive.items()
             if node.participation(TOPIC) is not None
         }
@@ -59,21 +60,13 @@ def table(node: Node) -> DhtTable:
     return participation.membership
 
 
-def in_degrees(tables: dict[str, list[str]]) -> list[int]:
-    degrees = dict.fromkeys(tables, 0)
-    for entries in tables.values():
-        for entry in entries:
-            degrees[entry] += 1
-    return list(degrees.values())
-
-
 @pytest.fixture(scope="module")
-def large() -> dict[str, list[str]]:
+def large() -> Graph:
     """The tables of 300 members at c = 5."""
     return settled_tables(300, 5.0)
 
 
-def settled_tables(size: int, c: float) -> dict[str, list[str]]:
+def settled_tables(size: int, c: float) -> Graph:
     world = DhtWorld(2, c=c)
     world.grow(size)
     world.run(150.0)
@@ -81,7 +74,7 @@ def settled_tables(size: int, c: float) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("size", "c"), [(30, 0.0), (50, 2.0), (300, 5.0)])
-def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: dict[str, list[str]]) -> None:
+def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: Graph) -> None:
     """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
     tables = large if size == 300 else settled_tables(size, c)
     sizes = [len(entries) for entries in tables.values()]
@@ -90,7 +83,7 @@ def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: dict[str, l
         assert mean(sizes) == pytest.approx(log(size) + c, rel=0.1)
 
 
-def test_in_degrees_are_those_of_uniform_random_tables(large: dict[str, list[str]]) -> None:
+def test_in_degrees_are_those_of_uniform_random_tables(large: Graph) -> None:
     """5.2.3: "dynamic and uniform random membership tables": each of N-1 others is in a table
     with probability k/(N-1), so in-degrees are binomial. Index of dispersion over 300
     processes: chi-square with 299 degrees, at 99 % within +- 2.58 standard deviations."""
@@ -153,7 +146,7 @@ def test_refreshes_follow_the_rate_of_change() -> None:
         world = DhtWorld(6)
         nodes = world.grow(60)
         world.run(145.0)  # just after the refreshes that come without any change
-        before = {p.me.address: set(world.tables()[p.me.address]) for p in nodes}
+        before = {p.me.address: world.tables()[p.me.address] for p in nodes}
         if joins:
             world.grow(30, gap=1.0)
         else:

@@ -80,7 +80,14 @@ class Inbox:
         return [received.payload for received in self.received]
 
 
+def free_port() -> int:
+    """Return a port that is free for both TCP and UDP, or was just now."""
+    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(tcp.getsockname())
+        port: int = tcp.getsockname()[1]
+    return port
+
+
 def free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    return f"tcp://127.0.0.1:{free_port()}"

@@ -5,7 +5,6 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.communities import free_address
 from tests.patience import PATIENCE_SECONDS
 from tests.printed_json import checked
 
@@ -83,12 +83,6 @@ def camcast(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
         check=False,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
-def free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from camcast import Received, blocking
+from tests.live.communities import free_port
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,13 +30,6 @@ def running(*command: str | Path) -> Iterator[subprocess.Popen[str]]:
         finally:
             process.terminate()
             process.wait(PATIENCE_SECONDS)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def listens(port: int) -> bool:

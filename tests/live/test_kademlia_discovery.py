@@ -18,20 +18,12 @@ from camcast import (
     Subscription,
 )
 from overlays.kademlia import overlay
+from tests.live.communities import free_port
 from tests.patience import eventually, live
 
 MEMBERSHIPS = ("dht", "hybrid")
 # p_sel = p_a = 1 in small communities, so that an event climbs for certain.
 CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
-
-
-def free_port() -> int:
-    """Return a port that is free for both TCP and UDP, or was just now."""
-    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        port: int = tcp.getsockname()[1]
-    return port
 
 
 async def next_of(events: Subscription) -> Received:

@@ -37,6 +37,7 @@ from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of, frame_of
 from tests.lone_process import LoneProcess, contact
 from tests.transcript import Transcript
+from tests.unit.engine.linked_network import join, network_of
 
 A, AB, ABC, ABCD = (Topic.parse(name) for name in (".a", ".a.b", ".a.b.c", ".a.b.c.d"))
 
@@ -726,23 +727,6 @@ def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
 
 
 # -- in a network --------------------------------------------------------------------------
-
-
-def join(network: World, node: Node, topic: Topic) -> None:
-    network.do(node, lambda n, now: n.join(topic, now))
-
-
-def network_of(
-    *topics: Topic, seed: int = 1, parameters: Parameters | None = None
-) -> tuple[World, list[Node]]:
-    """Start a gateway that takes part in nothing, and one process for each of the topics."""
-    network = World(seed)
-    gateway = network.add()
-    nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
-    for node, topic in zip(nodes, topics, strict=True):
-        join(network, node, topic)
-        network.run(1.0)
-    return network, nodes
 
 
 def link_of(node: Node, topic: Topic) -> SuperLinks:

@@ -35,33 +35,18 @@ from overlays import gateways
 from overlays.gateways import RENEW_SECONDS, TIMEOUT_SECONDS
 from tests.event_frames import batch_of, frame_of
 from tests.transcript import Transcript
+from tests.unit.engine import linked_network
+from tests.unit.engine.linked_network import join
 
 A, AB, B, X = (Topic.parse(name) for name in (".a", ".a.b", ".b", ".x.y"))
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
-
-
-def join(network: World, node: Node, topic: Topic, **more: Any) -> None:
-    network.do(node, lambda n, now: n.join(topic, now, **more))
 
 
 def publish(network: World, node: Node, topic: Topic, payload: bytes = b"!") -> Any:
     return network.do(node, lambda n, now: n.publish(topic, payload, now))
 
 
-def leave(network: World, node: Node, topic: Topic) -> None:
-    network.do(node, lambda n, now: n.leave(topic, now))
-
-
-def network_of(*topics: Topic, parameters: Parameters = ALWAYS) -> tuple[World, list[Node]]:
-    """Start a gateway of no community and a process for each topic, all linked up."""
-    network = World(1)
-    gateway = network.add()
-    nodes = [network.add((gateway.me.address,), parameters=parameters) for _ in topics]
-    for node, topic in zip(nodes, topics, strict=True):
-        join(network, node, topic)
-        network.run(1.0)
-    network.run(20.0)
-    return network, nodes
+network_of = partial(linked_network.network_of, parameters=ALWAYS, settle_seconds=20.0)
 
 
 def deliveries(network: World, node: Node) -> list[tuple[GroupId, bytes]]:
@@ -137,7 +122,7 @@ def test_leaving_one_super_community_leaves_the_link_to_the_other() -> None:
     participation = low.participation(bottom)
     assert participation is not None
     assert [link.nearest()[1] for link in participation.links] == [[both.me], [both.me]]
-    leave(network, both, left)
+    network.leave(both, left)
     publish(network, low, bottom)
     network.run(0.5)
     assert [link.nearest()[1] for link in participation.links] == [[], [both.me]]
@@ -200,7 +185,7 @@ def test_an_event_of_a_community_never_joined_is_a_parasite() -> None:
 
 def test_an_event_after_leaving_is_late_and_dropped() -> None:
     network, [one, _] = network_of(A, A)
-    leave(network, one, A)
+    network.leave(one, A)
     transcript = Transcript(network)
     network.inject(one.me.address, event_frame(A, A.group))
     assert (one.counters.late, one.counters.parasites) == (1, 0)
@@ -214,7 +199,7 @@ def test_an_event_after_leaving_is_late_and_dropped() -> None:
 
 def test_who_links_to_a_process_that_left_is_told_and_stops() -> None:
     network, [top, low] = network_of(ROOT, A)
-    leave(network, top, ROOT)
+    network.leave(top, ROOT)
     publish(network, low, A)
     network.run(0.6)
     participation = low.participation(A)
@@ -228,7 +213,7 @@ def test_who_links_to_a_process_that_left_is_told_and_stops() -> None:
 def test_who_links_is_told_also_about_an_event_from_further_down() -> None:
     """The goodbye must name the linking community, not the one the event was published in."""
     network, [top, middle, low] = network_of(ROOT, A, AB)
-    leave(network, top, ROOT)
+    network.leave(top, ROOT)
     publish(network, low, AB)
     network.run(0.6)
     assert deliveries(network, middle) == [(A.group, b"!")]
@@ -240,7 +225,7 @@ def test_who_links_is_told_also_about_an_event_from_further_down() -> None:
 @pytest.mark.parametrize("address", ["tcp://*:1", "ipc:///etc/passwd", "\x00", "tcp://h:1;x"])
 def test_a_late_event_with_a_wrong_address_gets_no_answer(address: str) -> None:
     network, [one] = network_of(A)
-    leave(network, one, A)
+    network.leave(one, A)
     transcript = Transcript(network)
     network.inject(one.me.address, event_frame(A, A.group, address=address))
     assert one.counters.late == 1
@@ -362,7 +347,7 @@ def captured_frames() -> list[bytes]:
     for _ in range(8):
         publish(network, nodes[4], AB)
         network.run(10.0)
-    leave(network, nodes[1], A)
+    network.leave(nodes[1], A)
     network.kill(nodes[0])
     network.run(20.0)
     by_kind: dict[type[Any], list[bytes]] = {}
@@ -645,10 +630,10 @@ def test_a_node_notes_what_happens_to_it() -> None:
     network.heal()
     network.run(60.0)
     assert noted(one) == ["peer_seen", "healed"]
-    leave(network, other, A)
+    network.leave(other, A)
     network.run(5.0)
     assert noted(one) == ["peer_gone"]  # said goodbye
-    leave(network, one, A)
+    network.leave(one, A)
     assert noted(one) == ["left"]
 
 
@@ -661,7 +646,7 @@ def test_a_node_notes_when_its_links_come_and_go() -> None:
     join(network, below, AB)
     network.run(20.0)
     assert noted(below) == ["joined", "linked"]
-    leave(network, above, A)
+    network.leave(above, A)
     network.run(120.0)
     assert noted(below)[0] == "unlinked"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from math import comb
 from pathlib import Path
 from random import Random
@@ -25,7 +24,7 @@ from camcast.reproduction.memberships.ranking import DRAWN, ranked_so
 from camcast.reproduction.memberships.results import COLUMNS, MEASURES
 from camcast.reproduction.memberships.runs import options_of, parameters_of
 from camcast.reproduction.memberships.upkeep import UPKEEP
-from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
+from camcast.reproduction.memberships.virtual import virtual_cells
 from camcast.reproduction.page import html
 from camcast.reproduction.papers import MEMBERSHIPS
 from camcast.reproduction.plan_folder import PlanFolder
@@ -69,6 +68,7 @@ def folder(made: tuple[Path, Memberships]) -> Path:
 
 class TestFolder(FolderContract):
     PAPER, PLAN, FIGURES, TABLES = MEMBERSHIPS, PLAN, [*LIVE, *VIRTUAL], ("comparison", "upkeep")
+    TORN = b'{"backend":"scamp","events":5,"kind":"virtual"'  # at a third of the others' cost
 
 
 @pytest.mark.parametrize("name", [*LIVE, *VIRTUAL])
@@ -131,13 +131,6 @@ def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Membershi
         assert 2 < (means["dropped_seconds"] or 0) < 15  # checks of 2 s, heartbeats of 1 s
         assert (means["newcomer_seconds"] or 0) <= (means["listed_seconds"] or 0) < 10
         assert (means["control_kilobytes"] or 0) > 100
-
-
-def test_what_they_cost_is_repeatable(folder: Path) -> None:
-    given: Any = json.loads(json.dumps(virtual_cells(PLAN)[0]))
-    lines = map(json.loads, (folder / "cells.jsonl").read_text().splitlines())
-    (before,) = (line["result"] for line in lines if line["cell"] == given)
-    assert json.loads(json.dumps(run_virtual(given))) == before
 
 
 def test_the_page_names_variants_sizes_and_command(folder: Path) -> None:

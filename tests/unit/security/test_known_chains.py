@@ -8,7 +8,7 @@ from camcast.security.known_chains import CHAINS_MAX, KnownChains
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.security.sealed import seal_hash
-from tests.authority import ADA, ALL, CLUB, DAY, EVE, NOW, ROOT, grant
+from tests.authority import ADA, ALL, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against
 
 
 def revocation(issuer: SecretKey, *serials: int, number: int = 1) -> bytes:
@@ -19,9 +19,7 @@ def revocation(issuer: SecretKey, *serials: int, number: int = 1) -> bytes:
 
 
 def refused(chains: KnownChains, *data: bytes, now: int = NOW) -> Reason:
-    with pytest.raises(RefusedError) as caught:
-        chains.learn(data, now)
-    return caught.value.reason
+    return reason_against(lambda: chains.learn(data, now))
 
 
 def unknown(chains: KnownChains, data: bytes) -> bool:

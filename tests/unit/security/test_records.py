@@ -13,8 +13,8 @@ from camcast.security.records import (
     sign_record,
     verify_record,
 )
-from camcast.security.refusals import Reason, RefusedError
-from tests.authority import ADA, EVE, NOW
+from camcast.security.refusals import Reason
+from tests.authority import ADA, EVE, NOW, reason_against
 
 HERE, THERE = "tcp://192.0.2.1:7000", "tcp://[2001:db8::1]:7000"
 
@@ -32,9 +32,7 @@ def record(**changes: Any) -> PeerRecord:
 
 
 def refused(data: bytes, now: float = NOW) -> Reason:
-    with pytest.raises(RefusedError) as caught:
-        verify_record(data, now)
-    return caught.value.reason
+    return reason_against(lambda: verify_record(data, now))
 
 
 def test_a_record_is_its_owner_s_word() -> None:

@@ -7,7 +7,7 @@ import pytest
 from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import Reason
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.security.sealed import seal_hash
 from camcast.security.signed_batches import sign_batch, verify_batch
@@ -16,7 +16,7 @@ from camcast.vocabulary.batches import SIGNED_BYTES, Batch, decode_body, make_ba
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
 from tests import ed25519
-from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, grant
+from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against
 
 ITALY = Topic.parse(".soccer.italy")
 RETENTION = 120.0
@@ -45,9 +45,7 @@ def chains() -> KnownChains:
 
 
 def refused(of: Batch, chains: KnownChains, now: float = NOW, group: Topic | None = None) -> Reason:
-    with pytest.raises(RefusedError) as caught:
-        verify_batch(of, group or of.topic, chains, now, RETENTION)
-    return caught.value.reason
+    return reason_against(lambda: verify_batch(of, group or of.topic, chains, now, RETENTION))
 
 
 @pytest.mark.parametrize("payloads", [(b"goal",), (b"",), (b"a", b"", b"bc"), (b"x" * 32_000,)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from camcast.pipeline.spark.jvm import find_java
+from tests.live.communities import free_port
 from tests.unit.pipeline.run_folders import simulate_two
 
 pyspark = pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -22,12 +22,6 @@ pyspark = pytest.importorskip("pyspark", reason="the extra spark is not installe
 pytestmark = pytest.mark.slow  # four JVMs
 
 SECONDS = 180.0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @contextmanager
