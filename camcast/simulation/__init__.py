@@ -1,1 +1,1 @@
-"""Simulation: the shipped code on virtual time, and models of it for any number of processes."""
+"""Simulation: the shipped code on virtual time, in a virtual network."""

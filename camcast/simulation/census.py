@@ -1,9 +1,9 @@
-"""The census: a discovery that knows who is alive, and answers at once at no cost.
+"""The census: a discovery that knows every live member, and answers at once at no cost.
 
-What an ideal directory would say: members of a community, drawn uniformly among those that
-announced themselves and are alive. For runs in which how strangers are found is not the
-question, and for sizes at which gateways would be what is measured. One census serves all
-processes of a network.
+It answers as an ideal directory would: with members of a community, drawn uniformly among those
+that have announced themselves and are alive. It is for runs that do not measure the discovery, and
+for sizes at which gateways would dominate what is measured. One census serves all processes of a
+network.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 
 
 class Census:
-    """Who is alive in each community."""
+    """The live members of each community."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng

@@ -1,7 +1,7 @@
-"""A membership whose topic tables are dealt by one who knows everybody, and never change.
+"""A membership whose topic tables are filled from outside, by a caller, and never change.
 
-The setting of the paper's simulation (000, 6.1.1: "determined statically [...] and do not
-change"), and what its analysis takes for granted (4): uniform tables, and an exact N_t.
+This is the setting of the paper's simulation (000, 6.1.1: "determined statically [...] and do not
+change"), and the assumption of its analysis (4): uniform tables, and an exact N_t.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _NoOptions:
 
 
 class _DealtTable(Membership):
-    """A topic table that is dealt once, through `peers`; the community's size is known."""
+    """A topic table that the caller fills once, through `peers`; the community's size is known."""
 
     decoder: ClassVar[Decoder[Any]] = Decoder(Message)
 
@@ -55,14 +55,14 @@ class _DealtTable(Membership):
 
 
 def dealt_tables(sizes: Mapping[Topic, int]) -> Backend:
-    """Return the backend whose tables are dealt, by whoever adds to `Membership.peers`.
+    """Return a backend whose tables the caller fills, by adding to `Membership.peers`.
 
-    `sizes` has all communities that are joined, and how many members each is taken to have.
+    `sizes` has the size of each community that is joined.
     """
     return Backend(
         name="static",
         keeper=lambda context, _options: _DealtTable(sizes, context),
         options=_NoOptions,
         discovery="",
-        expected_view=lambda _options, size: size - 1,  # at most; whoever deals knows the mean
+        expected_view=lambda _options, size: size - 1,  # an upper bound; the caller knows the mean
     )

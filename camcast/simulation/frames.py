@@ -18,7 +18,7 @@ _ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
 
 
 def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
-    """Yield (address, frame, copies of records in it), by whose first record was sent first."""
+    """Yield (address, frame, copies of records in it), by each address's first record."""
     waiting: dict[str, list[bytes]] = {}
     for contacts, record, _, _ in sends:
         for contact in contacts:
@@ -34,7 +34,7 @@ def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
 
 
 def _fitting(pieces: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Cut into what goes into each frame: as many as fit, or one that is larger than a frame."""
+    """Yield the pieces of each frame: as many as fit, or one that is larger than a frame."""
     start, size = 0, 0
     for end, piece in enumerate(pieces):
         if size + len(piece) > _ROOM and end > start:

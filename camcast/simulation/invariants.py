@@ -1,11 +1,11 @@
-"""What must hold in every run, after every step and at its end; a breach stops the run.
+"""The invariants of every run, checked after every step and at the end; a breach stops the run.
 
-* no parasite: nobody receives an event of a community that it never was part of (G2);
-* at most once: nobody delivers an event twice in one life (G3);
+* no parasite: no process receives an event of a community that it never was part of (G2);
+* at most once: no process delivers an event twice in one life (G3);
 * bounded tables: no topic table outgrows what its membership promises (G5);
 * symmetry: where a membership keeps in-views, an arc is known at both ends. Messages about an
-  arc may be under way, so only an arc that is one-sided whenever it is looked at, for some
-  time, is a breach, and only if nothing was lost and nobody died meanwhile.
+  arc may be under way, so only an arc that is one-sided at every look, for some time, is a breach,
+  and only if no message was lost and no process died meanwhile.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Arc = tuple[PeerId, PeerId, GroupId]  # from whom, to whom, in which community
 
 
 class InvariantError(AssertionError):
-    """Something happened that must not; the message says when, to whom, and what."""
+    """An invariant is broken; the message says when, at which process, and how."""
 
 
 class Invariants:
-    """Watches a network; `on_step` and `on_delivery` are to be called as the network does."""
+    """Watches a network, which calls `on_step` and `on_delivery`."""
 
     def __init__(
         self, network: VirtualNetwork, law: Callable[[float], float], *, parasitic: bool = False
@@ -100,7 +100,7 @@ class Invariants:
         return one_sided
 
     def _member(self, contact: Contact, topic: Topic) -> Participation | None:
-        """Return a living process's part in a community, if it is who the contact says."""
+        """Return the participation of the live process that a contact names, if there is one."""
         process = self._network.processes.get(contact.address)
         if process is None or process.me.peer != contact.peer:
             return None

@@ -1,7 +1,8 @@
-"""What members send that lie, made as an attacker would make it, from what a member knows.
+"""The forged records of lying members, made from what a member knows.
 
-A liar does what every process does, and beside it sends forged records to those in its topic table.
-What it says in other names goes out of its own address; nobody can tell from a record whose it is.
+A liar does what every process does, and also sends forged records to the processes in its topic
+table. Records in the names of other processes leave from the liar's own address; a record itself
+does not show which process made it.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
 FORGED: Final = b"forged "
-"""What the payload of every forged event begins with."""
+"""The first bytes of the payload of every forged event."""
 CLAIMED: Final = 1000  # chosen: events that were never published, claimed of each stream
 STRANGERS: Final = 5  # chosen: subscriptions in invented names at a time
 
 
 def tell(lie: Lie, settings: Settings, rng: Random, liar: Node, now: float) -> None:
-    """Let a process send what this lie is, in all communities in which it has peers."""
+    """Let a process send the records of a lie in all its communities."""
     for part in liar.participations:
         peers = list(part.membership.peers())
         match lie:
@@ -72,14 +73,14 @@ def _events(
     for stream, number in streams:
         payload = FORGED + rng.randbytes(4).hex().encode()
         batch = make_batch(stream, number, [payload], part.topic, published=round(1000 * now))
-        if liar.signing is not None:  # so that it costs who gets it a verification
+        if liar.signing is not None:  # a signature that the receiver has to verify
             batch = batch.signed(rng.randbytes(8), lambda _part: rng.randbytes(64))
         head = wire.event_head(len(batch.body), 1, 0.0, part.topic.group, liar.me.peer)
         yield Send(peers, head + batch.body, False)
 
 
 def _goodbyes(part: Participation, peers: list[Contact]) -> Iterator[Send]:
-    """Say in the name of everybody in the tables to everybody else that it has left."""
+    """Tell each peer in the tables, in the name of every other one, that it has left."""
     kind, group = Kind.MEMBERSHIP, part.topic.group
     for peer in peers:
         others = [other for other in peers if other != peer]
@@ -91,7 +92,7 @@ def _goodbyes(part: Participation, peers: list[Contact]) -> Iterator[Send]:
 
 
 def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -> Iterator[Send]:
-    """Claim, in each peer's name to the others, to have events of each stream that never were."""
+    """Claim, in each peer's name to the others, to have events that were never published."""
     claimed = tuple(
         (stream, 1, 0, (ranges.stop + CLAIMED,)) for stream, ranges in part.streams.known.items()
     )
@@ -106,7 +107,7 @@ def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -
 def _sizes(
     liar: Node, part: Participation, peers: list[Contact], rng: Random, now: float
 ) -> Iterator[Send]:
-    """Say by a sample, along with what goes with heartbeats, that there are as many as can be."""
+    """Send samples of the size estimate whose numbers are as small as can be."""
     numbers = sorted(rng.sample(range(2**32), SAMPLE))
     sample = b"".join(number.to_bytes(8) + bytes(2) for number in numbers)
     for peer in peers:
@@ -119,7 +120,7 @@ def _sizes(
 def _subscriptions(
     settings: Settings, part: Participation, peers: list[Contact], rng: Random, now: float
 ) -> Iterator[Send]:
-    """Join in the names of processes that do not exist, in the way of the membership."""
+    """Send the membership's requests to join in the names of processes that do not exist."""
     backend = settings.backend
     for peer in peers[:STRANGERS]:
         address = f"tcp://{ip_of(rng.randrange(HOSTS_MAX))}:7000"

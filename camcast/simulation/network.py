@@ -3,18 +3,18 @@
 Theory of operation
 -------------------
 A `Process` is a host with one node. The network gives it commands, frames and timers, each
-with the virtual time, and then drains the node's outbox, as the live runner does: what a step
-leaves for an address crosses the weather as one frame (`camcast.simulation.frames`), and is
-lost, held back or duplicated as one; a wake comes back when its time has come; deliveries are
-counted and handed to whoever watches.
+with the virtual time, and then drains the node's outbox, as the live runner does. The records that
+one step leaves for an address cross the weather as one frame (`camcast.simulation.frames`), which
+is lost, held back or duplicated as a whole. Timers come back when they are due. Deliveries go to
+`VirtualNetwork.on_delivery`.
 
-A process that *crashes* does nothing any more, and frames under way to it are lost, even if it
-starts again before they arrive. It may start again at the same address: with its old
-identity (its disk survived) or a new one; either way its memory is gone. Timers of a former
-life find that it is over. A process that is *paused* takes nothing; what comes for it waits, as
-in the buffers of the kernel, which here are never full.
+A process that *crashes* takes no further input, and frames under way to it are lost, even if it
+starts again before they arrive. It may start again at the same address, with its old identity
+(its disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
+effect. Frames, datagrams and timers for a *paused* process wait, as in the buffers of the kernel,
+which here are never full.
 
-All chance comes from named streams of one seed: ``protocol`` for the nodes, ``network`` for
+All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
 record that is sent, in order, and costs a hundredth of a run.
 """
@@ -58,40 +58,40 @@ class Process:
 
     def __init__(self, number: int, life: int, me: Contact, node: Node) -> None:
         self.number = number
-        """Of the host; a process that starts again keeps it."""
+        """The number of the host; a process that starts again keeps it."""
         self.life = life
-        """Of the start; every start of the run has another."""
+        """The number of the start; every start of a run has another one."""
         self.me = me
         self.node = node
         self.alive = True
         self.held: list[tuple[bool, Callable[[], None]]] | None = None
-        """While it is paused, what waits for it, in order; and whether it is a timer."""
+        """The inputs that wait for a paused process, in order, each with whether it is a timer."""
 
 
 class VirtualNetwork:
     """Processes, the weather between them, and time; see the module's theory of operation.
 
-    `on_send(source, target, records)` is told of every piece that is sent, one record or several,
-    whatever becomes of it, `on_delivery(process, delivery)` of every batch that a node hands to its
-    application;
-    `on_step(process)` is called when a process has taken an input.
+    `on_send(source, target, records)` is called for every piece that is sent, of one record or
+    several, even if it gets lost; `on_delivery(process, delivery)` for every batch that a node
+    hands to its application, `on_missed(process, tell)` for every gap that it is told of, and
+    `on_step(process)` after a process has taken an input.
     """
 
     def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
         self.queue = EventQueue()
         self.weather = Weather(climate or Climate(), stream(seed, "network"))
         self.datagrams = DatagramNetwork(self.queue, self.weather)
-        """What discoveries send over UDP."""
+        """The datagrams, which discoveries send over UDP."""
         self.protocol = stream(seed, "protocol")
         """The random stream of all nodes."""
         self.processes: dict[str, Process] = {}
-        """Who is alive, by address."""
+        """The live processes, by address."""
         self.messages = 0
         """Copies of records sent so far."""
         self.bytes = 0
-        """Of all these copies."""
+        """The bytes of all these copies."""
         self.undeliverable = 0
-        """Copies that found nobody alive at their address, or not who was when they were sent."""
+        """Copies whose receiver has died, or was started anew, before they arrived."""
         self.checksum = 0
         """CRC-32 over all records sent, in their order."""
         self.on_send: Callable[[str, str, bytes], None] | None = None
@@ -114,7 +114,7 @@ class VirtualNetwork:
     def start(
         self, settings: Settings, *, number: int | None = None, peer: PeerId | None = None
     ) -> Process:
-        """Start a process: the next host, or again the one of `number`; `peer`: as whom."""
+        """Start a process at the next host, or at host `number`, with the identity `peer`."""
         if number is None:
             number = self._next_host
         self._next_host = max(self._next_host, number + 1)
@@ -137,7 +137,7 @@ class VirtualNetwork:
         return process
 
     def crash(self, process: Process) -> None:
-        """Let a process die without a word."""
+        """Let a process die without a goodbye."""
         assert process.alive, f"process {process.number} is dead"
         process.alive = False
         process.held = None
@@ -147,16 +147,16 @@ class VirtualNetwork:
         process.node.recorder.record("crash", self.now, None)
 
     def pause(self, process: Process) -> None:
-        """Let a process stand still, as with SIGSTOP: frames, datagrams and timers wait for it."""
+        """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""
         assert process.alive, f"process {process.number} is dead"
         assert process.held is None, f"process {process.number} stands still already"
         process.held = []
 
     def resume(self, process: Process, *, timers_first: bool | None = None) -> None:
-        """Let a process go on, unless it has died: at once it takes all that has waited.
+        """Let a paused process, unless it has died, take all inputs that have waited, in order.
 
-        In its order, unless it is said whether the timers come before or after the rest: a real
-        process reads either first.
+        With `timers_first` True (False) it takes the timers before (after) the other inputs, since
+        a real process may do either.
         """
         held, process.held = process.held or [], None
         if timers_first is not None:
@@ -171,7 +171,7 @@ class VirtualNetwork:
     # -- what happens --------------------------------------------------------------------------
 
     def do(self, process: Process, act: Callable[[Node, float], T]) -> T:
-        """Give a living process a command, and carry out what it then wishes."""
+        """Give a live process a command, and carry out its wishes."""
         assert process.alive, f"process {process.number} is dead"
         assert process.held is None, f"process {process.number} stands still"
         result = act(process.node, self.queue.now)
@@ -180,9 +180,10 @@ class VirtualNetwork:
         return result
 
     def inject(self, address: str, frame: bytes, link: PeerId | None = None) -> None:
-        """Let bytes arrive at an address at once, over the link of a process that proved its key.
+        """Let bytes arrive at an address at once.
 
-        None: over that of nobody in particular.
+        They come over the link of the process `link`, which has proved its key; None: over a link
+        of an unknown process.
         """
         self._arrive(address, frame, self._lives, link)
 
@@ -193,7 +194,7 @@ class VirtualNetwork:
     def run_until(
         self, holds: Callable[[], bool], seconds_max: float, every_seconds: float = 0.1
     ) -> bool:
-        """Let time pass until something holds, looked at now and then; say whether it does."""
+        """Let time pass until `holds()`, asked every `every_seconds`; return whether it holds."""
         end = self.queue.now + seconds_max
         while not holds():
             if self.queue.now >= end:
@@ -202,7 +203,7 @@ class VirtualNetwork:
         return True
 
     def _arrive(self, address: str, frame: bytes, lives: int, link: PeerId | None) -> None:
-        """Let a frame arrive that was sent after so many starts."""
+        """Let a frame arrive that was sent when `lives` processes had been started."""
         process = self.processes.get(address)
         if process is None or process.life > lives:
             self.undeliverable += copies_in(frame)
@@ -213,7 +214,7 @@ class VirtualNetwork:
             self._drain(process)
 
     def _arrive_each(self, frames: list[tuple[str, bytes, int]], lives: int, link: PeerId) -> None:
-        """Let frames that left together arrive together, which spares the queue all but one."""
+        """Let frames that left together arrive by one entry of the queue."""
         for address, frame, _ in frames:
             self._arrive(address, frame, lives, link)
 
@@ -233,7 +234,7 @@ class VirtualNetwork:
             self._drain(process)
 
     def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:
-        """Let frames that leave a process now meet the weather."""
+        """Let the frames of one step of a process cross the weather."""
         number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
         steady = self.weather.steady
         if steady is not None:

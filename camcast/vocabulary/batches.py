@@ -2,13 +2,12 @@
 
 Theory of operation
 -------------------
-A publisher gathers what it publishes in one instant in one stream, and closes the batch by its
-count, by its size, or at the end of the instant. An event alone is a batch of one. From then on
-nobody changes the *body*: it is what spreads, what is remembered, what is asked for again, and what
-is signed. The *head* before it is written anew at every hop (`camcast.vocabulary.wire` describes
-both). A batch that was received keeps the body's bytes as they came, and its payloads are copied
-out of them only when they are handed to a subscriber, since a slice that shared the body's memory
-would keep all of it alive.
+A publisher gathers the events that it publishes in one stream within one instant, and closes the
+batch by its count, by its size, or at the end of the instant. A single event is a batch of one. No
+process changes the *body* of a closed batch: the body is what is forwarded, stored, asked for again
+and signed. The *head* before it is written anew at every hop (`camcast.vocabulary.wire` describes
+both). A received batch keeps the bytes of its body, and its payloads are copied out of them when
+they are handed to a subscriber, since a slice would keep the whole body in memory.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ SIGNED_BYTES: Final = 8 + _SIGNATURE_BYTES
 """Certificate hash 8 and signature 64, which follow the payloads of a signed batch."""
 
 BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
-"""Of a batch of more than one event. chosen: a frame then has room for its head and for another
-record, such as a Herald or a heartbeat (some 100 bytes each)."""
+"""The longest body of a batch of more than one event. chosen: its frame has room for the head and
+for another record, such as a Herald or a heartbeat (some 100 bytes each)."""
 
 _FIXED: Final = Struct(">24sIHBHQB")
 _FLAGS_AT: Final = 30
@@ -56,9 +55,10 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     """Consecutive events of one stream on their way through the engine.
 
     `first` is the sequence number of the first of its `count` events. `hops` counts the messages
-    that brought it here, 0 at the publisher. `upward_probability` overrides p_sel for its events
-    (setUpwardProb). `published` is the publisher's clock in milliseconds since 1970. It was `age`
-    seconds old at the time `since`, by this process's clock.
+    that brought the batch to this process, 0 at the publisher. `upward_probability` overrides p_sel
+    for its events (setUpwardProb). `published` is the time of publication by the publisher's clock,
+    in milliseconds since 1970. The batch was `age` seconds old at the time `since` of this
+    process's clock.
     """
 
     stream: StreamId
@@ -75,7 +75,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     age: float = 0.0
     since: float = 0.0
     head_flags: int = 0
-    """Those of the copy that came: `wire.REPAIRED`, `wire.OTHER_LEVEL`."""
+    """The flags in the head of the copy that came: `wire.REPAIRED`, `wire.OTHER_LEVEL`."""
 
     @property
     def typed(self) -> bool:
@@ -89,7 +89,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
 
     @property
     def size(self) -> int:
-        """The bytes of all payloads."""
+        """The bytes of all payloads together."""
         return len(self.body) - self.payloads_start - (SIGNED_BYTES if self.flags & SIGNED else 0)
 
     @property
@@ -105,14 +105,14 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
 
     @property
     def signed_part(self) -> bytes:
-        """What a signed batch's signature is over: the group of its topic, a hash of the body."""
+        """The bytes that a signed batch's signature covers: its topic's group, its body's hash."""
         return _signed_part(self.topic, memoryview(self.body)[:-_SIGNATURE_BYTES])
 
     def signed(self, certificate: bytes, sign: Callable[[bytes], bytes]) -> Batch:
         """Return this unsigned batch with its publisher's signature.
 
-        `certificate` is the hash of his certificate; `sign` returns the 64 bytes of signature of
-        `signed_part`.
+        `certificate` is the hash of the publisher's certificate; `sign` returns the signature of
+        `signed_part`, 64 bytes.
         """
         body, flags = self.body, self.flags | SIGNED
         start = body[:_FLAGS_AT] + bytes((flags,)) + body[_FLAGS_AT + 1 :] + certificate
@@ -147,7 +147,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     def part(self, start: int, stop: int) -> Batch:
         """Return the events from sequence number `start` to before `stop` as a batch of their own.
 
-        It is for this process's subscribers: its body is not the publisher's any more.
+        The part is for this process's subscribers alone: its body is not the publisher's.
         """
         return make_batch(
             self.stream,
@@ -177,7 +177,7 @@ def make_batch(
 ) -> Batch:
     """Return a batch of these payloads, which were published at the time `since`.
 
-    Its stream is `busy` if a tree is worth while for it (`camcast.protocols.tree`).
+    A `busy` stream has so many events that a tree pays for it (`camcast.protocols.tree`).
     """
     flags = (TYPED if typed else 0) | (TREE if busy else 0)
     upward, count, name = 0, len(payloads), topic.encoded
@@ -214,7 +214,7 @@ def decode_body(
     now: float = 0.0,
     head_flags: int = 0,
 ) -> Batch:
-    """Decode the body between `start` and `end`, all of it; raises `MalformedError`."""
+    """Decode and check the body between `start` and `end`; raises `MalformedError`."""
     if end - start < wire.BODY_FIXED_BYTES:
         raise MalformedError("an event record is shorter than its fixed part")
     stream, first, count, flags, upward, published, topic_length = _read_fixed(frame, start)
@@ -261,9 +261,9 @@ def decode_body(
 
 
 def _signed_part(topic: Topic, unsigned: bytes | memoryview) -> bytes:
-    """Return what is signed of a body; Ed25519 takes four times as long to read 32 KiB as SHA-256.
+    """Return what is signed of a body, of which `unsigned` is all but the signature.
 
-    The body is `unsigned` as far as its signature.
+    A hash of the body, since Ed25519 takes four times as long as SHA-256 to read 32 KiB.
     """
     return topic.group + sha256(unsigned).digest()
 

@@ -1,11 +1,11 @@
-"""The cold list: peers that are not in a table (any more), to be asked again when it needs some.
+"""The cold list: peers that left a table without a goodbye, or found no place, to be asked again.
 
 A peer that fell silent is dead or cut off, and only a later answer tells which. So a part that
-keeps a table remembers whom it gave up without a goodbye, asks some of them from time to time, and
-lets whoever answers back in. That is what joins the halves of a healed partition without a gateway.
+keeps a table remembers the peers that fell silent, asks some of them from time to time, and lets
+those that answer back in. This joins the halves of a healed partition without a gateway.
 
-Entries go by address and forget the identity, for a process that was started anew has another: it
-is to be asked, too, and `zmtp` sends nothing to a process of another identity than was meant.
+Entries have the address without the identity. A process that was started anew at the address has
+another identity and should be asked, too, and `zmtp` sends a message only to the identity named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
 
 
 class Cold(NamedTuple):
-    """Whoever listens at an address, the community it was known in, and since when it is cold."""
+    """A contact of unknown identity, the community it was known in, and since when it is cold."""
 
     contact: Contact
     topic: Topic
@@ -30,7 +30,7 @@ class Cold(NamedTuple):
 
 
 class ColdList:
-    """At most `COLD_MAX` peers; only a later one, or `COLD_SECONDS`, makes it forget one."""
+    """At most `COLD_MAX` peers, each for at most `COLD_SECONDS`; a new one replaces the oldest."""
 
     __slots__ = ("_entries",)
 
@@ -44,7 +44,7 @@ class ColdList:
         return iter(self._entries.values())
 
     def put(self, contact: Contact, topic: Topic, now: float) -> None:
-        """Remember a peer, in place of whatever was known at its address."""
+        """Remember a peer, in place of an entry with the same address."""
         self.pop(contact.address)
         if len(self._entries) >= COLD_MAX:
             del self._entries[next(iter(self._entries))]
@@ -60,9 +60,9 @@ class ColdList:
         return self._entries.pop(address, None)
 
     def sample(self, count: int, rng: Random, now: float, level: int = 0) -> list[Cold]:
-        """Draw so many of the peers to ask them, fewer if there are not so many.
+        """Draw up to `count` peers to ask.
 
-        Only those known in a community at this `level` of the topics or below count.
+        Only peers known in a community whose topic has at least `level` levels are drawn.
         """
         while self._entries and next(iter(self)).since < now - COLD_SECONDS:
             del self._entries[next(iter(self._entries))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class CamcastError(Exception):
-    """What goes wrong in CAMCAST, for who catches all of it at once.
+    """The base of every error of CAMCAST, to catch them all.
 
-    Each error has a second base that says of what kind it is, such as `ValueError`, `TimeoutError`
-    or `OSError`.
+    Each error also derives from the built-in error of its kind, such as `ValueError`,
+    `TimeoutError` or `OSError`.
     """

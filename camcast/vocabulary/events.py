@@ -25,12 +25,12 @@ def stream_id(publisher: PeerId, number: int) -> StreamId:
 
 
 class EventId(NamedTuple):
-    """Names an event by its stream, and its number within that stream, which begin at 1.
+    """Names an event by its stream and its sequence number in the stream, which counts from 1.
 
     A publisher draws the numbers of its streams from a counter that begins at its start time in
-    milliseconds, so that a process that was restarted does not repeat earlier ids (TRUST, identity
-    and format). Who keeps its identity over restarts keeps the counter, too, since a clock may be
-    set back (`camcast.live.stream_numbers`).
+    milliseconds, so that a restarted process does not repeat earlier ids (TRUST, identity and
+    format). A process that keeps its identity over restarts also keeps the counter in a file, since
+    its clock may be set back (`camcast.live.stream_numbers`).
     """
 
     stream: StreamId
@@ -38,7 +38,7 @@ class EventId(NamedTuple):
 
     @property
     def publisher(self) -> PeerId:
-        """Who published the event."""
+        """The process that published the event."""
         return PeerId(self.stream[:PEER_ID_BYTES])
 
     @property
@@ -77,9 +77,9 @@ def parse_event_id(text: str) -> EventId:
 class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is made for each
     """One event of a batch: the paper's E_j^t (2.1, 5.3.2.1).
 
-    `hops` counts the messages that brought it here (0 at the publisher), the paper's round
-    number. `typed` says that the payload is a typed event (`camcast.typed`). `published` is the
-    publisher's clock when it was published, in milliseconds since 1970.
+    `hops` counts the messages that brought the event to this process (0 at the publisher), the
+    paper's round number. `typed` says that the payload is a typed event (`camcast.typed`).
+    `published` is the time of publication by the publisher's clock, in milliseconds since 1970.
     """
 
     id: EventId
@@ -91,15 +91,15 @@ class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is 
 
 
 NO_EVENT: Final = EventId(StreamId(bytes(24)), 0)
-"""Stands for the id of an event that was not accepted: it got no number."""
+"""The id in the receipt of an event that was not accepted and so has no number."""
 
 
 @frozen
 class Missed:
-    """Events that can no longer be had: nobody who is asked keeps them.
+    """Events that this process has missed for good: no process that it asked has them.
 
-    They are those from number `first` to `last` of `stream`, which is what one publisher publishes
-    on one topic: that is at or below `topic`, which is the community's in which they were missed.
+    They have the sequence numbers `first` to `last` of `stream`. They were missed in the community
+    of `topic`; the stream's own topic is `topic` or below it.
     """
 
     stream: StreamId
@@ -109,20 +109,19 @@ class Missed:
 
     @property
     def publisher(self) -> PeerId:
-        """Who published them."""
+        """The process that published them."""
         return PeerId(self.stream[:PEER_ID_BYTES])
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What is known when publish() returns: whom the event leaves for at the end of the instant.
+    """The answer of publish(): to how many processes the event leaves at the end of the instant.
 
-    `accepted` is False for an event that was dropped, because the peers take events more slowly
-    than they are published: it goes to nobody, and its id is `NO_EVENT`.
+    `accepted` is False for an event that was dropped because the peers take events more slowly
+    than they are published: it is sent to no process, and its id is `NO_EVENT`.
 
     `peers` counts the members of the publisher's own community that get a copy. `links` counts the
-    super-processes that are known, some of whom get an upward message. Copies are best effort:
-    nobody has confirmed anything. A process alone in its community gets zeros, and its event
-    reaches nobody.
+    known super-processes, some of which get an upward message. Copies are best effort, and none is
+    confirmed. For a process that knows no other, both are 0 and the event reaches none.
     """
 
     id: EventId

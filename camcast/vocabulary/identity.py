@@ -1,4 +1,4 @@
-"""Who a process is, and where it can be reached."""
+"""The identity of a process, and the contact by which it is reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 PeerId = NewType("PeerId", bytes)
 """Sixteen bytes, uniformly distributed, that name a process.
 
-They are random, of each start of a process anew; where events are signed, they are the hash of
+They are drawn at random at each start of a process; in the profile ``signed`` they are the hash of
 the process's public key (`peer_of_key`). Nothing else depends on how they are made.
 """
 
@@ -23,7 +23,7 @@ PEER_ID_BYTES: Final = 16  # chosen: 128 bits, so that random ids never collide;
 PUBLIC_KEY_BYTES: Final = 32  # [RFC 8032, 5.1] of Ed25519
 
 UNKNOWN_PEER: Final = PeerId(b"")
-"""Stands for the identity of a gateway of which only the address is known."""
+"""Stands for the identity of a process, such as a gateway, of which only the address is known."""
 
 
 class Contact(msgspec.Struct, frozen=True, array_like=True):

@@ -1,4 +1,4 @@
-"""What makes one process known to another, where processes have keys (docs/security.md)."""
+"""Introductions: how processes get to know each other in the profile ``signed``."""
 
 from __future__ import annotations
 

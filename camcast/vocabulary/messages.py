@@ -22,7 +22,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Right(Enum):
-    """What a message takes the right to do, where processes have rights (docs/security.md)."""
+    """The right that the sender of a message needs in the profile ``signed`` (docs/security.md)."""
 
     OF_GROUP = "of group"
     """To be a member of the community in which it is sent."""
@@ -38,17 +38,18 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of every control message; a subclass gives its `tag`, unique within its part."""
 
     passed_on: ClassVar[bool] = False
-    """Whether others may pass it on for its sender (`reply_to` of `ControlOutlet.send`). Where
-    processes have keys, any other message counts only if it comes from its sender itself."""
+    """Whether another process may pass the message on for its sender (`reply_to` of
+    `ControlOutlet.send`). In the profile ``signed``, other messages count only over a link of their
+    sender."""
     mandate: ClassVar[str] = ""
-    """What its sender wants that others ask for in its name; empty if they are to ask nothing.
+    """What other processes may ask for in the sender's name; empty if nothing.
 
-    Where processes have keys, the sender signs that it wants this, and the signature goes along
-    when others pass on the message, or another of its part with the same mandate."""
+    In the profile ``signed`` the sender signs this word. The signature, its *mandate*, goes along
+    when another process passes on the message, or a message of the same part and mandate."""
     mandated: ClassVar[tuple[str, ...]] = ()
-    """The fields that are signed with it, which whoever passes the message on leaves alone."""
+    """The fields that the mandate covers, which a process that passes the message on must keep."""
     right: ClassVar[Right] = Right.OF_GROUP
-    """What its sender needs the right to do; messages of links and of repair need what they say."""
+    """The right that the sender needs; for messages of links and repair their parts check more."""
 
 
 encode: Final[Callable[[Message], bytes]] = _ENCODER.encode
@@ -62,7 +63,7 @@ class Decoder(Generic[MessageT]):
         self._decoder: msgspec.msgpack.Decoder[MessageT] = msgspec.msgpack.Decoder(union)
 
     def decode(self, body: bytes) -> MessageT:
-        """Return the message; `MalformedError` for anything else."""
+        """Return the message; raises `MalformedError` for bytes that are no message of the part."""
         try:
             return self._decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Warnings of what strangers can bring about as often as they like: each at most once a minute."""
+"""A limit of one a minute for warnings that strangers can cause as often as they like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Final
 
 INTERVAL_SECONDS: Final = 60.0  # chosen: fills no disk, and still says that it goes on
-KEYS_MAX: Final = 256  # chosen: the peers that are told apart at a time; strangers invent more
+KEYS_MAX: Final = 256  # chosen: strangers can invent any number of peers
 
 
 class MinuteLog:

@@ -1,7 +1,7 @@
-"""Notices: what a node says of itself, for logs and for who waits for a change.
+"""Notices: changes of a node's state, for logs and for applications that wait for a change.
 
-The engine leaves them in its outbox, since it has no log; a driver that wants none makes them cost
-a comparison with None. They are rare: none is about a single event.
+The engine leaves them in its outbox, since it writes no log. If the driver wants none, a notice
+costs a comparison with None. They are rare: none is about a single event.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ nothing is heard of any peer, until `healed`. `paused`: the process itself did n
 `seek`: members of `topic` are looked for, of whom `count` were `found`."""
 
 NO_GROUP: Final = GroupId(bytes(8))
-"""Of the parts of a node that serve all groups."""
+"""Stands for the group of the parts of a node that serve all groups."""
 
 
 @frozen
@@ -59,4 +59,4 @@ class Notice:
     count: int = 0
     seconds: float = 0.0
     silent: bool = False
-    """Whether a `peer_gone` was found dead or cut off: others may just have left the table."""
+    """Whether the peer of a `peer_gone` was found dead or cut off, and did not just leave."""

@@ -1,6 +1,6 @@
-"""The outbox: what an engine wishes to happen, until a driver drains it (DESIGN, one engine).
+"""The outbox: the actions that an engine wants, until a driver drains it (DESIGN, one engine).
 
-Nothing here acts. The engine appends wishes, the live runner or the virtual network carries
+The outbox only stores. The engine appends wishes, the live runner or the virtual network carries
 them out, and a test compares plain lists.
 """
 
@@ -32,14 +32,14 @@ class Token(NamedTuple):
 class Send(NamedTuple):
     """Send encoded records, joined to one piece, to each of these processes, best effort.
 
-    Whoever leaves it changes `contacts` no more, since nobody copies it.
+    `contacts` is not copied, so it must not be changed afterwards.
     """
 
     contacts: Sequence[Contact]
     record: bytes
     control: bool
     records: int = 1
-    """How many there are in `record`."""
+    """How many records `record` holds."""
 
 
 class Wake(NamedTuple):
@@ -55,7 +55,7 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is ma
     group: GroupId
     batch: Batch
     history: bool = False
-    """Whether they are from before the membership: only for who asked for history."""
+    """Whether they are from before this process joined: only for subscribers of the history."""
 
 
 class Tell(NamedTuple):
@@ -73,12 +73,12 @@ class Seek(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A discovery's answer: members of the community, none if it is empty.
+    """A discovery's answer: some members of a community.
 
-    Without contacts, `unreachable` lists the addresses that were asked and did not answer, and
-    `ignorant` those that answered that they do not know. If there is either, nothing is known
-    about the community, although those in `nobody` keep its register and said that it is empty.
-    `size` is the discovery's estimate of N_t, if it has one.
+    An answer without contacts says that the community is empty, unless it lists addresses that did
+    not answer (`unreachable`) or answered that they do not know (`ignorant`): then the discovery
+    could not find out, even if addresses in `nobody` keep the community's register and say that it
+    is empty. `size` is the discovery's estimate of N_t, if it has one.
     """
 
     topic: Topic
@@ -95,9 +95,9 @@ class Finding(NamedTuple):
 
 
 Vouch = Callable[[Sequence[Contact], Kind, GroupId, messages.Message, Contact | None], bytes | None]
-"""Told of the receivers, kind and group of a message, of it, and of whom it is passed on for.
+"""Takes a message's receivers, kind, group, the message, and the process it is passed on for.
 
-Returns the mandate to send along, empty if none is needed; None if it cannot be passed on.
+Returns the mandate to send along, empty if none is needed; None if the message must not be sent.
 """
 
 
@@ -117,18 +117,18 @@ class Outbox:
         self.seeks: list[Seek] = []
         self.findings: list[Finding] = []
         self.notices: list[Notice] | None = None
-        """For a driver that wants them; None: nothing is said."""
+        """A list if the driver wants notices, else None."""
         self.control_bytes: dict[GroupId, int] | None = None
-        """For a trace: the bytes of all control copies so far, by the group that sent them."""
+        """The bytes of all control copies so far, by the sending group; None: not counted."""
         self.vouch: Vouch | None = None
-        """Where processes have keys: called before a control message leaves."""
+        """In the profile ``signed``: called before a control message leaves."""
 
 
 class ControlOutlet:
     """Where one part of a node (a membership, the links, a discovery) leaves its wishes.
 
-    An outlet knows the part and its community, so that messages and timers reach the same part:
-    of the other process, or of this one. Its methods return nothing; answers are later inputs.
+    An outlet knows the part and its community: messages reach the same part at other processes, and
+    timers come back to this part. Its methods return nothing; answers are later inputs.
     """
 
     __slots__ = ("_group", "_head", "_kind", "_outbox", "_scope", "me")
@@ -175,7 +175,7 @@ class ControlOutlet:
                 sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
-        """Ask to be woken with `name` after a delay; there is no way to take it back."""
+        """Ask to be woken with `name` after a delay; a timer cannot be cancelled."""
         token = Token(self._kind, self._group, (*self._scope, *name))
         self._outbox.wakes.append(Wake(delay_seconds, token))
 
@@ -186,7 +186,7 @@ class ControlOutlet:
         count: int = 0,
         addresses: tuple[str, ...] = (),
     ) -> None:
-        """Leave a notice about this group, if anybody wants it."""
+        """Leave a notice about this group, if the driver wants notices."""
         if self._outbox.notices is not None:
             notice = Notice(kind, self._group, topic, addresses=addresses, count=count)
             self._outbox.notices.append(notice)

@@ -11,9 +11,9 @@ from camcast.vocabulary.identity import Contact, PeerId
 class PeerTable:
     """Contacts by identity, in an order that depends on nothing but the calls made.
 
-    Some may be *pinned*: a fan-out always includes them (a membership pins the peers that it
-    knows to depend on this process). `watch(learned, contact)` is told of every change, for the
-    trace and the dissemination. The same history gives the same sequences, whatever the hash seed.
+    Some contacts may be *pinned*: a fan-out always includes them (a membership pins the peers that
+    depend on this process). `watch(learned, contact)` is called at every change, for the trace and
+    the dissemination. The same calls give the same order, whatever the hash seed.
     """
 
     __slots__ = ("_contacts", "_index", "_pinned", "_watch")
@@ -48,7 +48,7 @@ class PeerTable:
         return self._index.get(peer, self._pinned) < self._pinned
 
     def add(self, contact: Contact) -> bool:
-        """Add a contact; if its peer is here already, renew the address and return False."""
+        """Add a contact; if the table has its peer already, renew the address and return False."""
         index = self._index.get(contact.peer)
         if index is not None:
             self._contacts[index] = contact
@@ -60,7 +60,7 @@ class PeerTable:
         return True
 
     def discard(self, peer: PeerId) -> bool:
-        """Remove a peer, if it is here; others move up in the order to close the gap."""
+        """Remove a peer, and return whether it was in the table; the last one takes its place."""
         if peer not in self._index:
             return False
         self.pin(peer, pinned=False)

@@ -1,17 +1,17 @@
-"""Text from elsewhere, as a terminal may show it.
+"""Text from other processes, made safe to print on a terminal.
 
-A terminal obeys what it is sent: an escape sequence in a name or in a payload can recolour or
-overwrite lines, set the title, or make the terminal type. What turns the direction of writing, or
-ends a line where no line ends, makes a reader take one text for another.
+A terminal obeys escape sequences: in a name or a payload they can recolour or overwrite lines, set
+the title, or make the terminal type. Characters that change the direction of writing, or end a
+line, make a reader take one text for another.
 """
 
 from __future__ import annotations
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return the text with what has no shape written as in Python: ``\x1b``, ``\u202e``.
+    r"""Return the text with unprintable characters escaped as in Python: ``\x1b``, ``\u202e``.
 
-    Which characters have none `str.isprintable` says; those in `keep` stay.
+    `str.isprintable` says which characters these are; those in `keep` stay.
     """
     if text.isprintable():
         return text

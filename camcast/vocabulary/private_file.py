@@ -1,4 +1,4 @@
-"""Files that say who talks to whom, for nobody but their owner to read."""
+"""Files that only their owner can read, such as traces, which say which processes talk."""
 
 from __future__ import annotations
 

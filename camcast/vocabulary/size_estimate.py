@@ -21,24 +21,25 @@ never counts and is never passed on, and a member adds as many numbers as it has
 The records of a sample have 25 kB, too many to send along; asked for once, and once more before one
 expires, they are 10 bytes a second.
 
-*Hostile peers, where there are no keys.* Whoever reaches a process can send it numbers that are
-nobody's, the smallest there are. So of what is *believed* at most `BELIEVED_TIMES` as much is taken
-for the size, and what is believed follows a larger size by a factor of 2 in `DOUBLING` heartbeats.
-And a process keeps numbers for itself that lie closer together than they would in a community of
-the largest size that it takes for possible: it passes on those that are plausible, and where these
-fill a sample, it goes by them. So forged numbers get no farther than to whom a liar sends them, and
-make of an estimate eight times as much at the most; whoever forges only what is plausible doubles
-that in an hour. They made a thousand million of two hundred, everywhere, in a second.
+*Hostile peers, where there are no keys.* A liar can send numbers that belong to no process, the
+smallest there are. Each process therefore has a *believed* size, which follows a larger count by a
+factor of 2 in `DOUBLING` heartbeats, and its estimate is at most `BELIEVED_TIMES` the believed
+size. It also withholds numbers that lie closer together than in a community of the largest size
+that it takes for possible: it passes on only the plausible numbers, and if these fill a sample, the
+estimate goes by them. So forged numbers reach only the processes to which a liar sends them, and
+make an estimate at most eight times as large; a liar that forges plausible numbers doubles the
+estimate in an hour. Without this, forged numbers made 10^9 of 200 members, in every process, within
+a second.
 
 A process that has listened for less than `AGE_MAX` heartbeats has nothing to compare with. It
-believes in as many processes as it hears itself, or in the median of what its *tellers* say, for
-each sample alone stands for a size. So a lie makes of its estimate more than eight times as much
-only while most of its tellers lie, and of a lone teller `LONE_MAX` is believed at the most. (The
-smallest that is said would be safer against large lies. But one teller that says too little would
-hold a newcomer back for hours, and while hundreds join at once the slowest would hold them all
-back.)
+believes in as many processes as it hears itself, or in the median of the sizes that its *tellers*
+name, since each sample alone stands for a size. So lies make its estimate more than eight times as
+large only while most of its tellers lie, and of a single teller at most `LONE_MAX` is believed.
+(The smallest size named would be safer against large lies. But one teller that names too small a
+size would hold a newcomer back for hours, and while hundreds of processes join at once the slowest
+would hold all of them back.)
 
-A process vouches for its peers too, with the time at which it last heard them. A rumour of a
+A process also vouches for its peers, with the time at which it last heard of them. The news of a
 number's age therefore starts at k processes, some 2 (c+1) ln N, and reaches the others in
 log3(N / k) + 3 exchanges, since each exchange informs both.
 """
@@ -59,8 +60,8 @@ AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 1
 # chosen: heartbeats between the samples of a process. The ages would allow more, but with fewer
 # pieces in heartbeats a lost goodbye is noticed late (tests/laws/test_scamp_churn.py).
 SAMPLE_PACE: Final = 2
-# chosen: a crowd eight times as large as those that are there is counted at once. The newcomers
-# themselves know of more; for those that were there ln N is short by 1 where it is 20 times.
+# chosen: up to seven newcomers for each member are counted at once. Of a larger crowd the newcomers
+# have the whole count; for the members ln N is too small by 1 if the crowd is 20 times as large.
 BELIEVED_TIMES: Final = 8.0
 DOUBLING: Final = 3600.0  # chosen: heartbeats; an hour, in which communities seldom double again
 # chosen: heartbeats that what a teller said counts: some eight tellers. Of 15 heartbeats, newcomers
@@ -71,8 +72,8 @@ TOLD_LASTS: Final = 8.0
 # for a heartbeat or two, and a lie makes a view want 30 peers and not 60.
 LONE_MAX: Final = 1000.0
 TELLERS_MAX: Final = 64  # chosen: above what the tellers of so many heartbeats are
-# chosen: of numbers drawn at random, so many standard deviations, and so many, more than expected
-# lie below a bound once in a thousand samples.
+# chosen: in one sample of a thousand, more random numbers lie below a bound than are expected by
+# this many standard deviations and this many numbers.
 _DEVIATIONS: Final = 3.0
 _FEW: Final = 4.0
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
@@ -101,14 +102,14 @@ def number_of(peer: bytes) -> int:
 
 
 def _count(smallest: list[int]) -> float:
-    """Estimate how many have numbers of which these are the smallest; all, if they are few."""
+    """Estimate how many processes there are from the smallest of their numbers, in order."""
     if len(smallest) < SAMPLE:
         return float(len(smallest))
     return (SAMPLE - 1) * _HASH_RANGE / max(1, smallest[-1])
 
 
 def _plausible(numbers: list[int], most: float) -> list[int]:
-    """Return a sample of these, in order, that may be of a community of at most so many."""
+    """Return those of these numbers, in order, that a community of `most` processes may have."""
     kept: list[int] = []
     for number in numbers:
         expected = most * number / _HASH_RANGE
@@ -142,20 +143,20 @@ class SizeEstimate:
         """How many peers this process vouched for last."""
         self._refreshed = -inf
         self._listens_since = inf
-        self._believed = 1.0  # what `size` may be BELIEVED_TIMES of
+        self._believed = 1.0  # `size` is at most BELIEVED_TIMES of it
         self._withheld: dict[int, None] = {}
-        """Numbers that are not passed on, since they cannot well be true."""
+        """Numbers that are not passed on, since they are implausible."""
         self.size = 1.0
         """The estimate of N as of the last `refresh` or `merge`, this process included."""
 
     def note(self, peer: bytes, now: float) -> None:
-        """Take into account that `peer` itself was heard from just now."""
+        """Note that a message of `peer` has just arrived."""
         self._heard[number_of(peer)] = now
         if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send (G5)
             self.refresh(now)
 
     def vouch(self, heard: Iterable[tuple[bytes, float]]) -> None:
-        """Take into account when each of these peers was last heard; `refresh` is to follow."""
+        """Note when each of these peers was last heard of; call `refresh` afterwards."""
         known = self._heard
         self._met = 0
         for peer, when in heard:
@@ -233,7 +234,7 @@ class SizeEstimate:
         return 2 * common < min(len(theirs), max(1, len(self._heard)))
 
     def refresh(self, now: float) -> None:
-        """Vouch for oneself, drop what is too old, and estimate anew."""
+        """Vouch for this process, drop numbers that are too old, and estimate anew."""
         since, self._refreshed = now - self._refreshed, now
         self._listens_since = min(self._listens_since, now)
         oldest = now - AGE_MAX * self._heartbeat
@@ -278,12 +279,12 @@ class SizeEstimate:
             believed = min(size, self._told_by_others(now))
         elif size > believed:
             believed = min(size, believed * 2 ** min(_DOUBLINGS_MAX, heartbeats / DOUBLING))
-        else:  # slowly: after a crash of most, the living are heard of one by one
+        else:  # slowly: after a crash of most processes, the others are heard of one by one
             believed = max(size, believed / 2 ** min(_DOUBLINGS_MAX, heartbeats / AGE_MAX))
         self._believed = believed
         return min(size, BELIEVED_TIMES * believed, SIZE_MAX)
 
     def forgive(self, paused_seconds: float, now: float) -> None:
-        """Forgive a pause of this process: nobody aged while it did not listen."""
+        """Make all numbers younger by a pause of this process, in which it heard none of them."""
         for number, heard in self._heard.items():
             self._heard[number] = min(now, heard + paused_seconds)

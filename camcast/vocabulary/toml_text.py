@@ -1,7 +1,7 @@
-"""TOML from a file that somebody else may have written: parsed, or refused with a sentence.
+"""TOML from a file that a stranger may have written: parsed, or refused with a clear message.
 
 Python's parser recurses for each level of an array, takes time that grows with the square of the
-length of a dotted key, and passes on what Python says of a number of 5,000 digits.
+length of a dotted key, and raises Python's own error for a number of 5,000 digits.
 """
 
 from __future__ import annotations

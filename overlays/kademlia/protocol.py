@@ -134,15 +134,17 @@ class Shared:
     naming: Naming
     limits: Limits
     heard: Callable[[Endpoint, float, Neighbour | None, float], None]
-    """Is told `(address, started, answered, now)` of each call that ends: who has answered, if any.
+    """Called with `(address, started, answered, now)` for each call that ends; `answered` is the
+    node that has answered, if any.
 
-    A call that fails to reach a doubtful neighbour while others are good is left out: its failure
-    says nothing about this process.
+    Not called when a doubtful neighbour does not answer while other neighbours are good: that
+    failure says nothing about this process.
     """
     lost: Callable[[Neighbour], None]
-    """Is told of each neighbour that was evicted because it did not answer."""
+    """Called with each neighbour that is evicted because it did not answer."""
     connected: Callable[[], bool]
-    """Returns whether the DHT answers: if it does, a silent neighbour is gone, not this process."""
+    """Returns whether the DHT answers: if it does, a silent neighbour is dead, and this process is
+    not cut off."""
     counters: Counters = field(factory=Counters)
     patience: Patience = field(factory=Patience)
     own: dict[bytes, Neighbour] = field(factory=dict)
