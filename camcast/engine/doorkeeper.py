@@ -172,11 +172,7 @@ class Doorkeeper:
         return tuple(c for c in contacts if self.knows(c) and self.may_join(c.peer, topic))
 
     def judge(
-        self,
-        message: MessageT,
-        source: Contact,
-        link: PeerId | None,
-        topic: Topic | None,
+        self, message: MessageT, source: Contact, link: PeerId | None, topic: Topic | None
     ) -> MessageT | None:
         """Return a message without what its sender may not say; None if nothing is left.
 

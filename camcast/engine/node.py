@@ -116,13 +116,7 @@ class Node:
             addresses_signed=settings.admission is not None,
         )
         self._strangers = Strangers(
-            me,
-            outbox,
-            groups,
-            recorder.counters,
-            rng,
-            settings.parameters,
-            self.liveness.questions,
+            me, outbox, groups, recorder.counters, rng, settings.parameters, self.liveness.questions
         )
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
@@ -502,11 +496,7 @@ class Node:
         return False
 
     def _read(
-        self,
-        decoder: Decoder[MessageT],
-        source: Contact,
-        body: bytes,
-        topic: Topic | None = None,
+        self, decoder: Decoder[MessageT], source: Contact, body: bytes, topic: Topic | None = None
     ) -> MessageT | None:
         """Decode a message; return what the doorkeeper leaves of it, None if it leaves nothing."""
         message = decoder.decode(body)
