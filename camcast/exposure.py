@@ -48,7 +48,8 @@ def check_profile(
     `closed` says whether strangers are kept out, `signed` whether the process has an identity;
     `name` is that of the `discovery`.
     """
-    if closed and getattr(discovery, "hears_strangers", False):
+    proved = signed and getattr(discovery, "asks_by_key", False)
+    if closed and getattr(discovery, "hears_strangers", False) and not proved:
         keeps_out = "an identity" if signed else "a passphrase"
         raise OptionError(
             f"the discovery {name!r} hears everybody on the network, and {keeps_out} keeps"

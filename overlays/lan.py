@@ -15,6 +15,9 @@ has heard the other's announcement.
 Anybody on the network may write anything into its records. A record without a valid address is left
 out, addresses and groups are bounded, and an address that is not a member's costs a message.
 
+Where processes have keys, the TXT record has the process's address and public key, and names no
+communities. Such records are hints, which `overlays.lan_questions` asks and does not believe.
+
 This discovery speaks through sockets of zeroconf's own, in the event loop of the live driver. It
 cannot run in the virtual network.
 """
@@ -34,8 +37,10 @@ from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import OptionError
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.endpoints import endpoint_of
+from overlays.lan_questions import DECODER, Hint, LanQuestions
 
 log = logging.getLogger(__name__)
 
@@ -50,18 +55,24 @@ class LanDiscovery(Discovery):
     """Discovery by multicast DNS; see the module's text."""
 
     hears_strangers: ClassVar[bool] = True
+    asks_by_key: ClassVar[bool] = True
+    decoder: ClassVar[Decoder[Message] | None] = DECODER
 
     def __init__(self, context: DiscoveryContext) -> None:
-        """Raise `OptionError` if there are gateways, which nobody would ask."""
+        """Raise `OptionError` if there are gateways, which no process would ask."""
         if any(context.gateways.values()):
             raise OptionError("the discovery 'lan' asks no gateway: leave the gateways out")
         self._context = context
+        identities = context.identities
+        self._questions = None if identities is None else LanQuestions(context, identities)
         self._zeroconf: AsyncZeroconf | None = None
         self._browser: AsyncServiceBrowser | None = None
         self._tasks: list[Any] = []
         """The multicasts under way, the latest last."""
         self._heard: dict[str, tuple[Contact, tuple[GroupId, ...]]] = {}
         """The processes on this network and their communities, by the name of the service."""
+        self._hints: dict[str, Hint] = {}
+        """In place of these, where processes have keys: by the same names, what mDNS says."""
         self._announced: dict[GroupId, float] = {}
         """When each community was announced."""
         self._seeks: dict[int, tuple[Topic, int]] = {}
@@ -97,7 +108,7 @@ class LanDiscovery(Discovery):
     @property
     def state(self) -> str:
         """See `Discovery`."""
-        return "connected" if self._heard else "alone"
+        return "connected" if self._heard or self._hints else "alone"
 
     # -- inputs --------------------------------------------------------------------------------
 
@@ -108,11 +119,14 @@ class LanDiscovery(Discovery):
         if len(self._announced) >= GROUPS_MAX:
             log.warning("this process cannot be found in %s: it is in too many topics", topic)
         self._announced[topic.group] = now
-        self._tell(first=len(self._announced) == 1)
+        if self._questions is None or len(self._announced) == 1:
+            self._tell(first=len(self._announced) == 1)
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
-        if self._announced.pop(topic.group, None) is not None:
+        if self._announced.pop(topic.group, None) is None:
+            return
+        if self._questions is None or not self._announced:
             self._tell(first=False)
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
@@ -127,6 +141,9 @@ class LanDiscovery(Discovery):
         match name:
             case ("seek", int() as number) if number in self._seeks:
                 topic, wanted = self._seeks.pop(number)
+                if self._questions is not None:
+                    self._questions.seek(topic, wanted, self._hints, now)
+                    return
                 members = [
                     contact
                     for contact, groups in self._heard.values()
@@ -134,6 +151,13 @@ class LanDiscovery(Discovery):
                 ]
                 chosen = self._context.rng.sample(members, min(wanted, len(members)))
                 self._context.outlet.found(topic, chosen)
+            case _ if self._questions is not None:
+                self._questions.wake(name)
+
+    def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
+        """See `Discovery`; where processes have no keys, nothing comes for it."""
+        if self._questions is not None:
+            self._questions.receive(source, group, message, announced=group in self._announced)
 
     # -- mDNS ----------------------------------------------------------------------------------
 
@@ -142,20 +166,24 @@ class LanDiscovery(Discovery):
         if self._zeroconf is None:
             return
         host, port = endpoint_of(self._context.me.address)
-        groups = list(self._announced)[:GROUPS_MAX]
+        properties: dict[str, str | None] = {"address": self._context.me.address}
+        if self._context.identities is not None:
+            properties["key"] = self._context.identities.key_of(self._context.me)
+        else:
+            properties |= {group.hex(): None for group in list(self._announced)[:GROUPS_MAX]}
         info = ServiceInfo(
             SERVICE,
             f"{self._context.me.peer.hex()}.{SERVICE}",
             port=port,
             parsed_addresses=[host],
-            properties={"address": self._context.me.address} | {g.hex(): None for g in groups},
+            properties=properties,
             host_ttl=LEASE_SECONDS,
             other_ttl=LEASE_SECONDS,
         )
         speaker = self._zeroconf
         if first:  # a peer id is nobody else's, so that nobody is asked whether it is
             say = partial(speaker.async_register_service, info, cooperating_responders=True)
-        elif groups:
+        elif self._announced:
             say = partial(speaker.async_update_service, info)
         else:
             say = partial(speaker.async_unregister_service, info)
@@ -180,15 +208,35 @@ class LanDiscovery(Discovery):
         """Take a record that came, changed or went."""
         if state_change is ServiceStateChange.Removed:
             self._heard.pop(name, None)
+            self._hints.pop(name, None)
             return
         info = ServiceInfo(service_type, name)
         if not info.load_from_cache(zeroconf):
+            return
+        if self._questions is not None:
+            self._take_hint(name, _read_hint(info.properties))
             return
         heard = _read(name, info.properties)
         if heard is None or len(self._heard) >= PROCESSES_MAX:
             self._heard.pop(name, None)
         if heard is not None and len(self._heard) < PROCESSES_MAX:
             self._heard[name] = heard
+
+    def _take_hint(self, name: str, hint: Hint | None) -> None:
+        self._hints.pop(name, None)
+        own = name == f"{self._context.me.peer.hex()}.{SERVICE}"
+        if hint is not None and not own and len(self._hints) < PROCESSES_MAX:
+            self._hints[name] = hint
+
+
+def _read_hint(properties: dict[bytes, bytes | None]) -> Hint | None:
+    """Return where a process is said to be, and under which key; None if it is not said."""
+    try:
+        address = check_address((properties.get(b"address") or b"").decode())
+        key = (properties.get(b"key") or b"").decode()
+    except (AddressError, ValueError):
+        return None
+    return Hint(address, key) if key and is_numeric(address) else None
 
 
 def _read(

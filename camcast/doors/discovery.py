@@ -108,6 +108,11 @@ class Discovery(ABC):
     members. A profile closes the pipes and datagrams of a process to strangers, but not these
     sockets. So such a discovery is refused in all profiles but `open`."""
 
+    asks_by_key: ClassVar[bool] = False
+    """Of one that `hears_strangers`: whether, where processes have keys
+    (`DiscoveryContext.identities`), it names only members that have answered over links, whatever
+    else it heard. It goes with the profile ``signed`` then."""
+
     speaks_to_anybody: ClassVar[bool] = False
     """Whether the discovery sends datagrams without the key of their receiver
     (`DatagramPort.send`). Such a discovery is refused in the profile ``signed``."""

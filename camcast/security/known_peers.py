@@ -223,6 +223,8 @@ class KnownPeers:
 
     def key_of(self, contact: Contact, now: float) -> PublicKey | None:
         """Return the key of the process at an address, if it has said that it is there."""
+        if contact.peer == self._signatures.peer_id:
+            return self._signatures.public
         known = self._current(contact.peer, now)
         if known is None or contact.address not in known.record.addresses:
             return None

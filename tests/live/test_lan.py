@@ -1,10 +1,16 @@
 """Discovery on the own network, by real multicast DNS at the loopback."""
 
+import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
 from camcast import CommunityManager, OptionError, Received
+from camcast.live.certificate_file import certificate_text
+from camcast.live.key_file import write_key_pair
+from camcast.security.keys import SecretKey
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
 from tests.live.communities import CERTAIN, OPTIONS
 from tests.patience import eventually, live
 
@@ -78,3 +84,47 @@ async def test_what_does_not_go_with_it_is_refused() -> None:
         CommunityManager("dht", discovery="lan")
     with pytest.raises(OptionError, match="the discovery 'lan' asks no gateway"):
         await manager(gateways=["tcp://127.0.0.1:7000"]).start()
+
+
+def known_as(
+    files: Path, key: SecretKey, topic: str, issuer: SecretKey = ROOT
+) -> dict[str, object]:
+    """Return the identity of a member of a topic, whom an issuer has certified."""
+    name = key.public.peer_id.hex()
+    certified = certificate_text([grant(issuer, key, topic, MEMBER, 0, 2**32 - 1)])
+    (files / f"{name}.cert").write_text(certified)
+    for one in (key, ROOT, EVE):
+        if not (files / f"{one.public.peer_id.hex()}.key").exists():
+            write_key_pair(files / f"{one.public.peer_id.hex()}.key", one)
+    return {
+        "identity": files / f"{name}.key",
+        "certificates": files / f"{name}.cert",
+        "trust": [files / f"{issuer.public.peer_id.hex()}.pub"],
+    }
+
+
+@needs_multicast
+@live
+async def test_members_find_each_other_by_their_keys_and_nobody_else(tmp_path: Path) -> None:
+    """Beside them one of another authority, and one without a key, who claim to be there."""
+    ada, bob = known_as(tmp_path, ADA, ".soccer"), known_as(tmp_path, CLUB, ".soccer")
+    other = known_as(tmp_path, SecretKey(b"m" * 32), ".soccer", issuer=EVE)
+    async with (
+        manager(**other) as stranger,
+        manager() as none,
+        manager(**ada) as first,
+        manager(**bob) as second,
+    ):
+        for who in (stranger, none):
+            await who.join(".soccer")
+        communities = await asyncio.gather(first.join(".soccer"), second.join(".soccer"))
+        for community in communities:
+            await community.ready(min_peers=1)
+        events = communities[1].subscribe()
+        await communities[0].publish(b"goal")
+        event = await anext(events)
+        assert isinstance(event, Received)
+        assert event.payload == b"goal"
+        addresses = {contact.address for one in communities for contact in one.peers}
+        assert addresses == {first.address, second.address}
+        assert stranger.community(".soccer").peers == none.community(".soccer").peers == ()

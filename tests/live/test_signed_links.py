@@ -208,7 +208,6 @@ def test_the_commands_of_an_authority(files: Path) -> None:
             GatewayError,
             "dialled over zmq is named with its key",
         ),
-        ({"discovery": "lan"}, OptionError, "an identity keeps strangers out"),
         ({"passphrase": "correct horse battery staple"}, OptionError, "leave one of the two out"),
     ],
 )

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from camcast.vocabulary.identity import Contact, PeerId
-from overlays.lan import GROUPS_MAX, SERVICE, _read
+from overlays.lan import GROUPS_MAX, SERVICE, _read, _read_hint
+from overlays.lan_questions import Hint
 
 NAME = f"{bytes(16).hex()}.{SERVICE}"
 
@@ -27,3 +28,11 @@ def test_a_record_names_a_process_and_its_communities() -> None:
 )
 def test_no_record_raises(name: str, properties: dict[bytes, bytes | None]) -> None:
     assert _read(name, properties) is None
+    assert _read_hint(properties) is None
+
+
+def test_where_processes_have_keys_a_record_names_an_address_and_a_key() -> None:
+    properties: dict[bytes, bytes | None] = {b"address": b"tcp://10.0.0.1:7000", b"key": b"ABC"}
+    assert _read_hint(properties) == Hint("tcp://10.0.0.1:7000", "ABC")
+    assert _read_hint(properties | {b"address": b"tcp://example.org:7000"}) is None
+    assert _read_hint(properties | {b"key": None}) is None
