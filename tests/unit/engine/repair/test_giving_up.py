@@ -184,3 +184,22 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     assert participation.repair.haves_sent == sum(isinstance(one, Have) for one in said)
     assert participation.repair.wants_sent == sum(isinstance(one, Want) for one in said) > 0
     assert participation.repair.incomplete_streams == participation.repair.holes() == 0
+
+
+def test_nobody_is_told_while_one_that_is_cut_off_may_have_it(world: RepairWorld) -> None:
+    """All neighbours say no: to two of four events they have a hole as well, or know no stream."""
+    one, *others = members(world, A, A, A, A, A)
+    apart = [(one, other) for other in others]
+    for payload in (b"1", b"3"):
+        world.sever(*apart)
+        world.publish(one, A, payload, seconds=0.05)
+        world.heal()
+        world.publish(one, A, b"2 and 4", seconds=0.15)
+    world.sever(*apart)
+    world.run(60.0)
+    assert [world.payloads(other) for other in others] == [[b"2 and 4"] * 2] * 4
+    assert not world.told
+    world.heal()
+    world.run(10.0)
+    assert all({b"1", b"3"} < set(world.payloads(other)) for other in others)
+    assert not world.told
