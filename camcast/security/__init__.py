@@ -1,1 +1,1 @@
-"""Keys, certificates, revocations and peer records as values: no files, no clock, no randomness."""
+"""Keys, certificates, revocations and peer records as values, without I/O, clocks or randomness."""

@@ -1,6 +1,6 @@
 """Certificates: one key grants another some rights below a topic, for some time.
 
-The formats of this room are frozen; docs/security-formats.md has them in bytes.
+The formats of this package are frozen; docs/security-formats.md has them in bytes.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Rights(IntFlag):
     SERVE = 4
     """To be a gateway: to be asked for first contacts."""
     ISSUE = 8
-    """To hand its own rights on by certificates."""
+    """To grant its own rights to other keys by certificates."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The rights as they are written in a command line."""
+        """The rights as a command line has them."""
         return tuple(_name(right) for right in Rights if right in self)
 
     @classmethod
@@ -58,9 +58,9 @@ def _name(right: Rights) -> str:
 class Certificate(SealedValue, frozen=True, tag=1):
     """`issuer` grants `subject` the rights in the topic `prefix` and in those below it.
 
-    It is valid from `not_before` to `not_after`. At most `depth` certificates may follow it in a
-    chain; that is none if it does not grant `Rights.ISSUE`. `serial` names it in the issuer's list
-    of revoked ones.
+    The certificate is valid from `not_before` to `not_after`. At most `depth` certificates may
+    follow it in a chain, none if it does not grant `Rights.ISSUE`. `serial` names it in the
+    issuer's list of revoked certificates.
     """
 
     issuer: KeyBytes
@@ -81,30 +81,31 @@ class Certificate(SealedValue, frozen=True, tag=1):
 
     @property
     def topic(self) -> Topic:
-        """The topic at the top of those that it is for."""
+        """The topic in and below which the certificate grants its rights."""
         return Topic.parse(self.prefix)
 
     @property
     def rights(self) -> Rights:
-        """What it allows there."""
+        """The rights that the certificate grants."""
         return Rights(self.rights_bits)
 
     def grants(self, right: Rights, topic: Topic) -> bool:
-        """Return whether it allows this in this topic, whatever the time is."""
+        """Return whether the certificate grants a right in a topic, whatever the time is."""
         return right in self.rights and self.topic.includes(topic)
 
     def grants_link(self, topic: Topic) -> bool:
-        """Return whether its owner may link to `topic`: to where he is, and upward [TRUST].
+        """Return whether the certificate's owner may link to `topic` [TRUST].
 
-        Who may join or publish in a topic may send to the processes of its ancestors, ask for
-        them and tell them what he has; he never receives there.
+        A process that may join or publish in a topic may send events to members of the topic's
+        ancestors, ask for these members, and tell them which events it has. It receives nothing
+        there.
         """
         here = self.topic
         at_work = Rights.JOIN | Rights.PUBLISH
         return bool(self.rights & at_work) and (here.includes(topic) or topic.includes(here))
 
     def wider_than(self, above: Certificate) -> str:
-        """Return what it grants beyond the certificate `above` it; "" if there is nothing."""
+        """Return in which respects the certificate exceeds the one `above` it; "" if in none."""
         if Rights.ISSUE not in above.rights:
             return "the one above it may not issue any"
         wider = {

@@ -1,14 +1,14 @@
-"""Chains of certificates: from a trusted root's key to the one that acts, each link narrower.
+"""Chains of certificates: from a trusted root's key to the key that acts, each link narrower.
 
 Theory of operation
 -------------------
 A root is a key that a user trusts by naming it; it may grant anything. The first certificate of a
-chain was issued by a root, each further one by the subject of the one before it, and none grants
-more than that one: topics by level, rights, time and depth. Hence the last certificate says what
-the chain allows, and its time is within that of all.
+chain was issued by a root, each further one by the subject of the certificate before it, and none
+grants more than the certificate before it: topics by level, rights, time and depth. Hence the last
+certificate says what the chain allows, and is valid only while all of them are.
 
-What does not change is checked once (`verify_chain`: form, signatures, narrowing), and what changes
-with time each time it is used (`Chain.check`: validity, revocation, the right that is needed).
+`verify_chain` checks once what does not change: form, signatures, narrowing. `Chain.check` checks
+at each use what changes with time: validity, revocation, and the right that is needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What one process signs its events with, and what it believes the others' by.
+"""The key and certificates by which a process signs its events and verifies those of others.
 
-It is what the engine asks of the profile `signed`: `camcast.doors.signatures.Signatures`.
+`EventSignatures` implements `camcast.doors.signatures.Signatures` for the profile `signed`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class EventSignatures:
 
     @property
     def peer_id(self) -> PeerId:
-        """Who this process is."""
+        """The identity of this process."""
         return self._secret.public.peer_id
 
     def check_own(self, certificates: Sequence[bytes], now: float) -> Chain:

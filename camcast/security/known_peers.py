@@ -1,10 +1,10 @@
-"""The processes that a process knows, by a record that each has signed, and what each may do.
+"""The processes that a process knows: a record that each has signed, and what each may do.
 
 A process makes itself known by its *introduction*: its peer record and the chains of certificates
 that the record names. It shows its introduction in the handshake of every link, and signs a new
-record long before the old one expires. Whoever speaks of a third process passes that one's
-introduction on, which nobody can alter. So an address is only ever what the owner of a key has said
-of itself.
+record long before the old one expires. A process that names a third process passes that one's
+introduction on, which it cannot alter. So an address of a process is always one that the owner of
+the process's key has signed.
 
 Introductions that do not verify, or that no trusted root certifies, leave nothing behind. Of those
 that do there are at most `PEERS_MAX`; the one that was used least lately goes first.
@@ -84,11 +84,11 @@ class KnownPeers:
         self._own_since = 0.0
         self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
-        """That which was used last at the end."""
+        """The known processes, the one used last at the end."""
         self._numbered: dict[int, PeerId] = {}
         """Of the same processes, by their numbers in samples of sizes."""
         self._pinned: dict[str, PublicKey] = {}
-        """By address, who was pinned last at the end."""
+        """The expected key at each address, the one pinned last at the end."""
         self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
         self._verdicts_until = 0.0
 
@@ -104,7 +104,7 @@ class KnownPeers:
         self._address, self._own = address, None
 
     def own(self, now: float) -> Introduction:
-        """See `Admission`; anew also where the certificates of this process have changed."""
+        """See `Admission`; also made anew when the certificates of this process have changed."""
         chains = self._signatures.own[:CHAINS_MAX]
         named = tuple(chain.hash for chain in chains)
         if self._own is None or named != self._own_named or self._is_old(now):
@@ -126,7 +126,7 @@ class KnownPeers:
     # -- getting to know others ------------------------------------------------------------
 
     def learn(self, introduction: Introduction, now: float) -> PublicKey:
-        """Get to know a process by its introduction; returns its key, raises `RefusedError`."""
+        """Verify and remember an introduction; return its owner's key, or raise `RefusedError`."""
         record = read_record(introduction.record)
         key = PublicKey(record.key)
         known = self._peers.get(key.peer_id)
@@ -244,7 +244,7 @@ class KnownPeers:
             self._pinned[address] = PublicKey.parse(key)
 
     def pinned(self, address: str) -> PublicKey | None:
-        """Return the key that is expected of whoever is at an address."""
+        """Return the key that the process at an address is expected to have."""
         return self._pinned.get(address)
 
     def knows(self, contact: Contact, now: float) -> bool:

@@ -1,11 +1,11 @@
-"""Mandates: a process's signature that lets others pass on what it says, in its name.
+"""Mandates: signatures by which a process lets others pass on its messages in its name.
 
-A subscription walks from process to process until some hold its subscriber, and a search until
-somebody knows the answer. What each of them gets names another process as the sender than the one
-it comes from. So the sender signs what it wants, and the signature goes along. A mandate is 80
-bytes: the time of signing in milliseconds since 1970 and a number, of 8 bytes each, which together
-no two mandates of a process share, and the signature over these 16 bytes and over what is *said*.
-What that is, and how often one mandate is acted upon, `camcast.engine.mandates` knows.
+A subscription walks from process to process until some hold its subscriber, and a search until a
+process knows the answer. Each of these messages names its first sender, and comes over a link of
+another process. So the first sender signs what it wants, and the signature goes along. A mandate
+has 80 bytes: the time of signing in milliseconds since 1970 and a number, of 8 bytes each, which
+together differ for all mandates of a process, and the signature over these 16 bytes and over the
+bytes `said`. `camcast.engine.mandates` decides what these are, and how often a mandate counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A group's key from its passphrase: the `shared-key` profile (TRUST, profiles).
 
-Everybody who knows the passphrase derives the same key pair, so there is no salt of a group's own:
-one guess of an attacker is a guess at every group of CAMCAST. What stands against guessing is the
-cost of argon2id and the length of the passphrase.
+All processes that know the passphrase must derive the same key pair, so groups have no salts of
+their own, and each guess of an attacker is a guess at every group of CAMCAST. The protections
+against guessing are the cost of argon2id and the length of the passphrase.
 """
 
 from __future__ import annotations

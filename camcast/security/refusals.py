@@ -1,4 +1,4 @@
-"""Why something signed is not believed."""
+"""The reasons for which signed bytes are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from camcast.vocabulary.errors import CamcastError
 
 
 class Reason(Enum):
-    """Why it is not believed; the values name counters."""
+    """The reason of a refusal; the values name counters."""
 
     MALFORMED = "malformed"
     """The bytes do not follow the format, or are longer than it allows."""
@@ -21,13 +21,13 @@ class Reason(Enum):
     REVOKED = "revoked"
     """A certificate is in its issuer's list of revoked ones."""
     EARLY = "early"
-    """It is not valid yet."""
+    """The signed value is not valid yet."""
     EXPIRED = "expired"
-    """It is not valid any more."""
+    """The signed value is not valid any more."""
     UNSIGNED = "unsigned"
-    """It carries no signature."""
+    """A value that needs a signature has none."""
     UNKNOWN = "unknown"
-    """It names a certificate that is not known here."""
+    """A certificate is named that this process does not know."""
     NO_RIGHT = "no_right"
     """The certificate is valid, and does not grant this right in this topic."""
     OUTSIDE = "outside"
@@ -35,7 +35,7 @@ class Reason(Enum):
 
 
 class RefusedError(CamcastError, ValueError):
-    """Something signed is not believed; the message says what was wrong."""
+    """A signed value is refused; the message says what is wrong."""
 
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)

@@ -1,7 +1,7 @@
-"""Revocation: each issuer's signed, numbered list of its certificates that count no more.
+"""Revocation: each issuer's signed, numbered list of its revoked certificates.
 
-The list with the highest number wins, so an old one that somebody plays back changes nothing. A
-list says when the next one is due; a process that does not get it is `overdue`, and says so.
+The list with the highest number counts, so replaying an old list changes nothing. A list says when
+the next one is due; `Revocations.overdue` names the issuers whose next list has not come.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ISSUERS_MAX: Final = 256
 
 
 class RevokedSerial(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A certificate that counts no more; after `not_after` it has expired anyway."""
+    """A revoked certificate, which is valid until `not_after`."""
 
     serial: Serial
     not_after: Seconds

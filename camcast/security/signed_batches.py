@@ -1,16 +1,16 @@
-"""Batches that their publisher signs, and that every process verifies before it believes them.
+"""Batches that their publisher signs, and that every process verifies before it takes them.
 
-The signature is over the group of the batch's topic and over its body, with the hash of the
-publisher's certificate in it, and not over the head, which is written anew at every hop. A batch
-counts if its publisher's key has the id in the stream, if a chain of certificates grants this key
-the right to publish in the topic, at the time of publication that is signed, and if that time is
-not long ago: what is known of streams recognises what is sent again before, and not after.
+The signature covers the group of the batch's topic and the body, with the hash of the publisher's
+certificate in it. It does not cover the head, which is written anew at every hop. A batch counts if
+the publisher's key has the identity in the stream's id, if a chain of certificates grants this key
+the right to publish in the topic at the signed time of publication, and if that time is recent:
+what a process remembers of streams recognises replays of recent batches only.
 
-A batch climbs from its topic's group into those of the topics above, and never goes down: in a
-group below its topic it counts for nothing, or who has a genuine one could bring it to those who
-want only a part of the topic. In a group beside its topic it counts only if its publisher may
-publish there, too: else who may publish somewhere could publish everywhere. A topic with several
-super-topics (3.6) needs a certificate for a topic that is above all of them.
+A batch climbs from its topic's group into the groups of the topics above, and never goes down. In a
+group below its topic it is refused: otherwise any process could send a genuine batch to members
+that want only a part of its topic. In a group beside its topic it counts only if its publisher may
+publish there, too: otherwise a right to publish anywhere would be one to publish everywhere. A
+topic with several super-topics (3.6) needs a certificate for a topic above all of them.
 """
 
 from __future__ import annotations

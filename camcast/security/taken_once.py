@@ -1,8 +1,8 @@
-"""Datagrams that are taken once: within some minutes of their time, and never again in these.
+"""Protection of datagrams against replays.
 
-There is no handshake, so whoever records a datagram can send it again. What is older or newer than
-`SLACK_SECONDS` is refused, and so is a nonce that was taken before; `NONCES_MAX` of them are
-remembered, those of other processes that prove who they are and nobody else's.
+There is no handshake, so an attacker can record a datagram and send it again. A datagram whose time
+differs by more than `SLACK_SECONDS` from this process's clock is refused, and so is one whose nonce
+was taken before. `NONCES_MAX` nonces are remembered, only of senders that have proved a key.
 """
 
 from __future__ import annotations
@@ -22,28 +22,27 @@ STAMP_BYTES: Final = _TIME.size
 
 
 class DatagramError(CamcastError, ValueError):
-    """A datagram is not taken; the message says why."""
+    """A datagram is refused; the message says why."""
 
 
 class UnknownSenderError(DatagramError):
-    """It is of somebody who is not known here, and does not introduce himself in it.
+    """A datagram of an unknown sender has no introduction.
 
-    He may do so in the next one: his introduction was lost or overtaken, or this process started
-    anew.
+    The next one may have it: the introduction was lost or overtaken, or this process started anew.
     """
 
 
 def stamp(now: float) -> bytes:
-    """Return the time `now`, in seconds since 1970, as a datagram says it: 8 bytes, in ms."""
+    """Return the time `now`, in seconds since 1970, as 8 bytes of milliseconds."""
     return _TIME.pack(int(now * 1000))
 
 
 class TakenOnce:
-    """What one process has taken of late; `now` is the time in seconds since 1970."""
+    """The datagrams that one process has taken lately; `now` is in seconds since 1970."""
 
     def __init__(self) -> None:
         self._taken: dict[bytes, float] = {}
-        """By nonce, the oldest first: until when the datagram would be taken again."""
+        """By nonce, the oldest first: until when the datagram's time would still be accepted."""
 
     def check(self, nonce: bytes, stamped: bytes, now: float) -> None:
         """Take the datagram of this nonce that begins with this stamp, or raise `DatagramError`."""

@@ -1,8 +1,7 @@
-"""The batches whose signature was verified of late, so that a process verifies each once.
+"""The batches whose signature was verified lately, so that a process verifies each once.
 
-A process is mostly a member of several groups of an event's hierarchy, and gets the batch in each
-of them. What the certificate allows is another question in each group and is asked again; whether
-the publisher signed these bytes is not.
+A process is often a member of several groups of an event's hierarchy, and gets the batch in each of
+them. Whether the certificate allows the batch is checked in each group; the signature is not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """UDP between simulated hosts.
 
-A host has the one IP address of `camcast.simulation.network.address_of`. A datagram crosses the
-weather of its two hosts as a frame does, and each copy that arrives is given to the process that
-then has the port: unlike a frame, it may reach a later life of the host. A datagram to an endpoint
+A host has one IP address, that of `camcast.simulation.network.address_of`. A datagram crosses the
+weather between two hosts as a frame does. Each copy that arrives is given to the process that then
+has the port, so unlike a frame it may reach a later life of the host. A datagram to an endpoint
 that no process has is lost silently (there is no ICMP). There is no loopback, and buffers never
 fill up.
 """

@@ -1,6 +1,6 @@
-"""What came of a virtual scenario: kept while it runs, and summed up as a live run is.
+"""The outcome of a virtual scenario, recorded while it runs and summed up as a live run is.
 
-The digest is of all that a replay must repeat: every delivery, and in the end every table, every
+The digest covers all that a replay must repeat: every delivery, and at the end every table, every
 counter, and what the network carried.
 """
 
@@ -26,7 +26,7 @@ from camcast.vocabulary.topics import Topic
 
 @frozen
 class VirtualOutcome:
-    """What came of a run."""
+    """The outcome of a run."""
 
     summary: Summary
     digest: str
@@ -37,17 +37,17 @@ class VirtualOutcome:
     records_sent: int
     """Copies of records sent, control messages included."""
     bytes: int
-    """Of all these copies."""
+    """The bytes of all these copies."""
     datagrams: int
     """Datagrams sent by discoveries that speak UDP, such as Kademlia's."""
     datagram_bytes: int
     """Their contents, without the headers of UDP and IP."""
     lost_copies: int
-    """Of these, lost on the way."""
+    """Copies of records that were lost on the way."""
     undeliverable: int
-    """Copies that found nobody alive."""
+    """Copies of records whose receiver was dead."""
     unpublished: int
-    """Events that nobody was there to publish."""
+    """Events that were not published because no member was alive."""
     event_copies: int
     """Copies of events sent, upward messages included."""
     table_entries: float
@@ -63,7 +63,7 @@ class VirtualOutcome:
     """CPU that all processes together would spend on signatures; 0 in `open`."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
-    """Of all deliveries but the publishers' own."""
+    """Latencies of all deliveries except the publishers' own."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as JSON takes it."""
@@ -71,14 +71,14 @@ class VirtualOutcome:
 
 
 class RunRecord:
-    """Hears what happens in one run; `topics` are the communities of the hosts, by number."""
+    """Records what happens in one run; `topics` are the communities of the hosts, by number."""
 
     def __init__(
         self, scenario: VirtualScenario, network: VirtualNetwork, topics: Mapping[int, Topic]
     ) -> None:
         self.reading = Reading()
         self.unpublished = 0
-        """Events that nobody was there to publish."""
+        """Events that were not published because no member was alive."""
         self._scenario = scenario
         self._network = network
         self._topics = topics
@@ -88,7 +88,7 @@ class RunRecord:
         self._event_copies = 0
         self._names: dict[EventId, str] = {}
         self._keys: dict[PeerId, str] = {}
-        """The name of the last life of everybody who ever was."""
+        """The name of the last life of each identity."""
 
     def born(self, process: Process) -> None:
         """Note a process that begins a life."""
@@ -107,7 +107,7 @@ class RunRecord:
             self.reading.members[key] = attrs.evolve(member, crashed=self._network.now)
 
     def published(self, event: EventId, published: Published) -> None:
-        """Note an event, and who does not want it."""
+        """Note an event, and the processes that do not want it."""
         self._unwanted[event] = published.unwanted_by
         self.reading.published[self._name(event)] = published
 
@@ -126,13 +126,13 @@ class RunRecord:
             self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
 
     def missed(self, process: Process, tell: Tell) -> None:
-        """Note what a process was told that it cannot get any more."""
+        """Note the events that a process has missed for good."""
         stream, _, _ = self._name(EventId(tell.missed.stream, tell.missed.first)).rpartition("-")
         told = range(tell.missed.first, tell.missed.last + 1)
         self.reading.missed[self._keys[process.me.peer], stream].append(told)
 
     def outcome(self, *, signature_seconds: float) -> VirtualOutcome:
-        """Return what came of the run, at its end."""
+        """Return the outcome, at the end of the run."""
         network, reading = self._network, self.reading
         state = hashlib.sha256(self._deliveries.digest())
         entries = members = 0

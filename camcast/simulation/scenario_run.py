@@ -1,9 +1,9 @@
-"""Runs a virtual scenario, and says what came of it in the measures of a live run.
+"""Runs a virtual scenario, and returns its outcome in the measures of a live run.
 
 The processes join one after the other, the root community first; tables settle; then the
-scenario's clock starts, and what it says happens at its times. The invariants are checked at
-every step (`camcast.simulation.invariants`). A run depends on its scenario alone: `digest` is
-the same in every process, under every hash seed, with a trace or without one.
+scenario's clock starts, and its events, crashes and cuts happen at their times. The invariants are
+checked at every step (`camcast.simulation.invariants`). A run depends on its scenario alone: its
+digest is the same in every process, under every hash seed, with a trace or without one.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from camcast.vocabulary.trace import Sink
 from camcast.workloads import Publication
 from camcast.workloads.churn import Change
 
-_SLICES: Final = 500  # chosen: how often progress is told of
+_SLICES: Final = 500  # chosen: calls of `on_progress` in a run
 # chosen: how often arcs are looked at within the time in which an arc may be one-sided. With
 # duplicates and reordering an arc may come and go, and be one-sided at two moments by chance.
 _LOOKS: Final = 7
 
 
 class _Others:
-    """Everybody who is not on one side of a cut, whoever else may come."""
+    """The processes that are not on one side of a cut, later ones included."""
 
     def __init__(self, one_side: dict[int, None]) -> None:
         self._one_side = one_side
@@ -61,7 +61,7 @@ def run_scenario(
     sink: Sink | None = None,
     on_progress: Callable[[float, float], None] | None = None,
 ) -> VirtualOutcome:
-    """Run a scenario; `sink` takes the trace, `on_progress(now, end)` hears of virtual time.
+    """Run a scenario; `sink` takes the trace, `on_progress(now, end)` gets the virtual time.
 
     Raises `InvariantError`, and what loading the scenario's files raises.
     """
@@ -88,7 +88,7 @@ class _Run:
         self._work = stream(scenario.seed, "workload")
         self._directory = Census(stream(scenario.seed, "churn", "census"))
         self._members = Census(self._work)
-        """Who is a member and alive, of whom publishers are drawn."""
+        """The live members, of which publishers are drawn."""
         self._joining: dict[int, Topic] = {}
         self._publishers: dict[tuple[str, Topic], Process] = {}
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
@@ -100,7 +100,7 @@ class _Run:
             self._authority = StubAuthority(self._lying.randbytes(32))
         self._changes: tuple[Change, ...] = ()
         self._community_of: dict[str, Topic] = {}
-        """Of each node of a churn trace."""
+        """The community of each node of a churn trace."""
         self._numbers: dict[str, int] = {}
         """The host of each node of a churn trace that has come up."""
         self._lives: dict[int, Process] = {}
@@ -151,7 +151,7 @@ class _Run:
         return self._record.outcome(signature_seconds=cpu)
 
     def _first_joins(self) -> Iterator[Callable[[], object]]:
-        """Yield who joins at first, in order."""
+        """Yield the calls by which the first processes join, in order."""
         scenario = self._scenario
         if scenario.churn is not None:
             topics = sorted(scenario.communities, key=lambda topic: (topic.level, topic))
@@ -183,7 +183,7 @@ class _Run:
         return dict(zip(hosts, self._first_topics(), strict=False))
 
     def _schedule(self, start: float, publications: list[Publication]) -> None:
-        """Put on the queue what the scenario says, its clock starting at `start`."""
+        """Schedule what the scenario says; its clock starts at `start`."""
         scenario, queue = self._scenario, self._network.queue
         for crashes in scenario.crashes:
             queue.at(start + crashes.at_seconds, self._crash_share, crashes)
@@ -198,7 +198,7 @@ class _Run:
                 partition,
                 start + partition.until_seconds,
             )
-        # After what is to happen at the same time: a cut from 0 s is there for an event at 0 s.
+        # Publications come last: a cut from 0 s on must hold for an event at 0 s.
         for publication in publications:
             queue.at(start + publication.at_seconds, self._publish, publication)
         if scenario.churn is not None:
@@ -229,7 +229,7 @@ class _Run:
         self._joining[process.life] = topic
         self._network.do(process, partial(_join, topic, self._where_of(process)))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
-            self._bury(process)  # and it stays in the directory
+            self._bury(process)  # but leave it in the directory
         return process
 
     def _where_of(self, process: Process) -> Interest | None:
@@ -248,7 +248,7 @@ class _Run:
         self._network.crash(process)
 
     def _draw_share(self, share: float, community: Topic | None) -> list[Process]:
-        """Draw a share of the living, of one community or of all."""
+        """Draw a share of the live processes, of one community or of all."""
         living = [
             process
             for process in self._network
@@ -257,7 +257,7 @@ class _Run:
         return self._churn.sample(living, round(share * len(living)))
 
     def _draw_liars(self, liars: Liars) -> None:
-        """Draw who lies, and let them begin."""
+        """Draw the liars, and let them begin."""
         living = self._draw_share(1.0, liars.community)
         until = self._network.now + liars.seconds
         for process in living[: liars.members]:
@@ -288,7 +288,7 @@ class _Run:
                 )
 
     def _restart(self, number: int, identity: Literal["same", "new"]) -> None:
-        """Let a host that has crashed start again, unless a churn trace already had it do so."""
+        """Let a crashed host start again, unless the churn trace has restarted it already."""
         last = self._lives[number]
         if not last.alive:
             self._join(self._topics[number], number, last if identity == "same" else None)
@@ -331,7 +331,7 @@ class _Run:
                 self._record.unpublished += 1
             elif process.held is None:
                 self._publish_as(process, topic, publication.payload)
-            else:  # its application goes on with it
+            else:  # a paused process publishes when it goes on
                 publish = partial(self._publish_as, process, topic, publication.payload)
                 process.held.append((False, publish))
 

@@ -1,9 +1,9 @@
 """Signatures of the virtual network: as long as real ones, with a stated cost, and no cryptography.
 
 A run of thousands of processes would spend most of its time on Ed25519. So a `StubSignatures` seals
-a batch with a keyed hash whose key all stubs of a run share and nothing else has: what a member, or
-a liar, makes without it does not verify, as with real keys. Everybody may publish everywhere, and
-all certificates are known; they travel all the same, with their usual length.
+a batch with a keyed hash whose key only the stubs of a run have: a batch that a liar makes without
+it does not verify, as with real keys. Every process may publish everywhere, and all certificates
+are known; they are sent all the same, with their usual length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIGNATURE_BYTES: Final = 64  # [Ed25519]
 
 @define
 class StubAuthority:
-    """What the stubs of one run share: the key, and how often it was used."""
+    """The key that the stubs of one run share, and how often it was used."""
 
     key: bytes
     signed: int = 0

@@ -1,4 +1,4 @@
-"""Leaves out what simulated processes would warn their operators of."""
+"""Suppresses the warnings of simulated processes, which are for operators."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def warnings_unheard() -> Iterator[None]:
     """Log errors only within the context, unless logging is set to more than warnings (``-v``).
 
-    Whoever simulates crashes and loss knows of them: what each of a hundred processes says of the
-    neighbours that it has lost would bury what the simulation found.
+    Crashes and loss are expected in a simulation: the warnings of a hundred processes about lost
+    neighbours would hide its results.
     """
     before = logging.root.manager.disable
     if not logging.getLogger("camcast").isEnabledFor(logging.INFO):

@@ -1,10 +1,10 @@
-"""The weather between processes: what becomes of each frame, and when.
+"""The weather between processes: whether and when each frame arrives.
 
 The climate (`camcast.settings.climate`) says how long frames are under way, and how many are
 lost, duplicated or held back; copies of records that travel in one frame share its fate. *Cuts*
 come and go: while one lasts, frames between its two sides are lost, in one direction or in both.
-All chance comes from the random stream ``network``, so two protocols that send alike meet the
-same weather.
+All random numbers come from the stream ``network``, so two protocols that send alike meet the same
+weather.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from camcast.settings.climate import Climate, Constant
 
 
 class Obstacle(Protocol):
-    """Something that lies between processes for a while; frames that meet it may get lost."""
+    """A cut between processes, as the weather sees it: frames that meet it may get lost."""
 
     @property
     def loss(self) -> float:
-        """The probability that a frame gets lost that meets the obstacle."""
+        """The probability that a frame that meets the obstacle gets lost."""
 
     def severs(self, source: int, target: int, /) -> bool:
         """Say whether a frame from `source` to `target` meets the obstacle."""
@@ -75,9 +75,9 @@ class Weather:
         return None if self.cuts else self._steady
 
     def delays(self, source: int, target: int, copies: int = 1) -> Sequence[float]:
-        """Return after how many seconds a frame of so many copies arrives, if it does.
+        """Return the delays in seconds after which a frame of so many copies arrives.
 
-        Once, twice, or not at all.
+        There is one delay, two for a duplicated frame, or none for a lost one.
         """
         climate, rng = self.climate, self._rng
         if climate.loss and rng.random() < climate.loss:

@@ -1,4 +1,4 @@
-"""What every discovery promises, in towns of it: a test class inherits `DiscoveryContract`."""
+"""The contract of every discovery; a test class inherits `DiscoveryContract`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def addresses(*people: Person) -> set[str]:
 
 
 def places(listed: tuple[str, ...]) -> set[str]:
-    """Return hosts and ports, whatever is spoken there."""
+    """Return the hosts and ports of addresses, without their schemes."""
     return {address.partition("://")[2] for address in listed}
 
 
@@ -61,7 +61,7 @@ def in_town_with_addresses(
 
 
 class DiscoveryContract:
-    """What every discovery promises.
+    """The contract of every discovery.
 
     A test class inherits it and names its plug: ``discovery = "lighthouse"``.
     """

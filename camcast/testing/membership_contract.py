@@ -1,4 +1,4 @@
-"""What every membership promises, in worlds of it: a test class inherits `MembershipContract`."""
+"""The contract of every membership; a test class inherits `MembershipContract`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Unanswered(Discovery):
 
 
 class MembershipContract:
-    """What every membership promises.
+    """The contract of every membership.
 
     A test class inherits it and names its plug: ``membership = "full-view"``.
     """
@@ -60,9 +60,9 @@ class MembershipContract:
     """The name of the entry point in ``camcast.membership``."""
     options: ClassVar[Mapping[str, object]] = {}
     seconds: ClassVar[float] = 20.0
-    """In which the backend puts right what happened to ten members."""
+    """The time within which the backend repairs the tables of ten members."""
     merge_seconds: ClassVar[float] = 150.0
-    """In which two foundings of a community become one."""
+    """The time within which two communities of the same topic become one."""
 
     def world(self, sink: ListSink | None = None) -> World:
         """Return a new world of nodes with this membership."""
@@ -268,7 +268,7 @@ class MembershipContract:
         return world, list(bodies)
 
     def _receive(self, target: Node, body: bytes, now: float) -> None:
-        """Let a stranger's message arrive, and drop what the target wishes then."""
+        """Let a stranger's message arrive, and drop the wishes of the target."""
         head = control_head(Kind.MEMBERSHIP, ROOT.group, STRANGER.peer, STRANGER.address)
         target.receive(FRAME_HEADER + encode_control(head, body), now)
         target.outbox.sends.clear()

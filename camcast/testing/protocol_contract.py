@@ -1,4 +1,4 @@
-"""What every protocol promises, in worlds of it: a test class inherits `ProtocolContract`."""
+"""The contract of every protocol; a test class inherits `ProtocolContract`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENTRIES_MAX: Final = 8192  # chosen: the largest bound of ours, hpmcast's memory
 
 
 class ProtocolContract:
-    """What every protocol promises.
+    """The contract of every protocol.
 
     A test class inherits it and names its plug: ``protocol = "lighthouse"``. The worlds have a
     few tens of processes and an effort at which every event reaches everybody.
@@ -260,7 +260,7 @@ class ProtocolContract:
 
 
 def refusal(protocol: str, options: Mapping[str, object]) -> str:
-    """Return what is said to wrong options; `AssertionError` if they are taken."""
+    """Return the message of the error for wrong options; `AssertionError` if they are accepted."""
     try:
         find_protocol(protocol, options)
     except OptionError as error:

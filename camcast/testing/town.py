@@ -1,7 +1,7 @@
-"""A town of processes with nothing but a discovery, for any discovery, on virtual time.
+"""A town: processes that have a discovery and nothing else, on virtual time.
 
-Every process is a host of its own. The town does for its discovery what a driver and a node do:
-it carries messages and datagrams through the same weather, and gives timers back when they are due.
+Every process is a host of its own. The town replaces the driver and the node: it carries messages
+and datagrams through the same weather, and gives timers back when they are due.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CENSUS = "census"  # the verified fake: no entry point, since it is for simulati
 TOPIC = Topic.parse(".contract")
 GATEWAY = address_of(0)
 DEAD = (address_of(65_000), address_of(65_001))
-OPEN_SECONDS = 3.0  # in which a discovery has looked for the others, if there are any
+OPEN_SECONDS = 3.0  # the time within which a discovery has looked for its first contacts
+# The time within which every seek is answered: `Community.join` fails soon after it.
 SEEK_SECONDS = JOIN_SECONDS - 1.0
-# in which a seek is answered, whatever the answer: who joins is told by then that nobody is there
 
 
 @frozen(eq=False)
@@ -46,7 +46,7 @@ class Person:
     outbox: Outbox
     datagrams: HostPort
     findings: list[tuple[float, Finding]] = field(factory=list)
-    """Its answers, and when they came."""
+    """The answers of the discovery, and when they came."""
 
 
 class Town:
@@ -187,7 +187,7 @@ class Town:
     # -- what a driver does --------------------------------------------------------------------
 
     def _do(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
-        """Give a process an input, if it lives, and carry out what it then wishes."""
+        """Give a live process an input, and carry out its wishes."""
         if self.people.get(person.me.address) is not person:
             return
         act(person.discovery, self.now)

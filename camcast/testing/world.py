@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @frozen(eq=False)
 class Unreachable:
-    """A cut between addresses: lost is what may not pass from one to the other."""
+    """A cut between addresses: frames are lost where `reachable(source, target)` is False."""
 
     reachable: Callable[[str, str], bool]
     loss: float = 1.0
@@ -56,9 +56,9 @@ class Delivered(NamedTuple):
 class World:
     """Real nodes in a `VirtualNetwork`, whose messages take 0.01 s and may be lost.
 
-    `topics` are all that exist, for protocols that must know them. A `virtual` network is used as
-    it is; `seed`, `sink` and `loss` are for one that the world makes. With `repair` nodes ask again
-    for what was missed.
+    `topics` are all topics that exist, for protocols that must know them. A `virtual` network is
+    used as it is; `seed`, `sink` and `loss` are for the network that the world makes otherwise.
+    With `repair` nodes ask again for events that they have missed.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class World:
 
     @property
     def alive(self) -> dict[str, Node]:
-        """Who is alive, by address."""
+        """The live nodes, by address."""
         return {address: process.node for address, process in self.virtual.processes.items()}
 
     @property
@@ -115,7 +115,7 @@ class World:
 
     @property
     def parasites(self) -> int:
-        """How many first copies came to nodes that they do not interest."""
+        """How many first copies of events came to nodes that are not interested."""
         return sum(node.counters.parasites for node in self.nodes)
 
     def delivered_to(self, node: Node) -> Counter[tuple[Topic, bytes]]:
@@ -189,7 +189,7 @@ class World:
     # -- what happens --------------------------------------------------------------------------
 
     def do(self, node: Node, act: Callable[[Node, float], T]) -> T:
-        """Give a node a command, and carry out what it then wishes."""
+        """Give a node a command, and carry out its wishes."""
         return self.virtual.do(self._processes[node], act)
 
     def publish(
