@@ -1,6 +1,6 @@
 """The systems that can be simulated, predicted and compared, one record each.
 
-A *system* is a protocol with all that experiments know of it: the class of settings that describes
+A *system* is a protocol with the parts that experiments need: the class of settings that describes
 it (`camcast.settings`), its simulators (`camcast.population`, `camcast.simulation`), its model
 (`camcast.models`), and the papers that are about it. A record names these parts as
 ``module:object``, and a part is imported when it is used: numpy and numba are optional.
@@ -33,7 +33,7 @@ CELL_RUNS_MAX: Final = 5_000  # chosen: about 1 MB of results of a cell
 
 @frozen
 class Simulator:
-    """How the events of a system are simulated."""
+    """A simulator of a system's events."""
 
     simulate: str
     """(setting, runs, seed, first run) -> `Outcome`; run r depends on the setting, the seed and r.
@@ -50,8 +50,8 @@ class Simulator:
 def home_members(protocol: Protocol, interest: Topic, sizes: Mapping[Topic, int]) -> float:
     """Return how many processes are in the home group of a process with this interest.
 
-    `sizes` says how many processes are interested in each topic. What is asked is
-    `Protocol.groups`, of one process, so that this holds for groups that topics determine.
+    `sizes` says how many processes are interested in each topic. The groups are those of
+    `Protocol.groups` for one identity, so topics alone must determine them.
     """
     somebody, topics = PeerId(bytes(PEER_ID_BYTES)), tuple(sizes)
     home = protocol.groups(interest, topics, somebody)[0].topic
@@ -72,7 +72,7 @@ def _cluster_members(protocol: Any, interest: Topic, sizes: Mapping[Topic, int])
 
 @frozen(kw_only=True)
 class System:
-    """A protocol, and what experiments know of it."""
+    """A protocol, and the parts that experiments need."""
 
     protocol: str
     """The name of the protocol (`camcast.doors.plugs`), and of the system."""
@@ -88,7 +88,7 @@ class System:
     parameters: tuple[str, ...] = ()
     """The parameters of a community that the system goes by (`camcast.vocabulary.parameters`)."""
     efforts: tuple[Mapping[str, float], ...] = ()
-    """What makes it more reliable and more costly, the least first: its options or parameters."""
+    """Options or parameters that make the system more reliable and more costly, the least first."""
     one_table: bool = True
     """Whether a process keeps a table of one group only, which the membership's law is about."""
     home_size: Callable[[Protocol, Topic, Mapping[Topic, int]], float] = home_members
@@ -241,7 +241,7 @@ SYSTEMS: Final[dict[str, System]] = {
 
 
 def find_system(name: str) -> System:
-    """Return the system of a protocol; of one without a record, what holds for any protocol.
+    """Return the system of a protocol; for one without a record, a system without these parts.
 
     Raises `UnknownPlugError` if no protocol has the name.
     """

@@ -1,4 +1,4 @@
-"""What an event of a baseline comes to, with loss and crashes, without simulating it (000, 4.2).
+"""The models of the three baselines: one event with loss and crashes (000, 4.2).
 
 One group ((a), (b)) is a community that the event is published in, so
 `camcast.models.camcast.prediction` has it. Of its n processes n_1 are interested, at random:
@@ -75,7 +75,7 @@ class BaselinePrediction(EventPrediction):
 
 
 def predict_baseline(setting: Baseline) -> BaselinePrediction:
-    """Predict what one publication comes to. Deterministic; see the module's text."""
+    """Predict the measures of one publication. Deterministic; see the module's text."""
     n, n_1 = setting.processes, setting.interested
     k, k_between = _fan_out(setting), float(setting.fan_out_between) * setting.between
     group = _group(setting)

@@ -1,4 +1,4 @@
-"""What every model of a single event in one group predicts, in the mean (`camcast.measures`)."""
+"""The mean measures that every model of a single event in one group predicts."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class EventPrediction:
         return attrs.asdict(self)
 
     def in_words(self) -> str:
-        """Say by which equations the prediction is, for people, if that depends on the setting."""
+        """Name the equations of the prediction, for people, if they depend on the setting."""
         return ""

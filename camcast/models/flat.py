@@ -1,4 +1,4 @@
-"""rfpbcast and pmcast: what an event comes to, with loss and crashes, by a chain (002, 2).
+"""The models of rfpbcast and pmcast: one event with loss and crashes, by a chain (002, 2).
 
 The chain counts those that have the event, of those that get copies, everybody or the interested.
 For up to `pmcast_law.SUSCEPTIBLE_MAX` others it is the exact one, beyond that of Equation 2, which
@@ -31,7 +31,7 @@ class FlatPrediction(EventPrediction):
 
 
 def predict_flat(setting: FlatSetting) -> FlatPrediction:
-    """Predict what one publication comes to. Deterministic; see the module's text.
+    """Predict the measures of one publication. Deterministic; see the module's text.
 
     One process has the event in the beginning. Raises `SettingError` for more than
     `rfpbcast.SIZE_MAX` processes that get copies.

@@ -1,4 +1,4 @@
-"""What the kernels of single events share: who is interested, and the columns they count in."""
+"""The interested processes, and the columns of counts, which the kernels of single events share."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Out
 
 @inlined
 def _succeeds(state: State, chance: float) -> tuple[bool, State]:
-    """Say whether what has this chance happens."""
+    """Draw whether an event of this probability happens."""
     drawn, state = uniform(state)
     return drawn < chance, state
 

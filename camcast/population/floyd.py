@@ -1,7 +1,7 @@
 """Distinct numbers in compiled kernels: R. Floyd ("Programming Pearls", CACM 30(9), 1987).
 
-It takes as many draws as numbers, and each set of them is as probable as any other: the bound
-grows by one each time, and who draws a number that is there already takes the bound itself. The
+It takes as many draws as numbers, and each set of numbers has the same probability: the bound
+grows by one each time, and a draw of a number that is taken already gives the bound itself. The
 order is not uniform.
 """
 

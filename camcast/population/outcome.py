@@ -1,9 +1,9 @@
-"""What came of simulated events: counts by run, and measures with 95 % intervals (000, 6.1.2).
+"""The outcome of simulated events: counts by run, and measures with 95 % intervals (000, 6.1.2).
 
 Counts are kept run by run, so that runs done elsewhere, or earlier, can be joined. Rounds are
 counted from the publisher's round 1, and those of a community over the runs in which the event got
-there. The maximum over the communities is the convention of Table 1: rounds pass until nobody has
-anything left to send. A run in which nobody interested is alive says nothing of reception and
+there. The maximum over the communities is the convention of Table 1: rounds pass until no process
+has anything left to send. Runs without a live interested process do not count for reception and
 reliability.
 """
 
@@ -81,7 +81,7 @@ def _not_counted() -> NDArray[Any]:
 class Outcome:
     """Counts of simulated events, run by run; of several communities, a column for each.
 
-    What a simulator does not count is left empty.
+    Counts that a simulator does not make are left empty.
     """
 
     sizes: tuple[int, ...]

@@ -55,7 +55,7 @@ _STEPS: Final = 2**53  # of 53 random bits, as many as a float between 0.5 and 1
 
 @frozen(kw_only=True)
 class Gossip:
-    """What determines the spread on a given network; `ValueError` for what is out of range."""
+    """The parameters of the spread on a given network. Raises `ValueError` out of range."""
 
     sigma: float = field(validator=PROBABILITY)
     """Probability that a node subscribes to the event (paper: sigma)."""
@@ -160,7 +160,7 @@ class Percolation:
         self._senders = np.zeros(graph.nodes + 1, np.int32)
 
     def spread(self, publisher: int, chances: Random) -> Counts:
-        """Publish an event, and return what comes of it, in the order of `MEASURES`."""
+        """Publish an event, and return its counts in the order of `MEASURES`."""
         counts = np.zeros(len(MEASURES), np.int64)
         self._events += 1
         _spread(
@@ -195,7 +195,7 @@ def _spread(
     senders: NDArray[np.int32],
     counts: Counts,
 ) -> None:
-    """Publish one event, and count what comes of it.
+    """Publish one event, and count its copies and receivers.
 
     A copy goes to a node that does not subscribe if 53 random bits are `below` a number.
     `heard` has the number of the last event that a node got; `order` and `senders` are scratch:

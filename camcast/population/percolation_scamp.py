@@ -67,7 +67,7 @@ def _publish(
     crash: float,
     counts: NDArray[np.int64],
 ) -> None:
-    """Draw an overlay, publish one event on it, and count what comes of it."""
+    """Draw an overlay, publish one event on it, and count its copies and receivers."""
     first, neighbours, state = draw_overlay(state, processes, c)
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
     counts[ALIVE] = np.count_nonzero(wants & alive)
@@ -86,7 +86,7 @@ def _spread(
     chances: tuple[float, float],
     counts: NDArray[np.int64],
 ) -> None:
-    """Publish one event on an overlay, and count what comes of it; `chances` are gamma and loss."""
+    """Publish one event on an overlay, and count; `chances` are gamma and loss."""
     gamma, loss = chances
     has = np.zeros(len(alive), np.bool_)
     order = np.empty(len(alive), np.int32)  # who has it, in the order in which it came

@@ -1,4 +1,4 @@
-"""Overlays of SCAMP, drawn by playing its subscriptions (the rules of `membership.scamp`).
+"""Overlays of SCAMP, drawn by simulating its subscriptions (the rules of `membership.scamp`).
 
 Theory of operation
 -------------------
@@ -121,7 +121,7 @@ def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64
 
 @_compiled
 def _lawful(size: int, c: int) -> int:
-    """Return how many holders a process is to have."""
+    """Return how many holders a process should have by the law of the views."""
     return round(min(size - 1.0, (c + 1) * log(size)))
 
 
@@ -132,7 +132,7 @@ def _knows(arcs: _Arcs, holder: int, process: int) -> bool:
 
 @_compiled
 def _hold(arcs: _Arcs, holder: int, process: int, cap: int) -> bool:
-    """Make an arc; False if it is there, or there is no room for it."""
+    """Make an arc; False if it exists already, or the view is full."""
     views, sizes, holders, holding = arcs
     full = sizes[holder] >= cap or holding[process] >= holders.shape[1]
     if full or holder == process or _knows(arcs, holder, process):

@@ -56,7 +56,7 @@ def uniform(state: State) -> tuple[float, State]:
 
 @inlined
 def bounded(bits: np.uint64, bound: np.uint64, state: State) -> tuple[np.uint64, State]:
-    """Return a number from 0 to `bound` - 1, all alike; a bound is at most 2^32.
+    """Return a uniform number from 0 to `bound` - 1; a bound is at most 2^32.
 
     It is made of the lower 32 random bits, and of further ones only if it would be biased.
     """

@@ -1,4 +1,4 @@
-"""What live and virtual scenarios have in common: who is there, what is published, with what."""
+"""The base of live and virtual scenarios: communities, workload and protocols."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class BaseScenario:
 
     Each layer has a table of its own in a scenario file: the dissemination ``[parameters]``, the
     membership ``[options]``, another protocol than CAMCAST ``[protocol_options]``. Raises
-    `ScenarioError` or `ValueError` for what cannot be run, and what the protocol and the
-    membership say of their options.
+    `ScenarioError` or `ValueError` for what cannot be run, and the errors of the protocol and the
+    membership for their options.
     """
 
     UNNAMED: ClassVar[str]
     """The name of a scenario that is given none."""
     NODES_MAX: ClassVar[int]
     TOO_MANY: ClassVar[str]
-    """What is said of more nodes than that, with {nodes} and {communities}."""
+    """The message about more nodes than `NODES_MAX`, with {nodes} and {communities}."""
 
     name: str = field(
         default=attrs.Factory(lambda self: self.UNNAMED, takes_self=True),

@@ -1,4 +1,4 @@
-"""Who is where, and who publishes what when: the plan of an experiment, made from its seed."""
+"""The plan of an experiment, made from its seed: which node is where, and publishes what when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from camcast.scenarios.live import Scenario
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
-WAVE_GROWTH: Final = 2  # chosen: nobody joins through somebody who has not joined yet
+WAVE_GROWTH: Final = 2  # chosen: contacts of a node have joined in the waves before
 
 
 @frozen

@@ -1,7 +1,7 @@
 """Virtual scenarios: everything that determines a run in the virtual network.
 
-Who is there (communities, or a churn trace), what is published, what the links are like, and
-what goes wrong: crashes and restarts, pauses, cuts and their healing, members that lie. A scenario
+The processes (by communities, or a churn trace), the workload, the climate of the links, and the
+faults: crashes and restarts, pauses, cuts and their healing, members that lie. A scenario
 file has the fields of `VirtualScenario` as keys; its tables have those of the classes here, and the
 options of the membership::
 

@@ -1,4 +1,4 @@
-"""What is published in an experiment: a description that fits into a scenario file."""
+"""The workload of an experiment, as a scenario file describes it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class AddressedOptions(GroupOptions):
-    """What a person chooses of hpmcast."""
+    """The options of hpmcast."""
 
     arity: int
     depth: int

@@ -1,4 +1,4 @@
-"""The base of all settings: who takes part in an event, and what goes wrong.
+"""The base of all settings: the processes that take part in an event, loss and crashes.
 
 A *setting* is what a population simulator and a model are given of one event: the processes, how
 many of them are interested, and the probabilities that a copy is lost and that a process is dead.

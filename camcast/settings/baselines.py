@@ -1,4 +1,4 @@
-"""The three baselines as settings: who takes part in an event, and whom each sends to (000, 4.2).
+"""The settings of the three baselines: who takes part, and whom each process sends to (000, 4.2).
 
 All three gossip as CAMCAST does within a community, infect and die, and filter on delivery. They
 differ in who is in the group, and whether it is divided:
@@ -46,7 +46,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
 
 @frozen(kw_only=True)
 class BaselineOptions(GroupOptions):
-    """What a person chooses of a baseline; the defaults depend on the setting (`baseline`)."""
+    """The options of a baseline; the defaults depend on the setting (`baseline`)."""
 
     published_in: int = 0
     clusters: int = 1

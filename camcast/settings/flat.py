@@ -21,7 +21,7 @@ ROUNDS_MAX: Final = 10_000  # chosen: bounds what a run returns
 
 @frozen(kw_only=True)
 class FlatOptions(GroupOptions):
-    """What a person chooses of flat gossip."""
+    """The options of flat gossip."""
 
     fan_out: int = field(validator=[validators.ge(1), validators.le(FAN_OUT_MAX)])
     constant: float = field(validator=[validators.ge(0.0), validators.lt(inf)])

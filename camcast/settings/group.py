@@ -24,7 +24,7 @@ FAN_OUT_MAX: Final = 10**7  # chosen: as many processes as are simulated one by 
 
 @frozen(kw_only=True)
 class GroupOptions:
-    """What a person chooses of a system in which an event spreads in one group.
+    """The options of a system in which an event spreads in one group.
 
     An option without a default has that of the shipped protocol.
     """

@@ -16,7 +16,7 @@ _C: Final = [validators.ge(0), validators.le(C_MAX)]
 
 @frozen(kw_only=True)
 class ScampOptions(GroupOptions):
-    """What a person chooses of percolation gossip."""
+    """The options of percolation gossip."""
 
     gamma: float = field(validator=PROBABILITY)
     c: int = field(default=2, validator=_C)  # [membership.scamp]

@@ -1,4 +1,4 @@
-"""Edge lists: who is linked to whom in a real overlay, one link a line.
+"""Edge lists: the links of a real overlay, one link a line.
 
 The format is that of SNAP (``FromNodeId ToNodeId``). The reader was made for two samples: the
 6,301 Gnutella peers of 8 August 2002 (Ripeanu, Foster, Iamnitchi 2002), whose links are directed,

@@ -1,4 +1,4 @@
-"""A publication: what one publisher says, when, and on which topics.
+"""A publication: what one publisher publishes, when, and on which topics.
 
 A *workload* is a ``Sequence[Publication]`` in the order of `Publication.at_seconds`.
 """
@@ -34,11 +34,11 @@ class Publication:
     at_seconds: float = field(validator=_check_time)
     """Seconds since the start of the workload, which is at 0."""
     topics: tuple[Topic, ...] = field(validator=_check_topics)
-    """Where it is published; several topics make it a cross-post."""
+    """The topics in which it is published; several make it a cross-post."""
     payload: bytes
     """The content, opaque to the protocols."""
     publisher: str | None = None
-    """The workload's own name for who publishes; None when anybody of the community may."""
+    """The workload's own name for the publisher; None if any member of the community may be it."""
 
 
 class WorkloadError(CamcastError, ValueError):
