@@ -106,12 +106,12 @@ class Discovery(ABC):
     hears_strangers: ClassVar[bool] = False
     """Whether the discovery has sockets of its own, through which anybody on the network can name
     members. A profile closes the pipes and datagrams of a process to strangers, but not these
-    sockets. So such a discovery is refused in all profiles but `open`."""
+    sockets. So such a discovery is refused in all profiles but `open`, unless it `asks_by_key`."""
 
     asks_by_key: ClassVar[bool] = False
-    """Of one that `hears_strangers`: whether, where processes have keys
-    (`DiscoveryContext.identities`), it names only members that have answered over links, whatever
-    else it heard. It goes with the profile ``signed`` then."""
+    """Whether a discovery that `hears_strangers` finds, where processes have keys
+    (`DiscoveryContext.identities`), only members that answers over links have named. The profile
+    ``signed`` takes such a discovery."""
 
     speaks_to_anybody: ClassVar[bool] = False
     """Whether the discovery sends datagrams without the key of their receiver

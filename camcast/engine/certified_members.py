@@ -33,8 +33,8 @@ class CertifiedMembers:
 
     _doorkeeper: Doorkeeper
     _topic: Topic
-    _counted: dict[int, bool] = field(init=False, factory=dict)
-    """The verdicts since `_since`."""
+    _counted: dict[int, None] = field(init=False, factory=dict)
+    """The numbers that were found to count since `_since`."""
     _since: float = field(init=False, default=0.0)
     _asked: AskedLately = field(init=False, factory=AskedLately)
 
@@ -43,12 +43,9 @@ class CertifiedMembers:
         now = self._doorkeeper.now
         if not self._since <= now < self._since + VERDICT_SECONDS:
             self._counted, self._since = {}, now
-        if self._counted.get(number):
-            return True
-        counts = self._doorkeeper.is_member(number, self._topic)
-        if counts:
-            self._counted[number] = True
-        return counts
+        if number not in self._counted and self._doorkeeper.is_member(number, self._topic):
+            self._counted[number] = None
+        return number in self._counted
 
     def ask(self, teller: Contact, numbers: Iterable[int]) -> None:
         """See `Certified`; a teller is asked for the same process once a minute."""
