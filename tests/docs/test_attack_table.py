@@ -14,8 +14,9 @@ PAGE = TESTS.parent / "docs" / "security.md"
 
 def rows() -> dict[str, list[list[str]]]:
     """Return the tests that each row names, a list for each profile."""
-    table = PAGE.read_text().partition("**The list of attacks and their tests.**")[2]
-    lines = re.findall(r"^\| (.*) \|$", table.partition("**How.**")[0], re.MULTILINE)
+    rest = PAGE.read_text().partition("**The list of attacks and their tests.**")[2]
+    table = rest[rest.index("\n| ") :].lstrip().partition("\n\n")[0]
+    lines = re.findall(r"^\| (.*) \|$", table, re.MULTILINE)
     head, *body = [line.split(" | ") for line in lines]
     assert head == ["attack", *(f"`{profile}`" for profile in PROFILES)]
     return {attack: [re.findall(r"`(.*?)`", cell) for cell in cells] for attack, *cells in body}
