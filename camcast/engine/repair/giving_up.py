@@ -3,12 +3,13 @@
 A hole that is older than the retention, or that three neighbours have passed and keep nothing of
 (`camcast.engine.repair.lack`) ten seconds after it was noticed, is told to the subscribers as
 `Missed`, and not asked for again. A neighbour that never had it says nothing of those who are cut
-off and may bring it: only one that had it, and keeps it no more, shows that it is too old. It does
-not count as known, so that an event which comes all the same is delivered: a forged jump makes a
-false `Missed` at worst, and silences nobody. What was published before this process became a member
-is not missed; the age of a stream, which `Have` tells, says so, and each batch that is older: all
-that its publisher said before it is older as well. What seems to be from just after that time may
-be from before, since no age counts the ways of the messages that tell it: that is not told either.
+off and may bring it: only one that had it, and keeps it no more, shows that it is too old. What is
+given up does not count as known, so that an event which comes all the same is delivered: a forged
+jump makes a false `Missed` at worst, and silences nobody. What was published before this process
+became a member is not missed; the age of a stream, which `Have` tells, says so, and each batch that
+is older: all that its publisher said before it is older as well. What seems to be from just after
+that time may be from before, since no age counts the ways of the messages that tell it: that is not
+told either.
 """
 
 from __future__ import annotations
