@@ -13,8 +13,9 @@ has *met* the other then: it refers others to it as if they were neighbours. So 
 members are connected through any number of newcomers: the youngest connects those older than
 itself, then the next one.
 
-*Hostile.* A `Referral` may name anybody, who is sent one message of about its size, at most
-`REFERRALS_A_SECOND` of them.
+*Hostile.* A `Referral` may name anybody, who is sent one `Compare`: four bytes a second of the
+retention at most, and `REFERRALS_A_SECOND` of them. What a forged `Compare` draws is bounded by
+what may be said in `Have`s.
 """
 
 from __future__ import annotations
