@@ -60,6 +60,7 @@ from overlays.remembered import Remembered
 log = logging.getLogger(__name__)
 
 FIND_SECONDS_MAX: Final = 12.0  # chosen: five calls after each other without answer (2.1 s each)
+CRAWL_SECONDS_MAX: Final = 8.0  # chosen: leaves two calls after each other to ask the members found
 UPKEEP_SECONDS_MIN: Final = 2.0  # chosen: just over what a call takes to fail
 UPKEEP_SECONDS_MAX: Final = (
     60.0  # chosen: 73 datagrams a minute, 211 bytes/s (measured, 60 members)
@@ -132,6 +133,11 @@ class _Search:
     def reached(self) -> bool:
         """Whether any node has answered."""
         return any(crawl.answers for crawl in self.crawls)
+
+    @property
+    def has_members(self) -> bool:
+        """Whether a member was found that can be asked for its contact."""
+        return any(is_member(node.id, self.group) for crawl in self.crawls for node in crawl.seen())
 
 
 class KademliaOverlay:
@@ -234,6 +240,12 @@ class KademliaOverlay:
                 if search is not None:
                     log.debug("the search for %s took too long", search.group.hex())
                     self._end(search, now, cut_short=True)
+            case ("crawl", int() as number):
+                search = self._searches.get(number)
+                if search is not None and search.round is None and search.has_members:
+                    log.debug("the crawls for %s took too long", search.group.hex())
+                    for crawl in search.crawls:
+                        crawl.cancel(now)
             case ("upkeep", int() as port, number):
                 identity = self._by_port.get(port)
                 if identity is not None and identity.upkeep == number:
@@ -398,7 +410,8 @@ class KademliaOverlay:
     ) -> None:
         """Look for up to `wanted` members of a community; `done(found, now)` gets the answer.
 
-        It takes `FIND_SECONDS_MAX` at most, and comes at once if no other node is known.
+        It takes `FIND_SECONDS_MAX` at most, and comes at once if no other node is known. Where most
+        nodes have died, crawls are long: after `CRAWL_SECONDS_MAX` the members found are asked.
         """
         identity = self._identities.get(group) or next(iter(self._identities.values()))
         targets = points(group, points_for(wanted), self._rng)
@@ -406,6 +419,7 @@ class KademliaOverlay:
         search = _Search(self._timers, group, wanted, identity, targets, done, now)
         self._searches[search.number] = search
         self._set_timer(FIND_SECONDS_MAX, "find", search.number)
+        self._set_timer(CRAWL_SECONDS_MAX, "crawl", search.number)
         if self._starts(targets[0]):
             self._begin(search, now)
         else:

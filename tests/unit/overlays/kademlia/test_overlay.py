@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from camcast.settings.climate import Uniform
 from camcast.simulation.datagrams import ip_of
 from camcast.simulation.weather import Cut
 from camcast.vocabulary.identity import Contact, PeerId
@@ -155,6 +156,20 @@ def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
     members = sum(n % 2 for n in alive)
     sizes = [found.size or 0 for found in founds]
     assert fmean(sizes) == pytest.approx(members, rel=0.25)
+
+
+def test_a_look_up_names_the_living_when_most_have_died_and_all_are_slow() -> None:
+    """The crawls went on until the time was up, and nobody of those found was asked (dht 5223)."""
+    world = Overlays(seed=5, latency=Uniform(0.05, 1.0))
+    world.populate([A, B] * 18)
+    alive = Random(5).sample(range(1, 37), 7)
+    for number in range(37):
+        if number not in alive:
+            world.crash(number)
+    founds = world.find_all(alive, A, wanted=16)
+    members = {contact(number) for number in alive if number % 2}
+    assert all(found.contacts and set(found.contacts) <= members for found in founds)
+    assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
 
 
 def test_the_bootstrap_node_may_die(world: Overlays) -> None:
