@@ -87,6 +87,9 @@ class SuperTable(Protocol):
         the table without a gap, or has been there for long enough to be told what it lacks.
         """
 
+    def linked_since(self) -> float:
+        """Return when the oldest entry of the nearest ancestor came in; `inf` if there is none."""
+
     @property
     def failures(self) -> int:
         """How many entries have left the table so far because they failed or left their topic."""

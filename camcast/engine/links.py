@@ -160,6 +160,12 @@ class SuperLinks(Watcher):
         entries = [entry for entry in self._table.values() if entry.topic == topic]
         return inf if any(self._serves(entry, now) for entry in entries) else self._served
 
+    def linked_since(self) -> float:
+        """See `camcast.doors.dissemination.SuperTable`."""
+        topic, _ = self._nearest
+        entries = [entry.entered for entry in self._table.values() if entry.topic == topic]
+        return min(entries, default=inf)
+
     def known(self, topic: Topic) -> list[Contact]:
         """Return the live contacts of exactly this topic."""
         return [entry.contact for entry in self._table.values() if entry.topic == topic]

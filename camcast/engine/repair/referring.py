@@ -13,6 +13,12 @@ has *met* the other then: it refers others to it as if they were neighbours. So 
 members are connected through any number of newcomers: the youngest connects those older than
 itself, then the next one.
 
+*From below.* What climbed is lost above when all who got it die, as in one half of a partition. Who
+said it below still keeps it, but may tell newcomers alone by then. So a newcomer refers older
+members of the communities below, which told it something, to the oldest member of its own that it
+knows, and these tell it what may have been lost (`camcast.engine.repair.upward`). No newcomer takes
+what is older than itself: that would be all that is kept, for each newcomer.
+
 *Hostile.* A `Referral` may name anybody, who is sent one `Compare`: four bytes a second of the
 retention at most, and `REFERRALS_A_SECOND` of them. What a forged `Compare` draws is bounded by
 what may be said in `Have`s.
@@ -21,6 +27,7 @@ what may be said in `Have`s.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from typing import Final
 
 from camcast.engine.rate import Rate
@@ -29,12 +36,15 @@ from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import Compare, Referral
 from camcast.engine.repair.shared import Shared
+from camcast.engine.repair.upward import Upward
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import MalformedError
 
 REFER_SECONDS: Final = 2.0  # chosen: by then the tallies of a neighbour were compared twice
 ELDERS_MAX: Final = 8  # chosen: as many messages of 120 bytes; a view holds more, but not only one
 MET_MAX: Final = 32  # chosen: several newcomers' rings
+TELLERS_MAX: Final = 8  # chosen: all of a small community below, some of a large one
 REFERRALS_A_SECOND: Final = 8  # chosen: the neighbours of one newcomer, all in the same second
 
 
@@ -42,14 +52,24 @@ class Referring:
     """Refers older members to each other, and compares with whom this process is referred to."""
 
     def __init__(
-        self, shared: Shared, haves: Haves, tally: Tally, lateness: Lateness, since_1970: float
+        self,
+        shared: Shared,
+        haves: Haves,
+        upward: Upward,
+        tally: Tally,
+        lateness: Lateness,
+        since_1970: float,
     ) -> None:
         self._shared = shared
         self._haves = haves
+        self._upward = upward
         self._tally = tally
         self._lateness = lateness
         self._since_1970 = since_1970
         self._met: dict[PeerId, Contact] = {}
+        self._tellers: dict[PeerId, tuple[Contact, GroupId]] = {}
+        """Older members of communities below that told something since others were last referred,
+        and their communities."""
         self._rate = Rate(REFERRALS_A_SECOND)
 
     def start(self) -> None:
@@ -67,11 +87,32 @@ class Referring:
         if len(ring) > 1:
             for one, other in pairwise([*ring, ring[0]]):
                 shared.outlet.send([one], Referral(other))
+        tellers, self._tellers = self._tellers, {}
+        eldest = self._eldest()
+        if eldest is not None:
+            for teller, group in tellers.values():
+                shared.outlet.send([teller], Referral(eldest), group=group)
 
-    def take(self, referral: Referral, now: float) -> None:
-        """Compare with a member that this process is referred to, if it is no neighbour."""
+    def told_from_below(
+        self, source: Contact, group: GroupId, seconds_a_member: float, now: float
+    ) -> None:
+        """Note who has told something from the community `group` below."""
+        member_since = self._shared.member_since
+        if now - seconds_a_member < member_since and now - member_since < self._shared.retention:
+            self._tellers.pop(source.peer, None)
+            self._tellers[source.peer] = source, group
+            if len(self._tellers) > TELLERS_MAX:
+                del self._tellers[next(iter(self._tellers))]
+
+    def take(self, source: Contact, referral: Referral, now: float) -> None:
+        """Compare with a member that this process is referred to, if it is no neighbour.
+
+        A super-process refers to an older one, which is told what may have been lost above.
+        """
         shared, elder = self._shared, referral.elder
         if elder.peer == shared.context.me.peer or not self._rate.allows(now):
+            return
+        if self._upward.tell_elder(source, elder, now):
             return
         if any(one.peer == elder.peer for one in shared.context.membership.neighbours()):
             return
@@ -102,6 +143,17 @@ class Referring:
         self._met[contact.peer] = contact
         if len(self._met) > MET_MAX:
             del self._met[next(iter(self._met))]
+
+    def _eldest(self) -> Contact | None:
+        """Return who has been a member for longest, as far as neighbours have said so."""
+        shared = self._shared
+        neighbours = {one.peer: one for one in shared.context.membership.neighbours()}
+        older = [
+            contact
+            for peer, contact in (self._met | neighbours).items()
+            if -inf < shared.neighbour(peer).member_since < shared.member_since
+        ]
+        return min(older, key=lambda one: shared.neighbour(one.peer).member_since, default=None)
 
     def _elders(self) -> list[Contact]:
         """Return those that may know something from before this process's time."""

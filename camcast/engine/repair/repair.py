@@ -93,7 +93,7 @@ class Repair(Repairs):
         self._since_1970 = since_1970  # in seconds, when the clock was at 0
         self._lateness = lateness
         self._tally = Tally(shared.retention)
-        self._referring = Referring(shared, haves, self._tally, lateness, since_1970)
+        self._referring = Referring(shared, haves, self._upward, self._tally, lateness, since_1970)
         self._changed = -inf  # when the tally last did
 
     # -- what others read ------------------------------------------------------------------
@@ -249,7 +249,7 @@ class Repair(Repairs):
             case Heard():
                 self._upward.heard(source.peer, message.reply)
             case Referral():
-                self._referring.take(message, now)
+                self._referring.take(source, message, now)
             case Compare():
                 self._referring.compare(source, message, now)
 
@@ -293,6 +293,7 @@ class Repair(Repairs):
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._asking.hear(one, now)
         if below is not None:
+            self._referring.told_from_below(source, below, have.member, now)
             if have.reply:
                 shared.outlet.send([source], Heard(have.reply), group=below)
             return

@@ -15,6 +15,10 @@ all members of a community ended and others took their place would stay below, t
 farther up were there for it. A super-topic table knows since when that may be so
 (`SuperTable.unserved_since`); the `Have` says it as `history`, and the super-process asks for as
 much. It keeps and announces such a batch, for older members and those above, and delivers nothing.
+
+*Older members above.* A super-process that is a newcomer refers to an older member of its community
+(`camcast.engine.repair.referring`). That one is told of what is kept from before the oldest entry
+of the super-topic table came in, or soon after: all who got it there may have died.
 """
 
 from __future__ import annotations
@@ -25,9 +29,11 @@ from typing import Final
 
 from attrs import define
 
-from camcast.engine.repair.changes import NEWS_SECONDS, TOLD_AGAIN
+from camcast.engine.repair.agreement import FULL_SECONDS
+from camcast.engine.repair.changes import CLIMBING_SECONDS, NEWS_SECONDS, TOLD_AGAIN
 from camcast.engine.repair.haves import Haves, Unheard
 from camcast.engine.repair.shared import Shared
+from camcast.engine.store import published_at
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
@@ -104,6 +110,30 @@ class Upward:
             page = unheard.get(number)
             if page is not None and page.peer == peer:
                 del unheard[number]
+
+    def tell_elder(self, source: Contact, elder: Contact, now: float) -> bool:
+        """Tell an older member above, to which `source` refers, what may have been lost there.
+
+        Returns False, and tells nothing, if `source` is no super-process.
+        """
+        shared = self._shared
+        for table in shared.context.super_tables:
+            topic, above = table.nearest()
+            if all(one.peer != source.peer for one in above):
+                continue
+            after, linked = now - shared.retention, table.linked_since() + CLIMBING_SECONDS
+            agreement = shared.neighbour(elder.peer).agreement
+            if now - agreement.told_at >= FULL_SECONDS and self._haves.room(now) > 0:
+                agreement.told_at = now
+                older = [
+                    stream
+                    for stream in shared.heard_after(after)
+                    if (kept := shared.store.lowest(stream, after)) and published_at(kept) < linked
+                ]
+                held = self._haves.held(older, after, now, upward=True)
+                self._haves.send(elder, held, now, above=topic)
+            return True
+        return False
 
     def tell(self, news: Sequence[Sequence[StreamId]], now: float) -> None:
         """Tell super-processes, each time others, with p_sel; surely of what came in here."""

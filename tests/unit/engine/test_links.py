@@ -620,7 +620,9 @@ def test_a_table_of_newcomers_knows_since_when_nobody_was_there_for_what_climbs(
     bench.tell(Gone(ABC.name), contact(1))
     left = bench.now
     bench.now += 3.0
+    assert bench.links.linked_since() == inf
     bench.know(ABC, 2)
+    assert bench.links.linked_since() == bench.now
     assert bench.links.unserved_since(bench.now) == left
     bench.now += SERVES_SECONDS  # by now that one was told all
     assert bench.links.unserved_since(bench.now) == inf

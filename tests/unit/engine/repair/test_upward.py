@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from camcast.engine.repair.messages import Have
+from camcast.engine.repair.messages import Have, Referral
 from camcast.vocabulary.topics import ROOT
 from tests.unit.engine.repair.repair_world import AX, A, RepairWorld, members
 
@@ -72,3 +72,36 @@ def test_what_is_told_upward_last_is_told_until_it_has_been_heard(world: RepairW
     told()
     world.run(60.0)
     assert not told()
+
+
+def test_newcomers_above_refer_who_said_it_below_to_an_older_member(world: RepairWorld) -> None:
+    """All that got it above have died, and newcomers fill the table below (hybrid 5103)."""
+    old, dies, below = members(world, ROOT, ROOT, A)
+    world.sever((old, dies), (old, below))
+    world.publish(below, A, b"goal", seconds=15.0)
+    assert (world.payloads(dies), world.payloads(old)) == ([b"goal"], [])
+    for _ in range(4):
+        world.join(ROOT)
+    world.run(30.0)
+    world.kill(dies)
+    world.run(10.0)
+    world.heal()
+    world.publish(below, A, b"later", seconds=40.0)
+    assert sorted(world.payloads(old)) == [b"goal", b"later"]
+    assert not world.told
+
+
+def test_an_older_member_is_told_nothing_if_one_who_was_told_lives(world: RepairWorld) -> None:
+    one, _, below = members(world, ROOT, ROOT, A)
+    world.publish(below, A, b"goal", seconds=15.0)
+    newcomer = world.join(ROOT)
+    world.said.clear()
+    world.run(60.0)
+    referred = [
+        said.elder
+        for _, target, said in world.said
+        if isinstance(said, Referral) and target == below.me.address
+    ]
+    assert set(referred) == {one.me}  # who was there first
+    told = [target for _, target, said in world.said if isinstance(said, Have) and said.below]
+    assert set(told) == {newcomer.me.address}
