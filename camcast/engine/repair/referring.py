@@ -20,8 +20,8 @@ knows, and these tell it what may have been lost (`camcast.engine.repair.upward`
 what is older than itself: that would be all that is kept, for each newcomer.
 
 *Hostile.* A `Referral` may name anybody, who is sent one `Compare`: four bytes a second of the
-retention at most, and `REFERRALS_A_SECOND` of them. What a forged `Compare` draws is bounded by
-what may be said in `Have`s.
+retention at most, and `REFERRALS_A_SECOND` of them. What a forged `Compare` draws, or a `Referral`
+in the name of a super-process, is bounded by what may be said in `Have`s.
 """
 
 from __future__ import annotations
