@@ -4,6 +4,9 @@ A `Want` is answered with batches only if it has a nonce that was sent to the sa
 and else with the `Have` that brings one, which tells of no more streams and ranges than were asked
 for: it may go to somebody else, in whose name they were asked for. Bytes a peer and second are
 bounded.
+
+A `Want` says how far back it asks, in seconds before it was sent. What was on its way for long asks
+for less. So one that seems younger than a neighbour's membership asks for all of that.
 """
 
 from __future__ import annotations
@@ -47,6 +50,10 @@ class Answering:
             return  # events go to no community that this one is not linked to
         wanted = want.streams[:STREAMS_A_MESSAGE_MAX]
         after = now - want.seconds
+        if above is None:
+            neighbour = self._shared.neighbour(source.peer)
+            if after <= neighbour.heard:  # else it is a member anew
+                after = min(after, neighbour.member_since)
         if self._nonces.check(want.nonce, source, now):
             unanswered = [
                 StreamId(stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.engine.repair.messages import Have
+from camcast.engine.repair.messages import Have, Want
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
@@ -54,6 +54,27 @@ def test_a_want_with_an_old_nonce_draws_no_more_than_was_asked(world: RepairWorl
         assert set(told) <= set(wanted)
         assert len(held[3]) <= 1 + len(bounds)
         assert len(encode(answer)) <= len(encode(asked)) + 50  # a nonce, ages, and where it is from
+
+
+def test_a_want_that_was_late_is_answered_as_of_when_its_sender_became_a_member(
+    world: RepairWorld,
+) -> None:
+    """It was told that what is from its first second is too old (scamp 13); but who comes back as
+    itself is a member anew."""
+    (one,) = members(world, A)
+    joined = world.now
+    event = world.publish(one, A, seconds=10.0)
+    (told,) = world.ask(one, Have(b"n", world.now - joined, 1.0, "", 1, 0.0, ()))
+    assert isinstance(told, Have)
+
+    def sent(seconds: float) -> bool:
+        world.ask(one, Want(told.nonce, seconds, "", ((event.stream, (1, 2)),)))
+        return bool(world.bodies)
+
+    assert sent(world.now - joined)
+    assert sent(world.now - joined - 1.0)  # it was on its way for a second
+    world.run(2.0)
+    assert not sent(1.0)
 
 
 def ranges(bounds: tuple[int, ...]) -> list[tuple[int, int]]:
