@@ -44,6 +44,7 @@ WENT_WRONG: Final = {
     "scamp 148": "newcomers alone were between two members, and wanted nothing of before",
     "scamp 163": "four events were in none of fourteen answers, asked for every four seconds",
     "scamp 217": "a newcomer's questions to the gateway were lost, and it asked ever more rarely",
+    "scamp 315": "newcomers of two levels were between, and told upward as what is from their time",
     "scamp 380": "a question on its way for 0.3 s asked for less than since the joining",
     "scamp 419": "newcomers alone were told upward, who want nothing from before their time",
     "scamp 722": "those who found the gateway again at once founded a community each",

@@ -32,9 +32,10 @@ class Changes:
         self.recent: dict[StreamId, KnownRanges] = {}
         self._settled: dict[StreamId, None] = {}  # the oldest first
         self._climbing: dict[StreamId, KnownRanges] = {}
-        self.brought: dict[StreamId, None] = {}
+        self.brought: dict[StreamId, float] = {}
         """The streams of which this process brought something into the community, while they
-        climb."""
+        climb, and when the oldest of it was published that this process takes for others only;
+        else infinite."""
         self._looked = -inf  # when the round of news before was
 
     def note(self, stream: StreamId, known: KnownRanges) -> None:

@@ -179,7 +179,7 @@ class Repair(Repairs):
         if stream not in shared.changes.recent:
             self._news.note(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
-            self._upward.brought(stream)
+            self._upward.brought(stream, published_at(batch) if self.is_history(batch) else inf)
         self._asking.took(batch, known, source, now)
 
     def took_repaired(self, batch: Batch, now: float) -> None:

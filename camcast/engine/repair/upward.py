@@ -15,6 +15,7 @@ all members of a community ended and others took their place would stay below, t
 farther up were there for it. A super-topic table knows since when that may be so
 (`SuperTable.unserved_since`); the `Have` says it as `history`, and the super-process asks for as
 much. It keeps and announces such a batch, for older members and those above, and delivers nothing.
+What it carries so it tells as `history` in turn: its own super-processes, too, may be newcomers.
 
 *Older members above.* A super-process that is a newcomer refers to an older member of its community
 (`camcast.engine.repair.referring`). That one is told of what is kept from before the oldest entry
@@ -40,6 +41,8 @@ from camcast.vocabulary.topics import Topic
 
 # chosen: one event in thirty draws no upward message; it is then asked for `ASK_SECONDS` later
 CLIMB_SECONDS: Final = 0.1
+# chosen: two rounds of news; what is told on its way up asks for a little more than is needed
+IN_TIME: Final = TOLD_AGAIN * NEWS_SECONDS
 HEARD_SECONDS: Final = 1.5  # chosen: two rounds of news; a `Heard` is sooner, except in a pause
 
 
@@ -91,9 +94,13 @@ class Upward:
         """Whether something is to be told until a super-process has heard it."""
         return any(self._unheard)
 
-    def brought(self, stream: StreamId) -> None:
-        """Note that this process has brought something of a stream into the community."""
-        self._shared.changes.brought[stream] = None
+    def brought(self, stream: StreamId, history: float) -> None:
+        """Note that this process has brought something of a stream into the community.
+
+        `history` is when it was published if that is before this process's time, else infinite.
+        """
+        brought = self._shared.changes.brought
+        brought[stream] = min(history, brought.get(stream, inf))
         if self._shared.context.super_tables:
             if not self._climbing:
                 self._shared.outlet.wake(CLIMB_SECONDS, "climb")
@@ -148,7 +155,7 @@ class Upward:
                     if now - page.when >= self._shared.retention:
                         del unheard[number]
                 continue
-            unserved = now - table.unserved_since(now) + TOLD_AGAIN * NEWS_SECONDS
+            unserved = now - table.unserved_since(now) + IN_TIME
             unserved = min(max(0.0, unserved), self._shared.retention)
             drawn = context.rng.random() < parameters.selection_probability(size)
             at_once = ceil(len(above) * parameters.link_probability(size, len(above)))
@@ -178,7 +185,8 @@ class Upward:
             for place, streams in told.items():
                 once = dict.fromkeys(streams)
                 held = self._haves.held(once, now - self._shared.retention, now, upward=True)
-                history = max(unserved, now - since.get(place, inf))
+                carried = min((brought.get(stream, inf) for stream in once), default=inf)
+                history = max(unserved, now - since.get(place, inf), now - carried + IN_TIME)
                 again = unheard if place in until_heard else None
                 self._haves.send(
                     above[place], held, now, above=topic, history=history, unheard=again

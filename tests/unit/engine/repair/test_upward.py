@@ -51,6 +51,28 @@ def test_what_was_said_while_the_level_above_was_replaced_climbs_through_newcome
     assert not world.told
 
 
+def test_what_newcomers_carry_climbs_through_newcomers_of_the_next_level(
+    world: RepairWorld,
+) -> None:
+    """These had been there for long when it came, and nobody older was left between (scamp 315)."""
+    old, mid, below = members(world, ROOT, A, AX)
+    top, middle, bottom = (node.me.address for node in (old, mid, below))
+    world.cut(lambda *ends: bottom not in ends and {*ends} != {top, middle})
+    world.publish(below, AX, b"goal", seconds=10.0)
+    root = [world.join(ROOT).me.address for _ in range(3)]
+    world.kill(mid)
+    world.run(10.0)
+    world.cut(lambda *ends: bottom not in ends and (top not in ends or {*ends} <= {top, *root}))
+    newcomers = [world.join(A) for _ in range(2)]
+    world.run(25.0)
+    world.heal()
+    assert not world.payloads(old)
+    world.publish(below, AX, b"later", seconds=10.0)
+    assert sorted(world.payloads(old)) == [b"goal", b"later"]
+    assert [world.payloads(node) for node in newcomers] == [[b"later"]] * 2
+    assert not world.told
+
+
 def test_what_is_told_upward_last_is_told_until_it_has_been_heard(world: RepairWorld) -> None:
     """Four tellings at 30 % loss all failed once in a hundred, and a lone survivor told no more."""
     one, root = members(world, A, ROOT)
