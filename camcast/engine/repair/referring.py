@@ -34,7 +34,7 @@ from camcast.engine.rate import Rate
 from camcast.engine.repair.agreement import Tally
 from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.lateness import Lateness
-from camcast.engine.repair.messages import Compare, Referral
+from camcast.engine.repair.messages import UNKNOWN, Compare, Have, Referral
 from camcast.engine.repair.shared import Shared
 from camcast.engine.repair.upward import Upward
 from camcast.vocabulary.identity import Contact, PeerId
@@ -93,12 +93,17 @@ class Referring:
             for teller, group in tellers.values():
                 shared.outlet.send([teller], Referral(eldest), group=group)
 
-    def told_from_below(
-        self, source: Contact, group: GroupId, seconds_a_member: float, now: float
-    ) -> None:
-        """Note who has told something from the community `group` below."""
-        member_since = self._shared.member_since
-        if now - seconds_a_member < member_since and now - member_since < self._shared.retention:
+    def told_from_below(self, source: Contact, group: GroupId, have: Have, now: float) -> None:
+        """Note who has told of streams from the community `group` below.
+
+        Who tells of none that may have begun before this process's time is not noted: so nobody is
+        referred in a community that has been quiet since.
+        """
+        age = self._shared.seconds_a_member(now)
+        begun = (one[2] for one in have.streams)
+        if age < min(have.member, self._shared.retention) and any(
+            tenths == UNKNOWN or tenths > 10 * age for tenths in begun
+        ):
             self._tellers.pop(source.peer, None)
             self._tellers[source.peer] = source, group
             if len(self._tellers) > TELLERS_MAX:

@@ -293,7 +293,7 @@ class Repair(Repairs):
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
             self._asking.hear(one, now)
         if below is not None:
-            self._referring.told_from_below(source, below, have.member, now)
+            self._referring.told_from_below(source, below, have, now)
             if have.reply:
                 shared.outlet.send([source], Heard(have.reply), group=below)
             return
