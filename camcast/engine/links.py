@@ -29,10 +29,11 @@ it answers once it has joined.
 
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each
-period whether they live. One that answers comes in, is asked in turn for others, and is pushed to
-the community, so that one survivor heals all. So links come back after a partition between two
-levels, or a crash of all that a table had, also where no gateway lives. Who says that it left the
-topic is forgotten. A process that was started anew at an address takes the place of the one before.
+period whether they live, and an empty one asks up to `NEW_PROCESSES` or z. One that answers comes
+in, is asked in turn for others, and is pushed to the community, so that one survivor heals all. So
+links come back after a partition between two levels, or a crash of all that a table had, also where
+no gateway lives. Who says that it left the topic is forgotten. A process that was started anew at
+an address takes the place of the one before.
 
 *Service.* An entry is told what climbs from when it came in. It *serves* what climbed before, too,
 if another that did was there until then, or once it has been there for long enough to be told all
@@ -379,11 +380,12 @@ class SuperLinks(Watcher):
         """Ask cold processes, no farther than the nearest entries, whether they live.
 
         It asks as many as there is room for, counting entries that are farther as room; for a full
-        table it asks one, if that is nearer or is to be exchanged.
+        table it asks one, if that is nearer or is to be exchanged. An empty table asks as many as
+        an answer may name: there may be one survivor among them, and each answer may be lost.
         """
         topic, contacts = self._nearest
         level = topic.level if contacts else 0
-        count = self._parameters.z - len(contacts)
+        count = self._parameters.z - len(contacts) if self._table else self._wanted
         if count <= 0 and topic != self.super_topic:
             count, level = 1, level + 1
         self._ping(self._cold.sample(max(count, int(self._exchange)), self._rng, now, level))

@@ -49,6 +49,7 @@ WENT_WRONG: Final = {
     "scamp 419": "newcomers alone were told upward, who want nothing from before their time",
     "scamp 722": "those who found the gateway again at once founded a community each",
     "hybrid 5103": "all who got it above had died, and those below told newcomers alone",
+    "dht 931": "an empty super-topic table asked its only living acquaintance too rarely",
     "dht 5223": "the time for look-ups was up before any member they found was asked",
 }
 
