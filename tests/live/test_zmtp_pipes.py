@@ -151,6 +151,19 @@ async def test_a_connection_that_broke_is_made_again_and_the_frame_under_way_sen
 
 
 @live
+async def test_what_waits_for_a_connection_that_was_refused_is_not_lost() -> None:
+    inbox, ours, theirs = Inbox(), new_pipes(), new_pipes(PipeLimits(connections_max=1))
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    with knock(pipe.address):
+        await eventually(lambda: len(theirs.connections) == 1)
+        ours.send([at(pipe.address)], make_record(1))
+        await eventually(lambda: pipe.counters.connections_refused > 0)
+    assert await inbox.has_numbers(1) == [1]
+    ours.close()
+    theirs.close()
+
+
+@live
 async def test_a_frame_may_come_byte_by_byte() -> None:
     pipes, inbox = new_pipes(), Inbox()
     pipe = pipes.open_input(ANY_PORT, inbox)
