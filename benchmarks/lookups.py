@@ -28,7 +28,7 @@ def measure(name: str, world: Overlays, members: int) -> None:
     world.bootstrap()
     for number in range(1, members + 1):
         world.queue.after(0.02 * number, lambda n: joins.append(joined(world, n)), number)
-    world.pass_time(60.0)
+    world.run(60.0)
     seconds = sorted(join() for join in joins)
     print(
         f"{name}: joins {median(seconds):.2f} s, the slowest {seconds[-1]:.2f} s;"
@@ -46,7 +46,7 @@ def measure(name: str, world: Overlays, members: int) -> None:
         f" of {(world.datagrams.sent_bytes - size) / (world.datagrams.sent - sent):.0f} bytes"
     )
     clock, sent, size = process_time(), world.datagrams.sent, world.datagrams.sent_bytes
-    world.pass_time(UPKEEP_SECONDS)
+    world.run(UPKEEP_SECONDS)
     share = UPKEEP_SECONDS * (members + 1)
     print(
         f"{name}: upkeep {1000 * (process_time() - clock) / share:.2f} ms of CPU"

@@ -1,14 +1,24 @@
 """Worlds and contracts for the tests of plugs: ours, and a third party's (docs/plugs.md).
 
-`World` runs real nodes, and `Town` discoveries without nodes, both on virtual time.
+`World` runs real nodes, and `Town` discoveries without nodes, both on virtual time. There is no
+third world: what a test needs besides is a subclass of one of them. A `LoneProcess` is what lives
+in a town, for a test of one part of a process.
 `MembershipContract`, `DiscoveryContract` and `ProtocolContract` hold what every plug promises: a
 test class inherits one of them and names its plug. Nothing here needs pytest.
 """
 
 from camcast.testing.discovery_contract import DiscoveryContract
+from camcast.testing.lone_process import LoneProcess
 from camcast.testing.membership_contract import MembershipContract
 from camcast.testing.protocol_contract import ProtocolContract
 from camcast.testing.town import Town
 from camcast.testing.world import World
 
-__all__ = ["DiscoveryContract", "MembershipContract", "ProtocolContract", "Town", "World"]
+__all__ = [
+    "DiscoveryContract",
+    "LoneProcess",
+    "MembershipContract",
+    "ProtocolContract",
+    "Town",
+    "World",
+]

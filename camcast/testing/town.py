@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, Self
 
-from attrs import field, frozen
-
 from camcast.community import JOIN_SECONDS
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.plugs import find_discovery
@@ -21,10 +19,11 @@ from camcast.simulation.datagrams import DatagramNetwork, HostPort
 from camcast.simulation.event_queue import EventQueue
 from camcast.simulation.network import address_of
 from camcast.simulation.weather import Weather
+from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import Contact, new_peer_id
-from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox
+from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.streams import stream
-from camcast.vocabulary.topics import ROOT, GroupId, Topic
+from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind, decode_control
 
 CENSUS = "census"  # the verified fake: no entry point, since it is for simulations only
@@ -36,17 +35,17 @@ OPEN_SECONDS = 3.0  # the time within which a discovery has looked for its first
 SEEK_SECONDS = JOIN_SECONDS - 1.0
 
 
-@frozen(eq=False)
-class Person:
-    """One process of the town."""
+class Person(LoneProcess):
+    """One process of the town; its one part is a discovery."""
 
-    number: int
-    me: Contact
     discovery: Discovery
-    outbox: Outbox
     datagrams: HostPort
-    findings: list[tuple[float, Finding]] = field(factory=list)
-    """The answers of the discovery, and when they came."""
+
+    def __init__(self, number: int, me: Contact) -> None:
+        super().__init__(me)
+        self.number = number
+        self.findings: list[tuple[float, Finding]] = []
+        """The answers of the discovery, and when they came."""
 
 
 class Town:
@@ -96,16 +95,18 @@ class Town:
             number = self._added
             self._added += 1
         me = Contact(new_peer_id(self._rng.randbytes), address_of(number))
-        outbox = Outbox()
+        assert me.address not in self.people
+        person = Person(number, me)
         context = DiscoveryContext(
             me=me,
             rng=self._rng,
-            outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, GroupId(bytes(8))),
+            outlet=person.outlet(Kind.DISCOVERY),
             known=lambda _group, _wanted: [],
             gateways={ROOT: gateways},
         )
-        assert me.address not in self.people
-        datagrams = HostPort(
+        person.discovery = self._plug(context)
+        person.decoder = person.discovery.decoder
+        person.datagrams = HostPort(
             self.datagrams,
             number,
             lambda port, source, data: self._do(
@@ -113,10 +114,9 @@ class Town:
                 lambda discovery, now: discovery.receive_datagram(port, source, data, now),
             ),
         )
-        person = Person(number, me, self._plug(context), outbox, datagrams)
         self.people[me.address] = person
         if opened:
-            self._do(person, lambda discovery, now: discovery.open(datagrams, now))
+            self._do(person, lambda discovery, now: discovery.open(person.datagrams, now))
             self.run(OPEN_SECONDS)
         return person
 
@@ -210,7 +210,7 @@ class Town:
 
     def _arrive(self, target: Person, record: bytes) -> None:
         _, group, sender, address, _, body = decode_control(record, 0, len(record))
-        assert target.discovery.decoder is not None
-        message = target.discovery.decoder.decode(body)
+        assert target.decoder is not None
+        message = target.decoder.decode(body)
         source = Contact(sender, address)
         self._do(target, lambda discovery, now: discovery.receive(source, group, message, now))

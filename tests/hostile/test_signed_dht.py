@@ -133,7 +133,7 @@ def near_a_key(world: Overlays, mallory: Mallory) -> bool:
     said = mallory.says_that_it_is()
     mallory.answers = lambda _method, _arguments: [said]
     mallory.ask(VICTIM, "ping", said)
-    world.pass_time(3.0)
+    world.run(3.0)
     return mallory.at in neighbours(world, VICTIM)
 
 
@@ -167,7 +167,7 @@ def a_poisoned_answer(world: Overlays, mallory: Mallory) -> bool:
 
     mallory.answers, accomplice.answers = named, accomplices
     mallory.ask(VICTIM, "ping", outside)
-    world.pass_time(2 * PROBE_SECONDS)
+    world.run(2 * PROBE_SECONDS)
     found = world.find(VICTIM, SOCCER, 8)
     accomplice.host.crash()
     return FORGED in found.contacts
@@ -186,7 +186,7 @@ def a_question(world: Overlays, mallory: Mallory) -> bool:
         mallory.host.receive = lambda _port, _source, data: heard.append(
             boxes.open(data, clock())[1]
         )
-    world.pass_time(1.0)
+    world.run(1.0)
     return any(world.contact(VICTIM).address.encode() in data for data in heard)
 
 
@@ -201,12 +201,12 @@ def a_replay(world: Overlays, mallory: Mallory) -> bool:
         carry(source, target, data)
 
     world.datagrams.send = overheard  # type: ignore[method-assign]  # to listen
-    world.pass_time(30.0)
+    world.run(30.0)
     world.datagrams.send = carry  # type: ignore[method-assign]  # as it was
     assert seen
     for datagram in seen:
         mallory._send(datagram, next(a for a in world.datagrams.endpoints if a[0] == ip_of(VICTIM)))
-    world.pass_time(1.0)
+    world.run(1.0)
     return bool(mallory.heard)
 
 
@@ -244,7 +244,7 @@ def test_who_is_revoked_or_expires_leaves_the_tables() -> None:
     )
     for signatures in world.signing.values():
         signatures.take_revocations(news, world.clock())
-    world.pass_time(1.5 * PROBE_SECONDS)
+    world.run(1.5 * PROBE_SECONDS)
     for number in (0, 1, 3, 4):
         assert not gone & set(neighbours(world, number))
     assert world.contact(2) not in world.find(VICTIM, SOCCER, 8).contacts
@@ -255,8 +255,8 @@ def test_who_starts_again_elsewhere_is_found_there() -> None:
     world.populate([SOCCER] * 4, settle=3.0)
     world.crash(2)
     world.own[9] = world.own.get(2) or (SecretKey((1_002).to_bytes(32)), b"")
-    world.start(9, [SOCCER])
-    world.pass_time(2.0)
+    world.enter(9, [SOCCER])
+    world.run(2.0)
     assert world.contact(9) in world.find(VICTIM, SOCCER, 8).contacts
 
 
@@ -297,7 +297,7 @@ def test_no_mutation_of_a_boxed_datagram_is_opened_or_kept(count: int) -> None:
             port, (ip_of(2), PORT), mutated(rng, rng.choice(plain)), world.now, insider
         )
         if number % 500 == 0:
-            world.pass_time(0.1)
+            world.run(0.1)
     assert len(world.find(VICTIM, SOCCER, 8).contacts) == 2
 
 
@@ -306,7 +306,7 @@ def test_who_is_remembered_is_asked_by_its_key_and_by_no_other(tmp_path: Path) -
     path = tmp_path / "contacts"
     world = SignedOverlays()
     world.populate([SOCCER] * 4)
-    world.start(9, [SOCCER], remembered=Remembered(path, usable))
+    world.enter(9, [SOCCER], remembered=Remembered(path, usable))
     world.close(9)
     assert recall(path)[BOOTSTRAP] == world.public(0).raw.hex()
     at_one = [port for ip, port in recall(path) if ip == ip_of(1)]
@@ -315,7 +315,7 @@ def test_who_is_remembered_is_asked_by_its_key_and_by_no_other(tmp_path: Path) -
     mallory = Mallory(world, "a member of .chess", number=1)
     for port in at_one:
         mallory.host.open(ip_of(1), port)
-    world.start(9, [SOCCER], remembered=Remembered(path, usable))
+    world.enter(9, [SOCCER], remembered=Remembered(path, usable))
     assert [one.peer for one in world.find(9, SOCCER).contacts] == [world.contact(4).peer]
     assert mallory.heard
     assert mallory.boxes is not None

@@ -27,6 +27,7 @@ from camcast.engine.links import NEW_PROCESSES, SERVES_SECONDS, SuperLinks
 from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.search_relay import SEARCHES_REMEMBERED, SearchRelay
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
@@ -35,7 +36,6 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of, frame_of
-from tests.lone_process import LoneProcess, contact
 from tests.transcript import Transcript
 from tests.unit.engine.linked_network import join, network_of
 

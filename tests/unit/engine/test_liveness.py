@@ -36,12 +36,12 @@ from camcast.engine.liveness_messages import (
     Verdict,
 )
 from camcast.engine.questions import QUESTIONS_MAX
+from camcast.testing.lone_process import LoneProcess
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, MalformedError
-from tests.lone_process import LoneProcess
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
 ALONE = SILENCE_UNITS + HIGH_FACTOR * LOW_MIN

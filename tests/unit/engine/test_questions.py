@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from random import Random
 
-from camcast.engine.liveness_messages import DECODER, Question
+from camcast.engine.liveness_messages import DECODER
 from camcast.engine.questions import PROOF_PAUSES, WAITING_MAX, Questions
-from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.notices import NO_GROUP
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
-from camcast.vocabulary.wire import Kind, decode_control
+from camcast.testing.lone_process import LoneProcess, contact
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.wire import Kind
 
-ME = Contact(PeerId(b"m" * 16), "tcp://10.0.0.1:1")
-OTHER = Contact(PeerId(b"o" * 16), "tcp://10.0.0.2:1")
+OTHER = contact(2)
 
 
-class Asking:
+class Asking(LoneProcess):
     """The questions of one process, and what answers let happen."""
 
     def __init__(self) -> None:
-        self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, ME, Kind.LIVENESS, NO_GROUP)
-        self.questions = Questions[object](outlet, Random(1))
+        super().__init__(contact(1), DECODER)
+        self.questions = Questions[object](self.outlet(Kind.LIVENESS), Random(1))
         self.served: list[int] = []
 
     def prove(self, number: int) -> None:
@@ -30,20 +27,13 @@ class Asking:
 
     def asked(self) -> list[bytes]:
         """Take away the questions to OTHER that were sent; return their nonces."""
-        sends, self.outbox.sends = self.outbox.sends, []
-        nonces = []
-        for contacts, record, *_ in sends:
-            message = DECODER.decode(decode_control(record, 0, len(record)).body)
-            assert isinstance(message, Question)
-            assert list(contacts) == [OTHER]
-            nonces.append(message.nonce)
-        return nonces
+        said = self.said_to()
+        assert all(to == OTHER for to, _ in said)
+        return [question.nonce for _, question in said]
 
     def pause(self) -> float:
         """Let the pause under way end; return its length."""
-        wakes, self.outbox.wakes = self.outbox.wakes, []
-        [(seconds, token)] = wakes
-        name, nonce = token.name
+        [(seconds, (name, nonce))] = self.wakes()
         assert name == "question"
         assert isinstance(nonce, bytes)
         assert self.questions.unanswered(nonce) is None

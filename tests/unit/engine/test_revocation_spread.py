@@ -15,10 +15,10 @@ from camcast.engine.revocation_spread import (
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.wire import Kind
 from tests.authority import ADA, CLUB, EVE, ROOT
-from tests.lone_process import LoneProcess, contact
 from tests.signed_world import (
     ITALY,
     SOCCER,

@@ -21,13 +21,13 @@ from camcast.engine.signing import (
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, PublicKey
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, EVE, ROOT, grant
-from tests.lone_process import LoneProcess, contact
 from tests.signed_world import (
     ITALY,
     SOCCER,

@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from camcast.doors.membership import Membership
 from camcast.doors.selective import SelectiveContext
 from camcast.interests.wanted import ProcessInterest
+from camcast.testing.lone_process import LoneProcess, contact, number_of
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
-from tests.lone_process import LoneProcess, contact, number_of
 
 ME = 1
 TOPIC = Topic.parse(".a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from camcast.doors.options import OptionError
+from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from membership.cyclon import (
     BACKEND,
@@ -18,7 +19,6 @@ from membership.cyclon import (
     Shuffle,
     Walk,
 )
-from tests.lone_process import contact, number_of
 from tests.unit.membership.asked_process import ME, AskedProcess
 
 

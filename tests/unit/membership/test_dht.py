@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from camcast.testing.lone_process import contact
 from membership.dht import DhtOptions, DhtTable, Holding
-from tests.lone_process import contact
 from tests.unit.membership.asked_process import AskedProcess
 
 

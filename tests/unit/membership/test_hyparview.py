@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from camcast.doors.options import OptionError
+from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.size_estimate import SizeEstimate
@@ -21,7 +22,6 @@ from membership.hyparview_messages import (
     Shuffle,
     ShuffleReply,
 )
-from tests.lone_process import contact, number_of
 from tests.unit.membership.asked_process import ME, AskedProcess
 
 

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from camcast.doors.discovery import DiscoveryContext, Identities
+from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import Kind, MalformedError, decode_control
+from camcast.vocabulary.wire import Kind, MalformedError
 from overlays.gateways import Ask, Members, Unknown
 from overlays.lan_questions import ANSWER_SECONDS, ASKED_MAX, AT_ONCE, DECODER, Hint, LanQuestions
 
@@ -31,30 +31,23 @@ class Pins(Identities):
         self.pinned[address] = key
 
 
-class Asker:
+class Asker(LoneProcess):
     """One process that asks, and what it wishes for."""
 
     def __init__(self, known: tuple[Contact, ...] = ()) -> None:
-        self.outbox, self.pins = Outbox(), Pins()  # type: ignore[abstract]  # no more is asked of it
-        outlet = ControlOutlet(self.outbox, ME, Kind.DISCOVERY, GroupId(bytes(8)))
-        context = DiscoveryContext(
-            me=ME, rng=Random(1), outlet=outlet, known=lambda _group, _wanted: [*known], gateways={}
-        )
+        super().__init__(ME, DECODER)
+        self.pins = Pins()  # type: ignore[abstract]  # no more is asked of it
+        outlet = self.outlet(Kind.DISCOVERY)
+        context = DiscoveryContext(ME, Random(1), outlet, lambda _group, _wanted: [*known], {})
         self.questions = LanQuestions(context, self.pins)
 
     def seek(self, hints: list[Hint], now: float = 0.0) -> list[tuple[Contact, Ask]]:
         """Seek, and return whom that asks."""
         self.questions.seek(SOCCER, 5, {str(n): hint for n, hint in enumerate(hints)}, now)
-        sends, self.outbox.sends = self.outbox.sends, []
-        asked = [(send.contacts[0], read(send.record)) for send in sends]
-        return [(to, question) for to, question in asked if isinstance(question, Ask)]
+        return [(to, question) for to, question in self.said_to() if isinstance(question, Ask)]
 
     def answer(self, message: Members | Unknown) -> None:
         self.questions.receive(ADA, SOCCER.group, message, announced=False)
-
-
-def read(record: bytes) -> object:
-    return DECODER.decode(decode_control(record, 0, len(record))[5])
 
 
 def hint(number: int, host: str = "192.168.1.3") -> Hint:
@@ -123,7 +116,7 @@ def test_a_question_is_answered_with_members_or_with_oneself_if_one_is_announced
             Ask(7, 5, ".soccer"),
             announced=announced,
         )
-        [send] = asker.outbox.sends
-        assert read(send.record) == (Members(7, said) if said else Unknown(7))
+        [(_, answer)] = asker.said_to()
+        assert answer == (Members(7, said) if said else Unknown(7))
     with pytest.raises(MalformedError):
         asker.questions.receive(ADA, GroupId(bytes(8)), Ask(7, 5, ".soccer"), announced=announced)

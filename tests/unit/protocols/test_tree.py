@@ -30,6 +30,7 @@ from camcast.protocols.tree import (
     Prune,
     Tree,
 )
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
@@ -37,7 +38,6 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import REPAIRED, Kind
-from tests.lone_process import LoneProcess, contact
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 PUBLISHER = PeerId(b"p" * 16)

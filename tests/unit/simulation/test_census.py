@@ -10,11 +10,11 @@ import pytest
 
 from camcast.doors.discovery import DiscoveryContext
 from camcast.simulation.census import Census, CensusDiscovery
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Finding, Outbox
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
-from tests.lone_process import LoneProcess, contact
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from camcast.protocols.hpmcast.hierarchy import Hierarchy
+from camcast.testing.lone_process import contact
 from camcast.vocabulary.topics import ROOT
 from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import LineNews, Update
 from membership.hpmcast.tables import Tables
-from tests.lone_process import contact
 from tests.unit.membership.asked_process import ME, AskedProcess
 
 

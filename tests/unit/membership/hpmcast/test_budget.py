@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from camcast.interests.bounded import BYTES_MAX, TERMS_MAX, read_interest
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.hierarchy import REDUNDANCY_MAX
+from camcast.testing.lone_process import contact
 from camcast.vocabulary import messages
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 from membership.hpmcast import budget as hpmcast_reading
@@ -30,7 +31,6 @@ from membership.hpmcast.messages import (
     parts,
 )
 from membership.hpmcast.tables import MEMBERS_MAX, Tables
-from tests.lone_process import contact
 from tests.unit.membership.hpmcast.members import Member, line
 
 LARGEST = " or ".join(f".topic{n:02d}.{'x' * 16}" for n in range(TERMS_MAX))[:BYTES_MAX]

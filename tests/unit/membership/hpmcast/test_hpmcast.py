@@ -14,11 +14,11 @@ from camcast.engine.settings import Settings
 from camcast.interests.interest import Interest
 from camcast.protocols.hpmcast.spread import Hpmcast
 from camcast.simulation.census import Census
+from camcast.testing.lone_process import contact
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.failure_detector import Silence
 from membership.hpmcast.hpmcast import HpmcastMembership, HpmcastOptions
 from membership.hpmcast.messages import Ask, Join, LineNews, Update, View
-from tests.lone_process import contact
 from tests.unit.membership.hpmcast.members import Member, group_tables, line, member_of_five
 
 TOPIC = Topic.parse(".a")

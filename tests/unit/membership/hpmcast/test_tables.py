@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from camcast.interests.bounded import BYTES_MAX
 from camcast.interests.interest import Interest
+from camcast.testing.lone_process import contact
 from camcast.vocabulary import messages
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.messages import DECODER, Gossip, LineNews, Update, View
 from membership.hpmcast.tables import AHEAD_MAX, STAMP_MAX, LineError
-from tests.lone_process import contact
 from tests.unit.membership.hpmcast.members import Member, group_tables, line, member_of_five
 
 TOPIC = Topic.parse(".a")

@@ -6,6 +6,7 @@ from math import inf
 
 import pytest
 
+from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import Topic
@@ -14,7 +15,6 @@ from membership.scamp.options import ScampOptions
 from membership.scamp.scamp import Scamp
 from membership.scamp.sponsorship import SPONSORED_MAX
 from membership.scamp.walks import STEPS_REMEMBERED, WalkSteps
-from tests.lone_process import contact, number_of
 from tests.unit.membership.asked_process import AskedProcess
 
 TOPIC = Topic.parse(".a")

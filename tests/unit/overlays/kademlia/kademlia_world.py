@@ -7,18 +7,19 @@ from typing import Any
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.settings.climate import Climate, Latency, LogNormal
-from camcast.simulation.datagrams import DatagramNetwork, HostPort, ip_of
-from camcast.simulation.event_queue import EventQueue
-from camcast.simulation.weather import Weather
+from camcast.simulation.datagrams import HostPort, ip_of
+from camcast.simulation.network import VirtualNetwork
+from camcast.testing.lone_process import contact
+from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered
-from tests.lone_process import contact
 
 PORT = 4000
+WAIT_SECONDS_MAX = 600.0  # chosen: far more than any join or look-up takes
 BOOTSTRAP = (ip_of(0), PORT)
 
 
@@ -30,30 +31,26 @@ def remembered(*endpoints: Endpoint) -> Remembered:
     return memory
 
 
-class Overlays:
-    """Host 0 is the bootstrap node; latencies are those of PlanetLab."""
+class Overlays(World):
+    """A world without nodes, of hosts with an overlay each; host 0 is the bootstrap node.
+
+    Latencies are those of PlanetLab.
+    """
 
     def __init__(self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None) -> None:
-        self.seed = seed
-        self.queue = EventQueue()
         climate = Climate(latency=latency or LogNormal(), loss=loss)
-        self.weather = Weather(climate, stream(seed, "network"))
-        self.datagrams = DatagramNetwork(self.queue, self.weather)
+        super().__init__(virtual=VirtualNetwork(seed, climate))
+        self.seed = seed
+        self.queue = self.virtual.queue
+        self.weather = self.virtual.weather
+        self.datagrams = self.virtual.datagrams
         self.overlays: dict[int, KademliaOverlay] = {}
         self.hosts: dict[int, HostPort] = {}
         self.ports: dict[int, DatagramPort] = {}
         """What the overlays speak through: the hosts, or what seals before."""
 
-    @property
-    def now(self) -> float:
-        return self.queue.now
-
-    def pass_time(self, seconds: float) -> None:
-        self.queue.run_until(self.now + seconds)
-
     def wait(self, holds: Callable[[], bool]) -> None:
-        while not holds():
-            self.queue.step()
+        assert self.run(WAIT_SECONDS_MAX, until=holds)
 
     # -- who is there --------------------------------------------------------------------------
 
@@ -105,13 +102,13 @@ class Overlays:
         overlay.open(self.ports[number], bootstrap, opened, self.now)
         return over
 
-    def start(self, number: int, topics: Sequence[Topic] = (), **options: Any) -> None:
+    def enter(self, number: int, topics: Sequence[Topic] = (), **options: Any) -> None:
         """Launch an overlay, and wait until it has joined."""
         over = self.launch(number, topics, **options)
         self.wait(lambda: len(over) == 1 + len(topics))
 
     def bootstrap(self) -> None:
-        self.start(0, bootstrap=(), port=PORT)
+        self.enter(0, bootstrap=(), port=PORT)
 
     def populate(self, topics: Sequence[Topic], first: int = 1, settle: float = 10.0) -> None:
         """Start the bootstrap node, and a process for each topic, one every 20 ms."""
@@ -123,7 +120,7 @@ class Overlays:
                 0.02 * number, lambda n, t: joined.append(self.launch(n, [t])), number, topic
             )
         self.wait(lambda: len(joined) == len(topics) and all(len(over) == 2 for over in joined))
-        self.pass_time(settle)
+        self.run(settle)
 
     def crash(self, number: int) -> None:
         del self.overlays[number]

@@ -19,13 +19,13 @@ import pytest
 from camcast.settings.climate import Uniform
 from camcast.simulation.datagrams import ip_of
 from camcast.simulation.weather import Cut
+from camcast.testing.lone_process import contact
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, points, survey
 from overlays.kademlia.overlay import FIND_SECONDS_MAX, SILENCE_CALLS, Found
 from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
 from overlays.remembered import Remembered, recall
-from tests.lone_process import contact
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, Overlays
 
 REPOSITORY = Path(__file__).parents[4]
@@ -63,7 +63,7 @@ def test_a_community_of_nobody_is_empty(world: Overlays) -> None:
 def test_who_leaves_is_found_no_more(world: Overlays) -> None:
     world.populate([A] * 6)
     world.overlays[3].leave(A.group, world.now)
-    world.pass_time(3)
+    world.run(3)
     found = world.find(1, A, wanted=10)
     assert contact(3) not in found.contacts
     assert (len(found.contacts), found.size) == (4, 5)
@@ -72,8 +72,8 @@ def test_who_leaves_is_found_no_more(world: Overlays) -> None:
 
 
 def test_one_process_in_two_communities_is_found_in_both(world: Overlays) -> None:
-    world.start(0, [A, B], bootstrap=(), port=PORT)
-    world.start(1)
+    world.enter(0, [A, B], bootstrap=(), port=PORT)
+    world.enter(1)
     for topic in (A, B):
         found = world.find(1, topic)
         assert found.contacts == (contact(0),)
@@ -83,7 +83,7 @@ def test_one_process_in_two_communities_is_found_in_both(world: Overlays) -> Non
 
 
 def test_the_first_of_all_is_alone(world: Overlays) -> None:
-    world.start(0, [A], bootstrap=())
+    world.enter(0, [A], bootstrap=())
     assert world.state(0) == "alone"
     found = world.find(0, B)
     assert (found.contacts, found.size, found.unreachable) == ((), 0.0, ())
@@ -101,8 +101,8 @@ def test_an_identifier_of_no_community_is_kept_only_for_a_port_that_was_asked_fo
     world: Overlays,
 ) -> None:
     world.bootstrap()
-    world.start(1, [A])
-    world.start(2, [A], port=PORT)
+    world.enter(1, [A])
+    world.enter(2, [A], port=PORT)
     assert len(world.overlays[1].addresses) == 1
     assert world.overlays[2].addresses[0] == (ip_of(2), PORT)
     assert len(world.overlays[2].addresses) == 2
@@ -150,7 +150,7 @@ def test_look_ups_work_after_a_crash_of_many(share: float) -> None:
     assert fmean(len(found.contacts) >= 3 for found in founds) > 0.95
     assert max(found.seconds for found in founds) < FIND_SECONDS_MAX + 0.1
     assert all(overlay.state == "connected" for overlay in world.overlays.values())
-    world.pass_time(300)  # By then the dead are forgotten.
+    world.run(300)  # By then the dead are forgotten.
     founds = world.find_all(alive, A)
     assert all(len(found.contacts) == 5 for found in founds)
     members = sum(n % 2 for n in alive)
@@ -177,22 +177,22 @@ def test_the_bootstrap_node_may_die(world: Overlays) -> None:
     remembered = world.overlays[4].remembered
     world.crash(0)
     assert all(len(found.contacts) == 5 for found in world.find_all(range(1, 11), A))
-    world.start(20, [B], remembered=remembered)
+    world.enter(20, [B], remembered=remembered)
     assert len(world.find(20, A).contacts) == 5
     assert world.find(1, B).contacts == (contact(20),)
 
 
 def test_nobody_to_begin_with_is_told_with_the_addresses(world: Overlays) -> None:
     absent = [(ip_of(7), 1), (ip_of(8), 2)]
-    world.start(1, [A], bootstrap=absent)
+    world.enter(1, [A], bootstrap=absent)
     found = world.find(1, A)
     assert found.contacts == ()
     assert found.size is None
     assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in absent)
     assert found.seconds < FIND_SECONDS_MAX + 0.1
     assert world.state(1) == "alone"
-    world.start(7, [A], bootstrap=(), port=1)  # It comes later, and is found.
-    world.pass_time(40)
+    world.enter(7, [A], bootstrap=(), port=1)  # It comes later, and is found.
+    world.run(40)
     assert world.state(1) == "connected"
     assert world.find(7, A).contacts == (contact(1),)
 
@@ -202,16 +202,16 @@ def test_a_silent_dht_is_degraded_and_recovers(world: Overlays) -> None:
     assert world.state(1) == "connected"
     cut = Cut(one_side=[1], other_side=[0, *range(2, 11)])
     world.weather.cuts.append(cut)
-    world.pass_time(90)
+    world.run(90)
     assert world.state(1) == "degraded"
     found = world.find(1, A)
     assert (found.contacts, found.size) == ((), None)
     assert f"{ip_of(0)}:{PORT}" in found.unreachable
     assert found.seconds < FIND_SECONDS_MAX + 0.1
     assert world.state(2) == "connected"
-    world.pass_time(1200)  # All neighbours are evicted on both sides.
+    world.run(1200)  # All neighbours are evicted on both sides.
     world.weather.cuts.remove(cut)
-    world.pass_time(60)
+    world.run(60)
     assert world.state(1) == "connected"
     assert len(world.find(1, A).contacts) == 5
     assert contact(1) in world.find(2, A, wanted=10).contacts
@@ -222,12 +222,12 @@ def test_two_halves_of_a_partition_join_again() -> None:
     world.populate([A] * 20)
     cut = Cut(one_side=range(11), other_side=range(11, 21))
     world.weather.cuts.append(cut)
-    world.pass_time(1500)
+    world.run(1500)
     assert {c.address for c in world.find(15, A, wanted=20).contacts} == {
         contact(n).address for n in range(11, 21) if n != 15
     }
     world.weather.cuts.remove(cut)
-    world.pass_time(900)
+    world.run(900)
     assert len(world.find(15, A, wanted=20).contacts) == 19
 
 
@@ -337,7 +337,7 @@ def test_close_ends_everything() -> None:
         world.close(number)
     assert not world.datagrams.endpoints
     sent = world.datagrams.sent
-    world.pass_time(200)
+    world.run(200)
     assert world.datagrams.sent == sent
     assert answers == []
     assert len(world.queue) == 0  # no timer sets itself again
@@ -353,7 +353,7 @@ def test_who_leaves_while_it_seeks_is_answered_and_leaves_no_call(
     answers: list[Found] = []
     overlay.find(A.group, 29, lambda found, _now: answers.append(found), world.now)
     (left,) = overlay._identities.values()
-    world.pass_time(seconds)
+    world.run(seconds)
     overlay.leave(A.group, world.now)
     assert len(answers) == 1
     assert answers[0].contacts or answers[0].doubtful
@@ -369,7 +369,7 @@ def test_who_leaves_while_it_joins_leaves_no_endpoint(world: Overlays, seconds: 
     over: list[float] = []
     overlay.join(B, contact(1), world.now)
     overlay.when_joined(B.group, over.append, world.now)
-    world.pass_time(seconds)
+    world.run(seconds)
     overlay.leave(B.group, world.now)
     assert len(over) == 1  # whoever waits for it is told
     assert list(overlay.neighbours) == [A.group]
@@ -387,7 +387,7 @@ def story() -> str:
     seekers = sorted(world.overlays)
     for topic in (A, B, C, NOBODY):
         digest.update(repr(world.find_all(seekers, topic)).encode())
-    world.pass_time(200)
+    world.run(200)
     digest.update(repr([o.counters for o in world.overlays.values()]).encode())
     return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
 
@@ -429,13 +429,13 @@ def test_a_dht_that_seems_to_come_and_go_is_logged_once_a_minute(
 def test_contacts_that_answered_are_kept_in_a_file(world: Overlays, tmp_path: Path) -> None:
     path = tmp_path / "contacts.json"
     world.populate([A] * 5)
-    world.start(9, [A], remembered=Remembered(path, usable))
+    world.enter(9, [A], remembered=Remembered(path, usable))
     world.close(9)
     kept = recall(path)
     assert BOOTSTRAP in kept
     assert len(kept) == 6
     world.crash(0)
-    world.start(10, [B], remembered=Remembered(path, usable))
+    world.enter(10, [B], remembered=Remembered(path, usable))
     assert len(world.find(10, A).contacts) == 5
 
 

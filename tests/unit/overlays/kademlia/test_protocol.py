@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from camcast.doors.datagrams import Endpoint
 from camcast.simulation.datagrams import HostPort, ip_of
+from camcast.testing.lone_process import contact
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.naming import DrawnNames
 from overlays.kademlia.overlay import KademliaOverlay
 from overlays.kademlia.protocol import PADDING, Protocol
 from overlays.kademlia.table import Limits, usable
-from tests.lone_process import contact
 from tests.unit.overlays.kademlia.kademlia_world import (
     BOOTSTRAP,
     PORT,
@@ -121,15 +121,15 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     for _ in range(sent):
         head = rng.choice([b"\x00", b"\x00", b"\x01", b"\x02", b""])
         attacker.say(head + rng.randbytes(20) + body_of(rng), target)
-        world.pass_time(0.001)
-    world.pass_time(3)
+        world.run(0.001)
+    world.run(3)
     counted = counters.malformed + counters.refused + counters.stray - counted
     answered = sum(data[0] == 1 for data in attacker.heard)
     # Byes are not answered; a few are well-formed, as are a few pings.
     assert counted + answered >= 0.95 * sent
     assert answered < 0.05 * sent
     assert sorted(neighbours(overlay)) == sorted(before)
-    world.pass_time(60)
+    world.run(60)
     assert len(world.find(1, A).contacts) == 4
 
 
@@ -162,7 +162,7 @@ def test_no_bytes_raise(datagram: bytes) -> None:
     world = Overlays()
     world.bootstrap()
     protocol_of(world.overlays[0]).receive((ip_of(ATTACKER), PORT), datagram, world.now)
-    world.pass_time(5)
+    world.run(5)
     assert neighbours(world.overlays[0]) == []
 
 
@@ -198,9 +198,9 @@ BAD_ANSWERS: dict[str, Any] = {
 def test_a_bad_answer_does_not_end_a_look_up(world: Overlays, bad: bytes) -> None:
     # It is the bootstrap node, and so everybody's first choice.
     Attacker(world, lambda method, _: [ID] if method == "ping" else bad, number=0)
-    world.start(1, [A])
-    world.start(2, [A], remembered=remembered(*world.overlays[1].addresses))
-    world.pass_time(5)
+    world.enter(1, [A])
+    world.enter(2, [A], remembered=remembered(*world.overlays[1].addresses))
+    world.run(5)
     overlay = world.overlays[2]
     assert world.find(2, A).contacts == (contact(1),)
     assert overlay.counters.malformed + overlay.counters.refused > 0
@@ -219,15 +219,15 @@ def test_invented_identifiers_do_not_get_in(world: Overlays) -> None:
         rng = Random(2)
         for _ in range(count):
             attacker.ask(BOOTSTRAP, "ping", rng.randbytes(20))
-            world.pass_time(0.05)
+            world.run(0.05)
 
     invent(Attacker(world), 400)
-    world.pass_time(5)
+    world.run(5)
     assert sorted(neighbours(overlay)) == sorted(before)
     # One that answers, as whom it said last, and as anybody, has one place at most.
     rng = Random(3)
     invent(Attacker(world, lambda *_: [rng.randbytes(20)], port=PORT + 1), 400)
-    world.pass_time(5)
+    world.run(5)
     assert set(neighbours(overlay)) <= {*before, (ip_of(ATTACKER), PORT + 1)}
     assert len(neighbours(overlay)) <= len(before) + 1
     assert len(world.find(0, A).contacts) == 5
@@ -235,7 +235,7 @@ def test_invented_identifiers_do_not_get_in(world: Overlays) -> None:
 
 def test_a_foreign_subnet_has_a_bounded_number_of_places(world: Overlays) -> None:
     limits = Limits(subnet_max=16, exempt=())
-    world.start(0, bootstrap=(), port=PORT, limits=limits)
+    world.enter(0, bootstrap=(), port=PORT, limits=limits)
     world.populate([A] * 40, settle=60)
     assert len(neighbours(world.overlays[0])) == 16  # hosts 0 to 255 are one /24
     assert world.overlays[0].counters.refused > 0
@@ -261,7 +261,7 @@ def test_lies_about_nodes_do_not_hide_the_members(world: Overlays, near: bool) -
     liar = Attacker(world, lie)
     for overlay in world.overlays.values():
         liar.ask(overlay.addresses[0], "ping", liar_id)
-    world.pass_time(2)
+    world.run(2)
     founds = world.find_all(range(1, 31), A, wanted=5)
     assert all(len(found.contacts) == 5 for found in founds)
     members = {contact(n) for n in range(1, 31)}
@@ -273,7 +273,7 @@ def test_lies_about_nodes_do_not_hide_the_members(world: Overlays, near: bool) -
 
 def test_an_answer_counts_only_from_the_address_that_was_asked(world: Overlays) -> None:
     world.bootstrap()
-    world.start(1)
+    world.enter(1)
     overlay = world.overlays[1]
     thief = Attacker(world)
     answers: list[Any] = []
@@ -282,7 +282,7 @@ def test_an_answer_counts_only_from_the_address_that_was_asked(world: Overlays) 
     )
     for number in (call.number + b"\0", bytes(20)):
         thief.say(b"\x01" + number + pack([ID]), overlay.addresses[0])
-    world.pass_time(60)
+    world.run(60)
     assert answers == [None]
     assert overlay.counters.stray == 2
     assert (ip_of(ATTACKER), PORT) not in neighbours(overlay)
@@ -298,7 +298,7 @@ def test_a_false_farewell_does_no_harm(world: Overlays) -> None:
     forged = b"\x00" + bytes(20) + pack(["bye", [victim.id]])
     protocol_of(overlay).receive(victim.address, forged, world.now)  # with a forged one: asked
     assert not protocol_of(overlay).router.is_good(victim.id)
-    world.pass_time(10)
+    world.run(10)
     assert sorted(neighbours(overlay)) == sorted(before)
     assert protocol_of(overlay).router.is_good(victim.id)
 
@@ -309,7 +309,7 @@ def test_values_are_neither_stored_nor_found(world: Overlays) -> None:
     attacker.ask(BOOTSTRAP, "store", ID, ID, b"value")
     attacker.ask(BOOTSTRAP, "find_value", ID, ID)
     attacker.ask(BOOTSTRAP, "stun")
-    world.pass_time(1)
+    world.run(1)
     assert attacker.heard == []
     assert world.overlays[0].counters.refused == 3
 
@@ -329,8 +329,8 @@ def test_a_stranger_gets_little_for_its_bytes(world: Overlays) -> None:
         datagram = b"\x00" + rng.randbytes(20) + pack([method, arguments])
         sizes[datagram[1:21]] = len(datagram)
         victim.say(datagram, world.overlays[1 + turn % 5].addresses[0])
-        world.pass_time(0.05)
-    world.pass_time(5)
+        world.run(0.05)
+    world.run(5)
     answers = [data for data in victim.heard if data[0] == 1]
     assert len(answers) == 300
     assert all(len(data) <= 3 * sizes[data[1:21]] for data in answers)
@@ -343,7 +343,7 @@ def test_an_honest_stranger_gets_all_the_nearest_at_once(world: Overlays) -> Non
     world.populate([A] * 40, settle=60)
     stranger = Attacker(world)
     stranger.ask(world.overlays[1].addresses[0], "find_node", ID, ID, PADDING)
-    world.pass_time(1)
+    world.run(1)
     answer = next(data for data in stranger.heard if data[0] == 1)
     assert len(msgspec.msgpack.decode(answer[21:])[1]) == 20
 
@@ -356,7 +356,7 @@ def test_what_is_no_address_is_not_sent_to(world: Overlays, address: tuple[str, 
     protocol_of(world.overlays[0]).request(
         address, "ping", done=lambda answer, _: answers.append(answer), now=world.now
     )
-    world.pass_time(3)
+    world.run(3)
     assert answers == [None]
     assert world.datagrams.sent == sent
 

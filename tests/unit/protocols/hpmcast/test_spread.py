@@ -22,6 +22,7 @@ from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.rounds import audience, rounds
 from camcast.protocols.hpmcast.spread import Herald, LevelWise
 from camcast.protocols.hpmcast.view import Line, tables
+from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact
@@ -29,7 +30,6 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of
-from tests.lone_process import LoneProcess, contact
 
 TOPIC = Topic.parse(".a")
 A, B = Interest.parse(".a"), Interest.parse(".b")

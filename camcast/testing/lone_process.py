@@ -1,6 +1,7 @@
-"""One process without a network: what its parts send and which timers they set is recorded.
+"""A process with some parts and no node: what they send, and which timers they set, is kept.
 
-This is the smaller of the two worlds of the tests; many processes meet in `camcast.testing.World`.
+A test alone tells the parts what happens. The people of a `camcast.testing.Town` are such
+processes, whose wishes the town carries out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def contact(number: int) -> Contact:
 
 
 def number_of(peer: PeerId) -> int:
+    """Return the number of the process of which `contact` made the identity."""
     return int.from_bytes(peer)
 
 
@@ -34,17 +36,22 @@ class Answered(Questions[PartLiveness]):
     """Whoever is to prove its address has; whoever is doubted is gone."""
 
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        """See `Questions`."""
         then(now)
 
     def doubt(
         self, part: PartLiveness | None, contact: Contact, group: GroupId, now: float
     ) -> None:
+        """See `Questions`."""
         if part is not None:
             part.watcher.peer_gone(contact, now)
 
 
 class LoneProcess:
-    """The outbox of a process, whose parts a test makes."""
+    """The outbox of a process, whose parts a test makes.
+
+    `decoder` reads the messages of these parts.
+    """
 
     def __init__(self, me: Contact, decoder: Decoder[Any] | None = None) -> None:
         self.me = me
@@ -52,6 +59,7 @@ class LoneProcess:
         self.decoder = decoder
 
     def outlet(self, kind: Kind, group: GroupId = NO_GROUP) -> ControlOutlet:
+        """Return what a part leaves its wishes in."""
         return ControlOutlet(self.outbox, self.me, kind, group)
 
     def answered_liveness(self, group: GroupId) -> LivenessService:
