@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -221,8 +220,7 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 def _print_memberships(found: Memberships) -> None:
     from camcast.pipeline.compare.words import choice, sentence
-    from camcast.reproduction.memberships.results import COLUMNS
-    from camcast.reproduction.memberships.upkeep import UPKEEP
+    from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 
     console = wide_console(TERMINAL_WIDTH)
     console.print(Text(choice(found.verdicts), "bold"))
@@ -233,7 +231,7 @@ def _print_memberships(found: Memberships) -> None:
     _print_measures(
         "The memberships side by side",
         (*COLUMNS, "parasites"),
-        {f"{row.world}: {row.name}": partial(getattr, row) for row in found.comparison},
+        {f"{row['world']}: {row['name']}": row.__getitem__ for row in found.comparison},
     )
     _print_measures(
         "What they cost", UPKEEP, {cost.name: cost.measures.__getitem__ for cost in found.upkeep}

@@ -13,8 +13,7 @@ import pytest
 
 from camcast.cli.outcome import COLUMNS as SUMMARY
 from camcast.measures import MEASURES, measure_of
-from camcast.reproduction.memberships.results import COLUMNS, Row
-from camcast.reproduction.memberships.upkeep import UPKEEP
+from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.runs.summary import CommunitySummary, Summary
 from camcast.simulation.run_record import VirtualOutcome
@@ -89,7 +88,7 @@ def test_every_measure_that_a_command_prints_is_known(
     assert found <= set(MEASURES)
 
 
-@pytest.mark.parametrize("kind", [CommunitySummary, Summary, VirtualOutcome, Cost, Row])
+@pytest.mark.parametrize("kind", [CommunitySummary, Summary, VirtualOutcome, Cost])
 def test_every_measure_of_a_run_is_known(kind: type) -> None:
     fields = {field.name for field in attrs.fields(kind)}
     assert fields - set(NAMES) - set(SETTINGS) <= set(MEASURES)

@@ -9,7 +9,7 @@ comparison are put together from the results alone (`reproduce`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,16 +18,16 @@ import attrs
 from attrs import frozen
 
 from camcast.pipeline.compare.verdict import Verdict
+from camcast.population.outcome import Interval
 from camcast.report.evidence import Evidence
 from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships.evidence import evidence, evidence_beyond
-from camcast.reproduction.memberships.live import live_cells, run_live
+from camcast.reproduction.memberships.live import run_live
 from camcast.reproduction.memberships.plan import VARIANTS, Plan, World
 from camcast.reproduction.memberships.ranking import Chance, chances_of
-from camcast.reproduction.memberships.results import COLUMNS, Results, Row
-from camcast.reproduction.memberships.upkeep import UpkeepRow, upkeep_rows
-from camcast.reproduction.memberships.verdicts import verdicts_of
-from camcast.reproduction.memberships.virtual import run_virtual, virtual_cells
+from camcast.reproduction.memberships.results import Results, Row, UpkeepRow
+from camcast.reproduction.memberships.virtual import run_virtual
+from camcast.reproduction.paper import OnProgress
 from camcast.sweeps import JSON, Cell, finished, sweep
 
 
@@ -55,21 +55,14 @@ class Memberships:
             for row in self.upkeep
             for name, interval in row.measures.items()
         ]
+        compared = [dict(_cells_of(row)) for row in self.comparison]
         return (
-            Sheet(
-                name="comparison",
-                about={"title": "The memberships side by side"},
-                rows=[_flat(row) for row in self.comparison],
-            ),
-            Sheet(
-                name="upkeep",
-                about={"title": "What they cost, and how soon they notice"},
-                rows=upkeep,
-            ),
+            Sheet("comparison", {"title": "The memberships side by side"}, compared),
+            Sheet("upkeep", {"title": "What they cost, and how soon they notice"}, upkeep),
         )
 
 
-@frozen(kw_only=True)
+@frozen
 class Sheet:
     """A table as it lies in the folder."""
 
@@ -78,12 +71,13 @@ class Sheet:
     rows: Sequence[Mapping[str, Any]]
 
 
-def _flat(row: Row) -> dict[str, Any]:
-    flat: dict[str, Any] = {name: getattr(row, name) for name in ("world", "name", "runs")}
-    for name in COLUMNS:
-        interval = getattr(row, name)
-        flat |= {name: interval.mean, f"{name}_from": interval.low, f"{name}_to": interval.high}
-    return flat | {"parasites": row.parasites}
+def _cells_of(row: Row) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of a row: an interval has one for its mean, and one for either end."""
+    for name, value in row.items():
+        if isinstance(value, Interval):
+            yield from zip((name, f"{name}_from", f"{name}_to"), attrs.astuple(value), strict=True)
+        else:
+            yield name, value
 
 
 def compute(cell: Cell) -> JSON:
@@ -92,7 +86,7 @@ def compute(cell: Cell) -> JSON:
     return RUNS[given["kind"]](given)
 
 
-RUNS: Final[Mapping[str, Callable[[Mapping[str, Any]], JSON]]] = {
+RUNS: Final[Mapping[World, Callable[[Mapping[str, Any]], JSON]]] = {
     "live": run_live,
     "virtual": run_virtual,
 }
@@ -102,7 +96,7 @@ def reproduce(
     plan: Plan,
     results: Path | None = None,
     workers: int | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Memberships:
     """Carry out all runs, or those that the file `results` does not have yet.
 
@@ -110,57 +104,38 @@ def reproduce(
     ones. Raises `SweepError`; see `camcast.sweeps.sweep`.
     """
     report = on_progress or (lambda _done, _total: None)
-    live, virtual = cells_of(plan)
+    total = sum(len(plan.cells(world)) for world in RUNS)
     found: list[tuple[Cell, JSON]] = []
 
     def show(before: int, done: int, _total: int) -> None:
-        report(before + done, len(live) + len(virtual))
+        report(before + done, total)
 
-    for cells, at_once in ((live, 1), (virtual, workers)):
-        shown = partial(show, len(found))
+    for world in RUNS:
+        shown, at_once = partial(show, len(found)), 1 if world == "live" else workers
+        cells = plan.cells(world)
         swept = sweep(compute, cells, results=results, workers=at_once, on_progress=shown)
         found += zip(cells, swept, strict=True)
     return together(plan, found)
 
 
-def cells_of(plan: Plan) -> tuple[list[Cell], list[Cell]]:
-    """Return the live runs, which take all cores each, and the others."""
-    return live_cells(plan), virtual_cells(plan)
-
-
 def partial_of(plan: Plan, results: Path) -> Memberships:
     """Put together what the file has; raises `SweepError`."""
-    live, virtual = cells_of(plan)
-    return together(plan, finished(compute, [*live, *virtual], results))
+    cells = [cell for world in RUNS for cell in plan.cells(world)]
+    return together(plan, finished(compute, cells, results))
 
 
 def together(plan: Plan, found: Sequence[tuple[Cell, JSON]]) -> Memberships:
     """Put cells and their results together."""
-    runs = [(cast(dict[str, Any], cell), cast(dict[str, Any], result)) for cell, result in found]
-    values: Mapping[World, tuple[float, ...]] = {"live": plan.p_sel, "virtual": plan.virtual_p_sel}
-    worlds = {
-        world: Results(
-            world,
-            [run for run in runs if run[0]["kind"] == world],
-            p_sel,
-            plan.contenders(world),
-        )
-        for world, p_sel in values.items()
-    }
+    runs = cast(Sequence[tuple[dict[str, Any], dict[str, Any]]], found)
+    live, virtual = worlds = [Results(world, plan, runs) for world in RUNS]
     return Memberships(
         plan=plan,
         runs_done=len(runs),
-        runs_planned=sum(map(len, cells_of(plan))),
-        verdicts=tuple(verdicts_of(worlds["virtual"])),
-        by_chance=tuple(chances_of(worlds.values())),
-        figures=tuple(f for world in worlds.values() if world.contenders for f in world.figures()),
-        comparison=tuple(r for world in worlds.values() for r in world.comparison()),
-        upkeep=upkeep_rows(
-            plan.contenders("virtual"), [run for run in runs if run[0]["kind"] == "virtual"]
-        ),
-        evidence=(
-            (*evidence(worlds["live"]), *evidence_beyond(worlds["virtual"]))
-            if worlds["live"].has(VARIANTS)
-            else ()
-        ),
+        runs_planned=sum(len(plan.cells(world)) for world in RUNS),
+        verdicts=tuple(virtual.verdicts()),
+        by_chance=tuple(chances_of(worlds)),
+        figures=tuple(f for world in worlds if world.contenders for f in world.figures()),
+        comparison=tuple(row for world in worlds for row in world.comparison()),
+        upkeep=tuple(virtual.upkeep()),
+        evidence=((*evidence(live), *evidence_beyond(virtual)) if live.has(VARIANTS) else ()),
     )

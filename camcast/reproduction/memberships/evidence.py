@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import permutations
 from math import inf, isclose
 from typing import Final
 
-import numpy as np
-
 from camcast.measures import measure_of
-from camcast.population.outcome import Interval, mean_interval
+from camcast.population.outcome import Interval
 from camcast.report.evidence import (
     Evidence,
     between,
@@ -33,95 +31,91 @@ _CONVERGED: Final = 0.99  # chosen: "converge to a reception probability of 100%
 _VERY_GOOD: Final = 0.9  # chosen: "very good", "very high"
 _MINOR: Final = 0.2  # chosen: "minor differences"; the sizes alone make 6 %
 
+_STRUCTURED: Final = (
+    "the more structured the membership algorithm, the better the overall performance"
+)
 _STRUCTURED_FIRST: Final = (("dht", "hybrid"), ("hybrid", "scamp"), ("dht", "scamp"))
 
 _statement = partial(statement, "000")
 _value = partial(value, "000")
 
 
-def evidence(results: Results) -> list[Evidence]:
-    """Return the paper's conclusions beside what was found live."""
-    rows: list[Evidence] = []
-    for at, community in enumerate(("d", "a")):
-        rows += _reception(results, 19 + at, community)
-        rows.append(_reliability(results, 21 + at, community))
-        rows += _efficiency(results, 23 + at, community)
-        rows.append(
-            _falls(
-                results,
-                25 + at,
-                community,
-                "hops_mean",
-                "the latency complexity decreases while the inter-community dissemination"
-                " probability increases",
-            )
+def evidence(results: Results) -> Iterator[Evidence]:
+    """Yield the paper's conclusions beside what was found live."""
+    for at, community in enumerate("da"):
+        yield from _reception(results, 19 + at, community)
+        yield _reliability(results, 21 + at, community)
+        yield _falls(
+            results,
+            23 + at,
+            community,
+            "efficiency",
+            "a higher inter-community dissemination probability increases the number of duplicate"
+            " messages in the system",
         )
-        rows.append(_upward(results, 27 + at, {"d": "g", "a": "d"}[community]))
+        yield _order(
+            results,
+            f"6.2.2, Figure {23 + at}, order",
+            "The structured approach behaves better than the semi-structured approach, which is"
+            " better than the unstructured approach.",
+            "efficiency",
+            communities=community,
+        )
+        yield _falls(
+            results,
+            25 + at,
+            community,
+            "hops_mean",
+            "the latency complexity decreases while the inter-community dissemination probability"
+            " increases",
+        )
+        yield _upward(results, 27 + at, {"d": "g", "a": "d"}[community])
+    yield _order(results, "6.2", _STRUCTURED, "reception")
     below_half = tuple(p for p in results.p_sel if p < 0.5) or results.p_sel[:1]
-    rows += [
-        _order(
-            results,
-            "6.2",
-            "the more structured the membership algorithm, the better the overall performance",
-            "reception",
-        ),
-        _compared(
-            results,
-            "6.2.2, p_sel < 0.5",
-            "for the test where psel < 0.5, the unstructured (V1) and semi-structured (V2)"
-            " approaches perform differently",
-            "reception",
-            below_half,
-        ),
-    ]
-    return rows
+    of = _of_each(results, "reception", p_sel=below_half)
+    apart = told_apart(of["scamp"], of["hybrid"]) or None  # not told apart is not the same
+    difference = _difference(of, "scamp", "hybrid")
+    yield _statement(
+        "6.2.2, p_sel < 0.5",
+        "for the test where psel < 0.5, the unstructured (V1) and semi-structured (V2) approaches"
+        " perform differently",
+        [apart],
+        f"reception at p_sel ≤ {max(below_half):g}: {difference}{_alone(of)}.",
+    )
 
 
-def evidence_beyond(results: Results) -> list[Evidence]:
-    """Return the paper's ranking beside what was found in the virtual network."""
-    return [
-        _order(
-            results,
-            f"6.2, in the virtual network: {measure}",
-            "the more structured the membership algorithm, the better the overall performance",
-            measure,
-            (("dht", "scamp"),),
-        )
-        for measure in ("reception", "reliability", "efficiency")
-    ]
+def evidence_beyond(results: Results) -> Iterator[Evidence]:
+    """Yield the paper's ranking beside what was found in the virtual network."""
+    for measure in ("reception", "reliability", "efficiency"):
+        item = f"6.2, in the virtual network: {measure}"
+        yield _order(results, item, _STRUCTURED, measure, (("dht", "scamp"),))
 
 
-def _of(
-    results: Results,
-    backend: str,
-    measure: str,
-    communities: Sequence[str] = ("d", "a"),
-    p_sel: Sequence[float] | None = None,
-) -> Interval:
-    """Return the mean over runs of a measure over communities and p_sel, all if None."""
-    means = results.means(Contender(backend), measure, p_sel, communities)
-    return mean_interval(np.array(means), 0.0, measure_of(measure).most)
+def _of_each(
+    results: Results, measure: str, communities: str = "da", p_sel: Sequence[float] | None = None
+) -> dict[str, Interval]:
+    """Return by backend the mean of a measure over communities and p_sel, all if None."""
+    return {
+        backend: results.interval(Contender(backend), measure, p_sel, communities)
+        for backend in VARIANTS
+    }
 
 
 # -- figure by figure -----------------------------------------------------------------------------
 
 
 def _reception(results: Results, number: int, community: str) -> Iterator[Evidence]:
-    def at(backend: str, p_sel: Sequence[float]) -> Interval:
-        return _of(results, backend, "reception", (community,), p_sel)
-
-    most = {backend: at(backend, results.p_sel[-1:]) for backend in VARIANTS}
-    worst = min(most.values(), key=lambda interval: interval.mean or 0.0)
+    at = partial(_of_each, results, "reception", community)
+    most = at(results.p_sel[-1:])
     yield _value(
         f"Figure {number}",
         "all three approaches converge to a reception probability of 100%",
         1.0,
-        worst,
+        min(most.values(), key=lambda interval: interval.mean or 0.0),
         f"At p_sel = {results.p_sel[-1]:g}: {_listed(most)}. The least is compared.",
     )
     low = tuple(p for p in results.p_sel if p <= _LOW_P_SEL) or results.p_sel[:1]
-    few = {backend: at(backend, low) for backend in VARIANTS}
-    near = at("dht", (_near(results),))
+    few, near = at(low), at((_near(results),))["dht"]
     yield _statement(
         f"6.2.2, Figure {number}, low p_sel",
         "The structured approach ensures very good results even for a low inter-community"
@@ -130,9 +124,10 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
         f"V3 at p_sel = {_near(results):g}: {_number(near)}; at p_sel ≤ {max(low):g}:"
         f" {_listed(few)}. Very good is {_VERY_GOOD:.0%}, and more than the others.",
     )
+    of_each = {p: at((p,)) for p in results.p_sel}
     first = {
         backend: next(
-            (p for p in results.p_sel if (at(backend, (p,)).mean or 0.0) >= _CONVERGED), inf
+            (p for p, of in of_each.items() if (of[backend].mean or 0) >= _CONVERGED), inf
         )
         for backend in VARIANTS
     }
@@ -147,69 +142,36 @@ def _reception(results: Results, number: int, community: str) -> Iterator[Eviden
 
 
 def _reliability(results: Results, number: int, community: str) -> Evidence:
-    near = _near(results)
-    of = {
-        backend: _of(results, backend, "reliability", (community,), (near,)) for backend in VARIANTS
-    }
+    of = _of_each(results, "reliability", community, (_near(results),))
     return _statement(
         f"Figure {number}",
         "the reliability of all approaches is very high, even with low inter-community"
         " dissemination probability (0.1)",
         [between(interval, _VERY_GOOD) for interval in of.values()],
-        f"At p_sel = {near:g}: {_listed(of)}; very high is {_VERY_GOOD:.0%}.",
-    )
-
-
-def _efficiency(results: Results, number: int, community: str) -> Iterator[Evidence]:
-    yield _falls(
-        results,
-        number,
-        community,
-        "efficiency",
-        "a higher inter-community dissemination probability increases the number of duplicate"
-        " messages in the system",
-    )
-    yield _order(
-        results,
-        f"6.2.2, Figure {number}, order",
-        "The structured approach behaves better than the semi-structured approach, which is better"
-        " than the unstructured approach.",
-        "efficiency",
-        communities=(community,),
+        f"At p_sel = {_near(results):g}: {_listed(of)}; very high is {_VERY_GOOD:.0%}.",
     )
 
 
 def _falls(results: Results, number: int, community: str, measure: str, quote: str) -> Evidence:
-    ends = {
-        backend: [
-            _of(results, backend, measure, (community,), (p_sel,))
-            for p_sel in (results.p_sel[0], results.p_sel[-1])
-        ]
-        for backend in VARIANTS
-    }
-    shown = ", ".join(
-        f"{VARIANTS[b]} {_number(first)} to {_number(last)}" for b, (first, last) in ends.items()
-    )
+    ends = results.p_sel[:1], results.p_sel[-1:]
+    first, last = (_of_each(results, measure, community, end) for end in ends)
+    shown = (f"{name} {_number(first[b])} to {_number(last[b])}" for b, name in VARIANTS.items())
     return _statement(
         f"Figure {number}",
         quote,
-        [exceeds(first, last) for first, last in ends.values()],
-        f"{measure_of(measure).title.capitalize()} from the lowest p_sel to the highest: {shown}.",
+        [exceeds(first[backend], last[backend]) for backend in VARIANTS],
+        f"{measure_of(measure).title.capitalize()} from the lowest p_sel to the highest:"
+        f" {', '.join(shown)}.",
     )
 
 
 def _upward(results: Results, number: int, community: str) -> Evidence:
-    of = {b: _of(results, b, "upward", (community,)) for b in VARIANTS}
-    apart = {
-        (one, other): exceeds(of[one].times(1 + _MINOR), of[other])
-        for pair in combinations(VARIANTS, 2)
-        for one, other in (pair, pair[::-1])
-    }
+    of = _of_each(results, "upward", community)
     return _statement(
         f"Figure {number}",
         "The minor differences between the three approaches come from the different number of"
         " reached super-processes.",
-        [*apart.values()],
+        [exceeds(one.times(1 + _MINOR), other) for one, other in permutations(of.values(), 2)],
         f"Upward messages of an event from {community}: {_listed(of)}; minor is less than"
         f" {_MINOR:.0%}.",
     )
@@ -224,27 +186,14 @@ def _order(
     quote: str,
     measure: str,
     pairs: Sequence[tuple[str, str]] = _STRUCTURED_FIRST,
-    communities: Sequence[str] = ("d", "a"),
+    communities: str = "da",
 ) -> Evidence:
-    of = {b: _of(results, b, measure, communities) for b in VARIANTS}
+    of = _of_each(results, measure, communities)
     return _statement(
         item,
         quote,
         [exceeds(of[better], of[worse]) for better, worse in pairs],
         "; ".join(_difference(of, *pair) for pair in pairs) + _alone(of) + ".",
-    )
-
-
-def _compared(
-    results: Results, item: str, quote: str, measure: str, p_sel: Sequence[float]
-) -> Evidence:
-    of = {b: _of(results, b, measure, p_sel=p_sel) for b in ("scamp", "hybrid")}
-    apart = told_apart(of["scamp"], of["hybrid"]) or None  # not told apart is not the same
-    return _statement(
-        item,
-        quote,
-        [apart],
-        f"{measure} at p_sel ≤ {max(p_sel):g}: {_difference(of, 'scamp', 'hybrid')}{_alone(of)}.",
     )
 
 

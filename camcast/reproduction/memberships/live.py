@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf, nextafter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,44 +13,39 @@ import attrs
 
 from camcast.experiment.by_p_sel import read_apart
 from camcast.experiment.run import run_experiment
-from camcast.reproduction.memberships.plan import Plan
-from camcast.reproduction.memberships.runs import (
-    BOTTOM,
+from camcast.reproduction.memberships.plan import (
+    COMMUNITIES,
+    options_of,
     parameters_of,
-    rows_of,
-    setting_of,
-    table_to_law,
+    seed_of,
 )
 from camcast.runs.folder import OutputFolder
-from camcast.runs.summary import summarise
+from camcast.runs.summary import CommunitySummary, Summary, summarise
 from camcast.runs.trace_reading import Reading
-from camcast.scenarios.live import Scenario
+from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
-from camcast.sweeps import JSON, Cell
+from camcast.sweeps import JSON
+from camcast.vocabulary.topics import Topic
 
 RATE: Final = 50.0  # chosen: a third of the copies a second that one machine can carry
 JOIN_SECONDS_MAX: Final = 120.0  # chosen: a wave; look-ups of a busy machine time out, and repeat
 SETTLE_SECONDS_MAX: Final = 15.0  # chosen: as `Scenario`
 PROCESSES: Final = 2  # chosen: as many as the smallest machine has cores
-
-
-def live_cells(plan: Plan) -> list[Cell]:
-    """Return the live runs, those of each backend spread over the whole time."""
-    return [
-        plan.cell("live", contender, run)
-        | {"p_sel": list(plan.p_sel), "events": plan.events, "rest_seconds": plan.rest_seconds}
-        for run in range(plan.runs)
-        for contender in plan.contenders("live")
-    ]
+_BOTTOM: Final = Topic(("d", "g"))
+_NAMES: Final = dict(zip((".d.g", ".d", "."), COMMUNITIES, strict=True))
 
 
 def run_live(given: Mapping[str, Any]) -> JSON:
     """Carry out the run of a live cell; all p_sel are measured among the same nodes."""
     values = tuple(given["p_sel"])
     scenario = Scenario(
-        **setting_of(given),
+        name="memberships",
+        communities=chain(given["sizes"], ["d", "g"]),
+        membership=given["backend"],
+        options=options_of(given),
+        seed=seed_of(given),
         parameters=parameters_of(given),
-        workload=Workload(topic=BOTTOM, events=given["events"] * len(values), rate=RATE),
+        workload=Workload(topic=_BOTTOM, events=given["events"] * len(values), rate=RATE),
         processes=PROCESSES,
         repair=False,
         join_seconds=JOIN_SECONDS_MAX,
@@ -68,12 +63,26 @@ def run_live(given: Mapping[str, Any]) -> JSON:
     for p_sel, reading in readings.items():
         parameters = attrs.evolve(scenario.parameters, p_sel=p_sel)
         described = attrs.evolve(scenario, parameters=parameters)
-        rows += rows_of(summarise(reading, described), p_sel, _receptions(reading))
+        summary, receptions = summarise(reading, described), _receptions(reading)
+        rows += [
+            {
+                "p_sel": p_sel,
+                "community": _NAMES[community.topic],
+                "reception": community.reception,
+                "reliability": community.reliability,
+                "efficiency": community.efficiency,
+                "hops_mean": community.hops_mean,
+                "upward": community.upward_messages / summary.events,
+                "predicted": community.predicted,
+                "by_event": receptions[community.topic],
+            }
+            for community in summary.communities
+        ]
     seconds = outcome.timings
     lived = sum(seconds.values()) - seconds["reading the traces"]
     return {
         "rows": rows,
-        "table_to_law": table_to_law(outcome.summary),
+        "table_to_law": _table_to_law(outcome.summary),
         "unlisted": _unlisted(next(iter(readings.values()))),
         "start_seconds": seconds["joining"],
         "settle_seconds": seconds["settling tables"],
@@ -92,6 +101,15 @@ def _receptions(reading: Reading) -> Mapping[str, list[float]]:
             got = sum(node in reading.deliveries[event] for node in expected)
             found.setdefault(topic, []).append(got / max(1, len(expected)))
     return found
+
+
+def _table_to_law(summary: Summary) -> float:
+    """Return the entries of all topic tables, as a share of what the membership's law says."""
+
+    def entries(value: Callable[[CommunitySummary], float | None]) -> float:
+        return sum((value(c) or 0.0) * c.processes for c in summary.communities)
+
+    return entries(lambda c: c.view_mean) / max(1.0, entries(lambda c: c.view_law or 0.0))
 
 
 def _unlisted(reading: Reading) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from html import escape
 from typing import Final
 
@@ -15,10 +14,9 @@ from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships import virtual
 from camcast.reproduction.memberships.comparison import Memberships
 from camcast.reproduction.memberships.live import RATE, SETTLE_SECONDS_MAX
-from camcast.reproduction.memberships.plan import PARAMETERS, World
+from camcast.reproduction.memberships.plan import PARAMETERS, VIRTUAL_EVENTS_MAX, World
 from camcast.reproduction.memberships.ranking import Chance
-from camcast.reproduction.memberships.results import COLUMNS, Row
-from camcast.reproduction.memberships.upkeep import UPKEEP, UpkeepRow
+from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 from camcast.reproduction.page import PageText
 
 _WORLDS: Final[Mapping[World, str]] = {
@@ -42,6 +40,41 @@ _SETTINGS: Final = (
     "In the table of what the paper says, two are told apart if the difference of their means over"
     " runs exceeds the root of the sum of the squares of their intervals' halves.",
     "A live run is not repeatable byte for byte; a virtual one is.",
+)
+_COMPARISON_NOTES: Final = (
+    "Reception, reliability, efficiency and hops: of d and a, in the mean over all p_sel"
+    " of the figures. Upward messages: from g and from d together.",
+    "Tables / law: the mean size of the topic tables when the run ended, as a share of"
+    " what the membership's own law says.",
+    "In nobody's table: the share of processes that no event can reach within their"
+    " community. Of uniform tables as large as 6.2.1 has them it is about one in N.",
+    "All joined: processes join in waves, each of which doubles a community, and the"
+    " next wave waits for the one before. Settled: until then sizes and super-topic"
+    f" tables are known ({SETTLE_SECONDS_MAX:g} s at most), and a rest of"
+    " {rest:g} s.",
+    "Controls: messages of membership and super-topic tables that a process receives,"
+    " over the whole run. The DHT's datagrams are not among them.",
+)
+"""With ``{rest}`` for the plan's `rest_seconds`."""
+_UPKEEP_NOTES: Final = (
+    "In the virtual network, with latencies between hosts of the Internet (median 68 ms one"
+    " way), and the discovery that each has live: gateways, or the real Kademlia. All join"
+    " in the same instant, through one first contact.",
+    "Copies: of an event, sent by a process that has it to others of its community, over"
+    " all three communities.",
+    f"The in-degree is looked at {virtual.REST_SECONDS:g} s later: its chi-square against a"
+    " binomial is about its degrees of freedom if tables are uniform, less if everybody"
+    " is in as many tables as everybody else, more if some are neglected.",
+    f"Control: everything that is sent in {virtual.COUNTED_SECONDS:g} s without events, the"
+    " DHT's datagrams included, headers of TCP, UDP and IP not.",
+    f"{virtual.NEWCOMERS} newcomers join g one after the other; then {virtual.VICTIMS} of g"
+    " crash at once. What took longer than"
+    f" {virtual.NOTICE_SECONDS_MAX:g} s counts as that.",
+    f"Then the first contact is killed, {virtual.REPAIR_SECONDS:g} s later {virtual.EVENTS}"
+    f" events are published in g, and {virtual.NEWCOMERS} newcomers join through an"
+    f" arbitrary member. In the end {virtual.VICTIMS} more crash, a copy is lost with"
+    f" probability {virtual.LOSS:g} from then on, and {virtual.EVENTS} events are published"
+    " at once.",
 )
 
 
@@ -78,9 +111,13 @@ def _chance(chance: Chance) -> str:
 
 
 def _tables(found: Memberships) -> dict[str, str]:
+    compared = {f"{row['world']}: {row['name']}": row.__getitem__ for row in found.comparison}
+    upkeep = {row.name: row.measures.__getitem__ for row in found.upkeep}
     return {
-        "The comparison": _comparison(found.comparison, found.plan.rest_seconds),
-        "What they cost, and how soon they notice": _upkeep(found.upkeep),
+        "The comparison": _grid((*COLUMNS, "parasites"), compared)
+        + notes_list(note.format(rest=found.plan.rest_seconds) for note in _COMPARISON_NOTES),
+        "What they cost, and how soon they notice": _grid(UPKEEP, upkeep)
+        + notes_list(_UPKEEP_NOTES),
         "The settings": notes_list(
             f"{title}: {_setting(found, world)}" for world, title in _WORLDS.items()
         ),
@@ -98,26 +135,6 @@ def _sections(found: Memberships) -> dict[str, list[Figure]]:
     }
 
 
-def _comparison(rows: tuple[Row, ...], rest_seconds: float) -> str:
-    columns = {f"{row.world}: {row.name}": partial(getattr, row) for row in rows}
-    return _grid((*COLUMNS, "parasites"), columns) + notes_list(
-        (
-            "Reception, reliability, efficiency and hops: of d and a, in the mean over all p_sel"
-            " of the figures. Upward messages: from g and from d together.",
-            "Tables / law: the mean size of the topic tables when the run ended, as a share of"
-            " what the membership's own law says.",
-            "In nobody's table: the share of processes that no event can reach within their"
-            " community. Of uniform tables as large as 6.2.1 has them it is about one in N.",
-            "All joined: processes join in waves, each of which doubles a community, and the"
-            " next wave waits for the one before. Settled: until then sizes and super-topic"
-            f" tables are known ({SETTLE_SECONDS_MAX:g} s at most), and a rest of"
-            f" {rest_seconds:g} s.",
-            "Controls: messages of membership and super-topic tables that a process receives,"
-            " over the whole run. The DHT's datagrams are not among them.",
-        )
-    )
-
-
 def _grid(names: Iterable[str], columns: Mapping[str, Callable[[str], Interval | int]]) -> str:
     """Return a line for each measure; a column is its heading, and what returns its values."""
     body = (
@@ -131,32 +148,6 @@ def _grid(names: Iterable[str], columns: Mapping[str, Callable[[str], Interval |
 
 def _cell(value: Interval | int) -> str:
     return str(value) if isinstance(value, int) else interval_cell(value)
-
-
-def _upkeep(rows: tuple[UpkeepRow, ...]) -> str:
-    columns = {row.name: row.measures.__getitem__ for row in rows}
-    return _grid(UPKEEP, columns) + notes_list(
-        (
-            "In the virtual network, with latencies between hosts of the Internet (median 68 ms one"
-            " way), and the discovery that each has live: gateways, or the real Kademlia. All join"
-            " in the same instant, through one first contact.",
-            "Copies: of an event, sent by a process that has it to others of its community, over"
-            " all three communities.",
-            f"The in-degree is looked at {virtual.REST_SECONDS:g} s later: its chi-square against a"
-            " binomial is about its degrees of freedom if tables are uniform, less if everybody"
-            " is in as many tables as everybody else, more if some are neglected.",
-            f"Control: everything that is sent in {virtual.COUNTED_SECONDS:g} s without events, the"
-            " DHT's datagrams included, headers of TCP, UDP and IP not.",
-            f"{virtual.NEWCOMERS} newcomers join g one after the other; then {virtual.VICTIMS} of g"
-            " crash at once. What took longer than"
-            f" {virtual.NOTICE_SECONDS_MAX:g} s counts as that.",
-            f"Then the first contact is killed, {virtual.REPAIR_SECONDS:g} s later {virtual.EVENTS}"
-            f" events are published in g, and {virtual.NEWCOMERS} newcomers join through an"
-            f" arbitrary member. In the end {virtual.VICTIMS} more crash, a copy is lost with"
-            f" probability {virtual.LOSS:g} from then on, and {virtual.EVENTS} events are published"
-            " at once.",
-        )
-    )
 
 
 def _setting(found: Memberships, world: World) -> str:
@@ -174,7 +165,7 @@ def _setting(found: Memberships, world: World) -> str:
         )
     return (
         f"Processes in g/d/a: {sizes}. Nothing is lost and nobody crashes until the events of the"
-        f" figures have spread. {min(plan.events, virtual.EVENTS_MAX)} events for each p_sel."
+        f" figures have spread. {min(plan.events, VIRTUAL_EVENTS_MAX)} events for each p_sel."
     )
 
 

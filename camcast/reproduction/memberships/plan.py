@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import attrs
@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from camcast.doors.membership import MembershipContext
 from camcast.doors.plugs import MEMBERSHIP_GROUP, find_backend, installed
-from camcast.sweeps import JSON
+from camcast.sweeps import Cell
 from camcast.vocabulary.parameters import PRESETS, Parameters
 
 World = Literal["live", "virtual"]
@@ -31,10 +31,7 @@ REST_SECONDS: Final = 8.0
 """Until publishing starts, live. chosen: SCAMP settles in some heartbeats of 1 s, and the dht draws
 tables anew 5 s after something has changed."""
 VIRTUAL_P_SEL: Final = (0.01, 0.1, 1.0)  # chosen: the ends and the middle of the axis
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names)
+VIRTUAL_EVENTS_MAX: Final = 40  # chosen: of each p_sel; 2 CPU seconds for three p_sel
 
 
 def _check_sizes(_plan: object, _field: object, sizes: tuple[int, ...]) -> None:
@@ -60,11 +57,6 @@ class Contender:
     printed: bool = False
     """Whether it is without what this project has added to its paper (`Backend.as_printed`)."""
 
-    @classmethod
-    def of(cls, cell: Mapping[str, Any]) -> Contender:
-        """Return whom a cell is about."""
-        return cls(cell["backend"], cell["printed"])
-
     @property
     def name(self) -> str:
         """What it is called on the page: the paper's name first, if it has one."""
@@ -79,7 +71,7 @@ class Plan:
     Raises `ValueError` for a value out of range, `UnknownPlugError` for an unknown membership.
     """
 
-    memberships: tuple[str, ...] = field(factory=memberships_of_all, converter=_names)
+    memberships: tuple[str, ...] = field(factory=memberships_of_all, converter=tuple[str, ...])
     """Who is compared in the virtual network; live, those of the paper among them."""
     runs: int = RUNS
     """Live, of each."""
@@ -130,20 +122,56 @@ class Plan:
                     yield Contender(name, printed=True)
                 shown.append(backend.keeper)
 
-    def cell(self, world: World, contender: Contender, run: int) -> dict[str, JSON]:
-        """Return what all cells have."""
-        return {
-            "kind": world,
-            "backend": contender.backend,
-            "printed": contender.printed,
-            "sizes": list(self.sizes_of(contender.backend)),
-            "seed": self.seed,
-            "run": run,
-            **({} if self.preset is None else {"preset": self.preset}),
+    def cells(self, world: World) -> list[Cell]:
+        """Return the runs in a world, by repetition: one that is stopped has some of each."""
+        runs, preset = self.virtual_runs, {} if self.preset is None else {"preset": self.preset}
+        of_world: dict[str, Any] = {
+            "p_sel": list(self.virtual_p_sel),
+            "events": min(self.events, VIRTUAL_EVENTS_MAX),
         }
+        if world == "live":
+            runs, of_world = self.runs, {"p_sel": list(self.p_sel), "events": self.events}
+            of_world["rest_seconds"] = self.rest_seconds
+        return [
+            {
+                "kind": world,
+                **attrs.asdict(contender),
+                "sizes": list(self.sizes_of(contender.backend)),
+                "seed": self.seed,
+                "run": run,
+                **preset,
+                **of_world,
+            }
+            for run in range(runs)
+            for contender in self.contenders(world)
+        ]
 
     def sizes_of(self, backend: str) -> tuple[int, ...]:
         """Return how many processes g, d and a have."""
         if self.sizes is not None:
             return self.sizes
         return SIZES if self.preset is None else SIZES_AS_PRINTED.get(backend, SIZES)
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, object]:
+    """Return the options of a cell's membership.
+
+    By default tables are as large as the membership makes them, so that each holds the ln N that
+    an event is sent to. With tables of ln N in the mean, as the paper's, SCAMP sends fewer copies
+    than the dht, whose tables are all of one size, and that alone decides their order.
+    """
+    backend = find_backend(given["backend"])
+    if "preset" not in given:
+        return dict(backend.as_printed) if given["printed"] else {}
+    small = {"c": 0} if "c" in attrs.fields_dict(backend.options) else {}
+    return {**backend.as_printed, **small}  # [CAMCAST 6.2.1] topic tables of ln N
+
+
+def parameters_of(given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of a cell (6.2.1), but for p_sel."""
+    return attrs.evolve(PARAMETERS, **PRESETS.get(given.get("preset", ""), {}))
+
+
+def seed_of(given: Mapping[str, Any]) -> int:
+    """Return the seed of a cell's run: every run of the plan's seed has its own."""
+    return int(given["seed"]) * 10_000 + int(given["run"])

@@ -44,20 +44,18 @@ def chances_of(worlds: Iterable[Results]) -> Iterator[Chance]:
                 for community in ("d", "a")
                 for p_sel in results.p_sel
             }
+            alike = {
+                (backend, community, p_sel): np.concatenate(
+                    [found[other, community, p_sel] for other in VARIANTS]
+                )
+                for backend, community, p_sel in found
+            }
             if all(len(of_point) for of_point in found.values()):
-                yield _chance(results.world, found)
-
-
-def _chance(world: World, found: Mapping[tuple[str, str, float], NDArray[np.float64]]) -> Chance:
-    alike = {
-        (backend, community, p_sel): np.concatenate([found[b, community, p_sel] for b in VARIANTS])
-        for backend, community, p_sel in found
-    }
-    return Chance(
-        world=world,
-        if_alike=ranked_so(alike),
-        as_measured=ranked_so(found),
-    )
+                yield Chance(
+                    world=results.world,
+                    if_alike=ranked_so(alike),
+                    as_measured=ranked_so(found),
+                )
 
 
 def ranked_so(

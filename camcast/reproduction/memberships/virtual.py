@@ -17,14 +17,18 @@ from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
-from camcast.reproduction.memberships.plan import COMMUNITIES, Plan
-from camcast.reproduction.memberships.runs import options_of, parameters_of, seed_of
+from camcast.reproduction.memberships.plan import (
+    COMMUNITIES,
+    options_of,
+    parameters_of,
+    seed_of,
+)
 from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
 from camcast.simulation.network import Process, VirtualNetwork
 from camcast.simulation.unheard_warnings import warnings_unheard
-from camcast.sweeps import JSON, Cell
+from camcast.sweeps import JSON
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
@@ -38,21 +42,10 @@ NOTICE_SECONDS_MAX: Final = 60.0  # chosen: ten times what a crash takes to be n
 NEWCOMERS: Final = 8  # chosen: one in ten of g; a mean over them is known to a third
 VICTIMS: Final = 8  # chosen: likewise
 REPAIR_SECONDS: Final = 30.0  # chosen: tables that have lost half their entries are full again
-EVENTS_MAX: Final = 40  # chosen: of each p_sel; 2 CPU seconds for three p_sel
 EVENTS: Final = 20  # chosen: 1,600 expected receptions in g
 EVENT_SECONDS: Final = 0.1  # chosen: between two events; nothing queues here
 SPREAD_SECONDS: Final = 5.0  # chosen: five times what an event takes
 LOSS: Final = 0.15  # [CAMCAST 6.1.1: a copy arrives with probability 0.85]
-
-
-def virtual_cells(plan: Plan) -> list[Cell]:
-    """Return the runs, by repetition, so that a stopped reproduction has some of each."""
-    return [
-        plan.cell("virtual", contender, run)
-        | {"p_sel": list(plan.virtual_p_sel), "events": min(plan.events, EVENTS_MAX)}
-        for run in range(plan.virtual_runs)
-        for contender in plan.contenders("virtual")
-    ]
 
 
 def run_virtual(given: Mapping[str, Any]) -> JSON:

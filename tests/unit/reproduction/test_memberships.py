@@ -17,14 +17,16 @@ from camcast.pipeline.compare.words import choice, sentence
 from camcast.report.drawing import Drawing
 from camcast.reproduction.memberships import comparison as memberships
 from camcast.reproduction.memberships.comparison import Memberships, together
-from camcast.reproduction.memberships.live import live_cells
 from camcast.reproduction.memberships.page import TEXT
-from camcast.reproduction.memberships.plan import COMMUNITIES, VARIANTS, Plan
+from camcast.reproduction.memberships.plan import (
+    COMMUNITIES,
+    VARIANTS,
+    Plan,
+    options_of,
+    parameters_of,
+)
 from camcast.reproduction.memberships.ranking import DRAWN, ranked_so
-from camcast.reproduction.memberships.results import COLUMNS, MEASURES
-from camcast.reproduction.memberships.runs import options_of, parameters_of
-from camcast.reproduction.memberships.upkeep import UPKEEP
-from camcast.reproduction.memberships.virtual import virtual_cells
+from camcast.reproduction.memberships.results import COLUMNS, MEASURES, UPKEEP
 from camcast.reproduction.page import html
 from camcast.reproduction.papers import MEMBERSHIPS
 from camcast.reproduction.plan_folder import PlanFolder
@@ -144,7 +146,7 @@ def test_a_finished_run_is_not_repeated(
 ) -> None:
     folder, found = made
     before = (folder / "cells.jsonl").read_bytes()
-    cells = [*live_cells(PLAN), *virtual_cells(PLAN)]
+    cells = [*PLAN.cells("live"), *PLAN.cells("virtual")]
     assert len(before.splitlines()) == len(cells) == 3 + 4
 
     def fail(_given: object) -> JSON:
@@ -184,9 +186,9 @@ def test_an_interrupt_or_error_leaves_a_page_of_what_is_done(
 @pytest.mark.parametrize("backend", VARIANTS)
 def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: str) -> None:
     plan = Plan(memberships=[backend], runs=1, preset="paper")
-    cells: list[Any] = [*live_cells(plan), *virtual_cells(plan)]
+    cells: list[Any] = [*plan.cells("live"), *plan.cells("virtual")]
     assert {cell["preset"] for cell in cells} == {"paper"}
-    assert "preset" not in live_cells(Plan())[0]
+    assert "preset" not in Plan().cells("live")[0]
     options = options_of({"backend": backend, "printed": False, "preset": "paper"})
     assert options == {"c": 0} | (
         {} if backend == "dht" else {"sponsors": False, "indirection": False}
@@ -203,7 +205,7 @@ def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: 
 def made_up(reception: dict[str, float]) -> Memberships:
     plan = Plan(memberships=tuple(VARIANTS), runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0))
     found: list[tuple[Cell, JSON]] = []
-    for cell in (*live_cells(plan), *virtual_cells(plan)):
+    for cell in (*plan.cells("live"), *plan.cells("virtual")):
         given: Any = cell
         values = given["p_sel"]
         mean = reception[given["backend"]] + 0.001 * given["run"]
@@ -258,7 +260,7 @@ def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[st
 def runs_of(plan: Plan, rng: Random, truth: dict[str, float]) -> list[tuple[Cell, JSON]]:
     """Ten runs of each in which everything is `truth` by backend, and scatters by 0.01."""
     found: list[tuple[Cell, JSON]] = []
-    for cell in virtual_cells(plan):
+    for cell in plan.cells("virtual"):
         given: Any = cell
         draw = rng.gauss(truth[given["backend"]], 0.01)
         row = {
@@ -367,8 +369,8 @@ def test_any_installed_membership_may_be_compared_and_each_once() -> None:
     plan = Plan()
     assert plan.memberships[:3] == tuple(VARIANTS)
     assert "hpmcast" not in plan.memberships  # of a protocol of its own
-    assert {cell["backend"] for cell in virtual_cells(plan)} == set(plan.memberships)
-    assert {cell["backend"] for cell in live_cells(plan)} == set(VARIANTS)
+    assert {cell["backend"] for cell in plan.cells("virtual")} == set(plan.memberships)
+    assert {cell["backend"] for cell in plan.cells("live")} == set(VARIANTS)
     with pytest.raises(ValueError, match="'hpmcast' is of a protocol of its own"):
         Plan(memberships=["hpmcast"])
     with pytest.raises(ValueError, match="give each membership that is to be compared once"):
