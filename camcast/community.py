@@ -214,6 +214,9 @@ class CommunityManager:
         self._runner: Runner | None = None
         self._process = 0
         """The operating system's process in which the manager was started."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop in which the manager was started."""
+        self._starting: asyncio.Future[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self._communities: dict[GroupId, Community] = {}
         self._conditions = Conditions()
@@ -231,9 +234,22 @@ class CommunityManager:
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
         """
+        while (under_way := self._closing or self._starting) is not None:
+            await asyncio.shield(under_way)  # of another task
         if self._runner is not None:
+            check_not_forked(self._process)
+            self._check_loop()
             return
         self._process = os.getpid()
+        self._loop = asyncio.get_running_loop()
+        self._starting = self._loop.create_future()
+        try:
+            await self._start()
+        finally:
+            self._starting.set_result(None)
+            self._starting = None
+
+    async def _start(self) -> None:
         settings = self._settings
         gateways, keys = await resolve_gateways(settings.gateways)
         pipes, admission = self._given_pipes, None
@@ -247,8 +263,9 @@ class CommunityManager:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
             pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
+        runner: Runner | None = None
         try:
-            self._runner = Runner(
+            runner = Runner(
                 attrs.evolve(
                     settings,
                     gateways=gateways,
@@ -267,18 +284,20 @@ class CommunityManager:
                 on_step=self._conditions.stepped,
                 on_change=self._changed,
             )
-            await check_closed(self._runner.input, pipes.profile)
-            self._runner.open()
+            await check_closed(runner.input, pipes.profile)
+            runner.open()
+            self._runner, self._pipes = runner, pipes
             if self._control is not None:
                 await self._control.open()
         except BaseException:
-            if self._runner is not None:
-                self._runner.close()
-                self._runner = None
+            self._runner = None
+            if self._control is not None:
+                await self._control.close()
+            if runner is not None:
+                runner.close()
             if self._given_pipes is None:
                 pipes.close()
             raise
-        self._pipes = pipes
         if self._identity_watch is not None:
             self._identity_watch.start()
 
@@ -301,8 +320,15 @@ class CommunityManager:
 
         The goodbyes have a second to leave, and so have callbacks for the events that they still
         have; then coroutines are cancelled, and threads left to themselves. From the call on,
-        joining and publishing raise `CommunityError`.
+        joining and publishing raise `CommunityError`. In a forked child the call does nothing: all
+        there is to close is the parent's.
         """
+        if self._runner is not None:
+            if os.getpid() != self._process:
+                return
+            self._check_loop()
+        while self._starting is not None:
+            await asyncio.shield(self._starting)  # of another task
         if self._runner is None or self._pipes is None:
             return
         callbacks = {c for community in self._communities.values() for c in community._callbacks}
@@ -314,12 +340,12 @@ class CommunityManager:
         if self._identity_watch is not None:
             self._identity_watch.stop()
         try:
-            if self._control is not None:
-                await self._control.close()
             for community in self._communities.values():
                 community._leave()
                 for changes in list(community._changes):
                     changes.close()
+            if self._control is not None:
+                await self._control.close()
             await self._pipes.drain(LEAVE_SECONDS)
             await _end(callbacks - {asyncio.current_task()})
         finally:
@@ -364,18 +390,21 @@ class CommunityManager:
 
         `topic` is a name, a `Topic` or an event class (`camcast.typed`). `super_topics` replaces
         the super-topic that the name implies, or the bases of the class; several are allowed (3.6).
-        A second call returns the same object, and raises `CommunityError` if it brings settings.
+        A second call returns the same object, and raises `CommunityError` for other settings.
         """
         cls = topic if isinstance(topic, type) else None
         resolved = _topic(topic)
+        supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
         existing = self._communities.get(resolved.group)
         if existing is not None:
-            if parameters is not None or super_topics is not None:
-                raise CommunityError(f"{resolved} exists already, with its own settings")
+            theirs = existing._parameters or self._settings.parameters
+            if parameters is not None and parameters != theirs:
+                raise CommunityError(f"{resolved} exists already, with other parameters")
+            if supers is not None and supers != existing.super_topics:
+                raise CommunityError(f"{resolved} exists already, with other super-topics")
             if cls is not None:
                 existing._deliveries.learn_class(cls)
             return existing
-        supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
         if supers is None and cls is not None:
             supers = typed.super_topics_of(cls)
         if supers is not None and resolved in supers:
@@ -488,7 +517,27 @@ class CommunityManager:
         """Return the runner for a command; raises `CommunityError` once the manager is closing."""
         if self._closing is not None:
             raise CommunityError("the manager is closing")
-        return self._running()
+        if self._starting is not None:
+            raise CommunityError("the manager is starting: await that first")
+        runner = self._running()
+        self._check_loop()
+        return runner
+
+    def _check_loop(self) -> None:
+        """Raise `CommunityError` in any event loop but the one in which the manager was started."""
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:  # there is none
+            here = None
+        if here is not self._loop and self._loop is not None:
+            if self._loop.is_closed():
+                raise CommunityError(
+                    "the event loop of the manager was closed before the manager; make a new one"
+                )
+            raise CommunityError(
+                "the manager was started in another event loop: call it there (with"
+                " asyncio.run_coroutine_threadsafe, from a thread), or use camcast.blocking"
+            )
 
     def _deliver(self, delivery: Deliver) -> None:
         community = self._communities.get(delivery.group)
@@ -633,6 +682,8 @@ class Community(Generic[E]):
 
         `publish` raises `CommunityError` from then on, until `join`, `ready` or `subscribe`.
         """
+        if self._participation is not None:
+            self._manager._check_loop()
         self._leave()
         self._told_to_leave = True
 

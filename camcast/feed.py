@@ -76,8 +76,14 @@ class Feed(Generic[_Queue]):
         return self._closed
 
     def close(self) -> None:
-        """End it: what is queued is still handed out, then iteration ends."""
+        """End it: what is queued is still handed out, then iteration ends.
+
+        Called in another thread, such as a callback's, it ends a turn of the event loop later.
+        """
         if self._closed:
+            return
+        if self._loop.is_running() and not _is_running_here(self._loop):
+            self._loop.call_soon_threadsafe(self.close)
             return
         self._before_end()
         with self._lock:
@@ -191,6 +197,13 @@ class Feed(Generic[_Queue]):
         if now >= self._log_after:
             self._log_after = now + _LOG_INTERVAL_SECONDS
             _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
+
+
+def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:  # there is none in this thread
+        return False
 
 
 def _is_coroutine_function(callback: Callable[..., object]) -> bool:

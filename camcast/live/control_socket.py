@@ -61,9 +61,10 @@ class ControlServer:
         """Listen. Raises `BindError`, also where another process answers already."""
         listener = _listen(self._path)
         self._inode = self._path.stat().st_ino
-        self._server = await asyncio.start_unix_server(
-            self._serve, sock=listener, limit=QUESTION_BYTES_MAX
+        self._server = await asyncio.start_unix_server(  # in two steps: the second may be cancelled
+            self._serve, sock=listener, limit=QUESTION_BYTES_MAX, start_serving=False
         )
+        await self._server.start_serving()
 
     async def close(self) -> None:
         """Stop listening, end every connection, and remove the socket if it is still ours."""

@@ -201,6 +201,7 @@ class Runner:
         self._closed = True
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
+        self._timers.close()
         self.input.close()
         self.node.discovery.close(self._loop.time())
 

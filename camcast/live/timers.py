@@ -53,5 +53,10 @@ class Timers:
             self._loop.call_at((moment + self._phase) * TOGETHER_SECONDS, self._come, moment)
         tokens.append(token)
 
+    def close(self) -> None:
+        """Give no token back any more, and let go of who takes them."""
+        self._wake = lambda _: None  # the loop keeps the handles, some of them for minutes
+        self._together.clear()
+
     def _come(self, moment: int) -> None:
-        self._wake(self._together.pop(moment))
+        self._wake(self._together.pop(moment, ()))

@@ -20,6 +20,7 @@ from camcast import (
     CommunityManager,
     GatewayTimeout,
     NotReady,
+    Parameters,
     Received,
     open_pipes,
 )
@@ -311,6 +312,76 @@ async def test_a_manager_can_be_closed_twice_and_started_again() -> None:
             _ = manager.address
         with pytest.raises(CommunityError, match="not running"):
             community.subscribe()
+
+
+@live
+async def test_starting_and_closing_wait_for_one_another() -> None:
+    manager = CommunityManager(gateways=["tcp://localhost:1"])  # a name: to look it up takes turns
+    await manager.start()
+    await manager.close()  # what is made once a process is made now
+    descriptors = len(os.listdir("/proc/self/fd"))
+    await asyncio.gather(manager.start(), manager.start())
+    with pytest.raises(CommunityError, match="closing"):
+        await asyncio.gather(manager.close(), manager.join(".a"))
+    await eventually(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
+    await asyncio.gather(manager.start(), manager.close())
+    with pytest.raises(CommunityError, match="not running"):
+        _ = manager.address
+    async with CommunityManager() as other:
+        community = await other.join(".a")
+        for turns in range(6):  # in each of which `close` may be
+            closing = asyncio.create_task(other.close())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await other.start()
+            await closing
+            await other.start()
+            await community.join()
+            assert (await community.publish(b"x")).accepted
+
+
+@live
+async def test_a_process_that_could_not_join_may_try_again_in_the_same_words() -> None:
+    same: dict[str, Any] = {"parameters": Parameters(c=3.0), "super_topics": [".b"]}
+    async with CommunityManager(gateways=[free_address()]) as manager:
+        for _ in range(2):
+            with pytest.raises(NotReady):
+                await manager.join(".a", timeout=0.01, retry=True, **same)
+        for other in ({"parameters": Parameters()}, {"super_topics": [".c"]}):
+            with pytest.raises(CommunityError, match=r"\.a exists already, with other "):
+                manager.community(".a", **other)
+
+
+@live
+async def test_a_manager_serves_the_loop_that_started_it() -> None:
+    async def elsewhere() -> None:
+        for call in (manager.close, community.leave, manager.start):
+            with pytest.raises(CommunityError, match="started in another event loop"):
+                await call()
+        with pytest.raises(CommunityError, match="started in another event loop"):
+            await community.publish(b"x")
+
+    async with CommunityManager() as manager:
+        community = await manager.join(".a")
+        await asyncio.to_thread(asyncio.run, elsewhere())
+        with pytest.raises(CommunityError, match="started in another event loop"):
+            await asyncio.to_thread(community.subscribe)  # in a thread without a loop
+        assert state_of(community) == "alone"
+
+
+@live
+async def test_closing_in_a_forked_child_does_nothing() -> None:
+    async with CommunityManager() as manager:
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                manager.close().send(None)
+            except StopIteration:  # it has returned
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @live

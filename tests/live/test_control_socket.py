@@ -237,3 +237,29 @@ def test_the_path_may_come_from_the_environment(
 ) -> None:
     monkeypatch.setenv("CAMCAST_CONTROL", str(path))
     assert answer(capfd, "status")["address"] == running.address
+
+
+@live
+async def test_whoever_cancels_start_or_close_leaves_nothing_behind(path: Path) -> None:
+    for turns in range(4):  # in each of which `start` may be
+        manager = CommunityManager(control=path)
+        starting = asyncio.create_task(manager.start())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait([starting])
+        await manager.close()
+        assert not path.exists()
+    async with CommunityManager(control=path) as manager:
+        events = (await manager.join(".a")).subscribe()
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b'{"ask": "peers"}\n')
+        assert await reader.readline() == b'{"answer":[]}\n'
+        closing = asyncio.create_task(manager.close())
+        await asyncio.sleep(0)  # it waits for the connection to end
+        closing.cancel()
+        await asyncio.wait([closing])
+        assert events.closed
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()

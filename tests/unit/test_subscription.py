@@ -1,6 +1,7 @@
 """How a subscription hands out what is queued: to tasks in their turn, and to callbacks."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -65,6 +66,19 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
         subscription(queue_bytes=0)
     with pytest.raises(ValueError, match="takes events or one that takes batches"):
         subscription(callback=lambda _: None, on_batch=lambda _: None)
+
+
+@live
+async def test_a_callback_in_a_thread_may_close_its_subscription() -> None:
+    """What ends with it, perhaps the membership, is the loop's to do."""
+    ended: list[threading.Thread] = []
+    queue = Subscription(
+        lambda _: ended.append(threading.current_thread()), lambda _: queue.close()
+    )
+    queue.put(one(1))
+    assert queue.running is not None
+    await queue.running
+    assert ended == [threading.current_thread()]
 
 
 # -- several tasks ---------------------------------------------------------------------------

@@ -82,3 +82,12 @@ def test_the_nodes_of_a_process_wake_at_the_same_moments() -> None:
     loop.run()
     assert len(came) == 5
     assert len(set(came)) == 1
+
+
+def test_closed_timers_give_nothing_back() -> None:
+    loop, came = Loop(), list[Token]()
+    timers = Timers(cast("asyncio.AbstractEventLoop", loop), came.extend)
+    timers.set(2 * PATIENT_SECONDS, token(1))
+    timers.close()
+    loop.run()
+    assert came == []
