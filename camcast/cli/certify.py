@@ -61,6 +61,7 @@ def certify(
     over or the certificate is revoked. A note of it is added to the file .issued beside the signing
     key. What is printed is public, and is useless without the owner's secret key.
     """
+    from camcast.cli.lifetime import end_of
     from camcast.live.certificate_file import (
         CertificateFileError,
         certificate_text,
@@ -90,14 +91,14 @@ def certify(
                 Topic.parse(topic).name,
                 int(rights),
                 int(now),
-                int(now + days * _DAY_SECONDS),
+                end_of(int(now), days, _DAY_SECONDS, "--days"),
                 os.urandom(SERIAL_BYTES),
                 (1 if depth is None else depth) if Rights.ISSUE in rights else 0,
             )
             chain = [*above, CERTIFICATE.sign(granted, secret)]
             root = CERTIFICATE.read(chain[0]).issuer
             verify_chain(chain, [PublicKey(root)])
-        except (RefusedError, ValueError, OverflowError) as error:
+        except (RefusedError, ValueError) as error:
             raise OptionError(f"this certificate would not be valid: {error}") from None
         record_issued(key_file, chain[-1])
         if json:

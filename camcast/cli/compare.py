@@ -77,8 +77,6 @@ def compare(
     PNG. What cannot be read is named, and the rest is compared. Exit code 0: all is well; 1: it
     failed, e.g. no Spark there; 2: wrong input, of which part may have been compared; 3: something
     regressed. Needs the extras camcast[spark,report,sim]; Java is found, or comes with them.
-
-    Example: camcast compare runs/scamp-* runs/dht-* bench.json --output report
     """
     with clear_failures(ValueError, RuntimeError, OSError):
         if not any(path.exists() for path in paths):  # said without waiting for Spark

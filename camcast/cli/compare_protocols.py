@@ -15,6 +15,7 @@ from camcast.cli.measures_table import measures_table
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
+from camcast.doors.options import OptionError
 from camcast.report.csv_text import csv_text
 from camcast.report.output_place import output_file
 from camcast.scenarios.workload import KINDS, Workload
@@ -86,10 +87,10 @@ def compare_protocols(
 
     Each runs in the virtual network, on the same communities, loss and events, with the least
     effort that delivers the share asked for. Exit code 1: some protocol did not reach it.
-
-    Example: camcast compare-protocols --workload departures --events 30
     """
     with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
+        if reliability == 0:
+            raise OptionError("--reliability 0 asks for nothing; give more than 0")
         from camcast.reproduction.protocol_comparison import EVENTS, Comparison, compare, evenly
 
         kinds = [kind for kind in KINDS if kind != "synthetic"]

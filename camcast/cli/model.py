@@ -17,6 +17,7 @@ from camcast.cli.setting_options import SETTING, SettingOptions
 from camcast.cli.simulate_setting import SHOWN
 from camcast.cli.simulated import print_measures
 from camcast.cli.wide_table import WideTable
+from camcast.doors.options import OptionError
 from camcast.settings.chain import Setting
 from camcast.systems import CAMCAST, find_system
 
@@ -52,8 +53,6 @@ def model(
     formulas, which know of no crashed process: of what all processes send, what one process
     stores, the probability that all of the root community receive, and rounds. With --protocol it
     is the prediction for that system on the same processes, with loss and crashes.
-
-    Example: camcast model --sizes 1000,100,10 --crash 0.1
 
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
@@ -122,6 +121,8 @@ def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]
     p_succ = chosen.success * (1 - chosen.crash)
     pit = reliability.climb_probability(sizes, p_sel, p_a, z, p_succ)
     n = sum(sizes)
+    if clusters is not None and clusters > n:
+        raise OptionError(f"--clusters {clusters}: {n:.0f} processes do not fill so many")
     groups = float(clusters or max(1, round(n**0.5)))
     of_paper = c[0]
     rows = {

@@ -26,7 +26,7 @@ from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.security.passphrase import PassphraseError, check_passphrase
 from camcast.systems import CAMCAST, SYSTEMS, find_system
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.parameters import PRESETS, Parameters
+from camcast.vocabulary.parameters import PRESETS, RETENTION_SECONDS_MAX, Parameters
 from camcast.vocabulary.topics import ROOT, TopicError
 
 if TYPE_CHECKING:
@@ -242,6 +242,8 @@ Retention = Annotated[
     typer.Option(
         "--retention",
         metavar="SECONDS",
+        min=0,
+        max=RETENTION_SECONDS_MAX,
         help="For how long events are kept for those that missed them; default: 120.",
     ),
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from camcast.security.keys import PublicKey
 
 HOURS: Final = 24.0  # [TRUST, profiles] until the next list is due
+_HOUR_SECONDS: Final = 3600
 _SERIAL: Final = re.compile("[0-9a-f]{16}")
 
 
@@ -46,6 +47,7 @@ def revoke(
     signed anew before the next one is due, also if nothing was revoked: a process that gets no
     newer list cannot know whether it missed one. Certificates that have expired fall out of it.
     """
+    from camcast.cli.lifetime import end_of
     from camcast.live.certificate_file import (
         CertificateFileError,
         read_revocations,
@@ -67,8 +69,9 @@ def revoke(
         revoked = [RevokedSerial(each.serial, each.not_after) for each in found]
         now = int(time.time())
         try:
-            news = next_list(before, secret.public.raw, revoked, now, int(hours * 3600))
-        except (ValueError, OverflowError) as error:
+            due = end_of(now, hours, _HOUR_SECONDS, "--hours")
+            news = next_list(before, secret.public.raw, revoked, now, due - now)
+        except ValueError as error:
             raise OptionError(str(error)) from None
         data = REVOCATIONS.sign(news, secret)
         write_revocations(key_file, data)

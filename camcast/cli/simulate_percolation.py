@@ -68,8 +68,6 @@ def percolation(
 
     Beside the measured means, with 95 % intervals, stands the model of docs/percolation.md. The
     intervals are of the networks' means; with one network of its events, and for it only.
-
-    Example: camcast simulate percolation --degrees powerlaw:6,1 --sigma 0.1 --gamma 0.6
     """
     with clear_failures(ValueError, SweepError, OSError), extras_named():
         from camcast.population.percolation import TTL_MAX, Gossip, corpus_of, join

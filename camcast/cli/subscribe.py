@@ -59,6 +59,7 @@ def subscribe(
         typer.Option(
             "--since",
             metavar="SECONDS",
+            min=0,
             help="First what was published in the last so many seconds and is still kept.",
         ),
     ] = None,

@@ -13,7 +13,7 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.ask import print_lines, print_table
-from camcast.cli.failure import CommandError, clear_failures
+from camcast.cli.failure import CommandError, clear_failures, complain
 from camcast.cli.output import print_json
 from camcast.event_trace import Account, Explanation, explain
 from camcast.live.control_socket import ControlError, SilentError, ask
@@ -49,6 +49,11 @@ def trace(
         explanation = explain(event, accounts)
         remembered = explanation.topic or any(one.has for one in explanation.verdicts)
         if not remembered and not json:
+            for account in accounts:
+                if account.error:
+                    complain(account.error)
+            if all(account.error for account in accounts):
+                raise typer.Exit(1)
             raise CommandError(
                 f"nobody who was asked remembers {event}: it is too old, or went elsewhere"
             )

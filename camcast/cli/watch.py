@@ -48,8 +48,6 @@ def watch(
     that is still under way counts as lost until it arrives. With --json one line for each update
     of Spark's, with every metric of docs/traces.md. Needs the extra camcast[spark]; Java is found,
     or comes with it.
-
-    Example: camcast watch runs/paper-20260801-120000
     """
     with (
         clear_failures(ValueError, RuntimeError, OSError),

@@ -24,8 +24,10 @@ SealHash = NewType("SealHash", bytes)
 SEAL_HASH_BYTES: Final = 8  # [DESIGN 4] the certificate's hash in the body of a batch
 
 KeyBytes = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-# chosen: 32 bits, until 2106; negative times and ones that overflow a float are out of the way
-Seconds = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+# chosen: 32 bits, until February 2106; negative times and ones that overflow a float are out of
+# the way
+SECONDS_MAX: Final = 2**32 - 1
+Seconds = Annotated[int, msgspec.Meta(ge=0, le=SECONDS_MAX)]
 """A time in whole seconds since 1970."""
 
 # chosen: leaves room to add to it; msgspec takes no bound that needs more than 64 bits with a sign

@@ -10,6 +10,8 @@ from attrs import field, frozen, validators
 
 from camcast.vocabulary.batches import EVENTS_MAX
 
+RETENTION_SECONDS_MAX: Final = 600  # [PROTOCOLS 8] a batch tells its age up to 655 s
+
 
 @frozen(kw_only=True)
 class Parameters:
@@ -91,11 +93,10 @@ class Parameters:
     (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
 
     retention_seconds: float = field(
-        default=120.0, validator=validators.and_(validators.ge(0), validators.le(600))
+        default=120.0, validator=validators.and_(validators.ge(0), validators.le(RETENTION_SECONDS_MAX))
     )
     """For how long after its publication an event is kept for those that have missed it, where
-    events are repaired; with 0 the community repairs none. [PROTOCOLS 8] at most 600: a batch tells
-    its age up to 655 s."""
+    events are repaired; with 0 the community repairs none. [PROTOCOLS 8]"""
 
     @tau.default
     def _tau_default(self) -> int:

@@ -59,6 +59,12 @@ def test_the_reference_of_the_command_line_is_that_of_the_commands() -> None:
     assert (ROOT / "docs/cli.md").read_text() == pages.cli_page()
 
 
+def test_no_command_gives_an_example_twice() -> None:
+    for command in (ROOT / "docs/cli.md").read_text().split("\n## ")[1:]:
+        examples = re.findall(r"^`(camcast .*)`$", command, re.M)
+        assert len(examples) == len(set(examples)), command.partition("\n")[0]
+
+
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],

@@ -371,6 +371,9 @@ def test_the_command_asks_sockets_and_names_those_that_are_stopped_or_gone(
         code, said = refusal(capfd, "trace", f"{NOBODY}-7-3", path)
         assert code == 1
         assert "nobody who was asked remembers" in said
+    code, said = refusal(capfd, "trace", event, tmp_path / "none")
+    assert code == 1
+    assert f"{tmp_path / 'none'}: no process listens there" in said
     code, said = refusal(capfd, "trace", "the-other-day", path)
     assert code == 2
     assert "PUBLISHER-STREAM-NUMBER" in said

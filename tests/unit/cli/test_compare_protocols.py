@@ -102,6 +102,7 @@ def test_a_target_out_of_reach_is_exit_code_1(capfd: pytest.CaptureFixture[str])
         (["--where", "mag >="], "column 7: expected a number or a text"),
         (["--membership", "scanp"], "unknown membership 'scanp'; installed: cyclon,"),
         (["--loss", 1], "'loss' must be < 1"),
+        (["--reliability", 0], "--reliability 0 asks for nothing"),
         (["--members-max", 0], "'members_max' must be >= 1"),
         (["--results", "/absent/done.jsonl"], "/absent"),
     ],

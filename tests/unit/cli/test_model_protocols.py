@@ -136,6 +136,7 @@ def test_they_are_printed_for_people(
         ("--protocol nope", 2, "installed: broadcast, camcast"),
         ("--protocol-set clusters=2", 1, "--protocol broadcast, multicast, hierarchical"),
         ("--protocol hierarchical --clusters 2", 1, "--protocol-set clusters=N"),
+        ("--clusters 500", 2, "--clusters 500: 111 processes do not fill so many"),
         ("--protocol hierarchical --protocol-set clusters=500", 2, "do not fill 500"),
         ("--protocol rfpbcast --protocol-set gamma=1", 2, "no option 'gamma'"),
         ("--protocol pmcast --protocol-set published_in=2", 2, "community 2; there"),
