@@ -93,7 +93,8 @@ class Parameters:
     (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
 
     retention_seconds: float = field(
-        default=120.0, validator=validators.and_(validators.ge(0), validators.le(RETENTION_SECONDS_MAX))
+        default=120.0,
+        validator=validators.and_(validators.ge(0), validators.le(RETENTION_SECONDS_MAX)),
     )
     """For how long after its publication an event is kept for those that have missed it, where
     events are repaired; with 0 the community repairs none. [PROTOCOLS 8]"""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from camcast.scenarios.virtual import LIES
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,12 @@ def test_no_command_gives_an_example_twice() -> None:
     for command in (ROOT / "docs/cli.md").read_text().split("\n## ")[1:]:
         examples = re.findall(r"^`(camcast .*)`$", command, re.M)
         assert len(examples) == len(set(examples)), command.partition("\n")[0]
+
+
+def test_every_lie_of_the_virtual_network_is_described() -> None:
+    table = (ROOT / "docs/simulation.md").read_text().partition("| `sends` |")[2]
+    told = re.findall(r"^\| `(\w+)` \|", table.partition("\n\n")[0], re.M)
+    assert told == list(LIES)
 
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
