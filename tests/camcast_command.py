@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from camcast.cli.app import app
 from tests.printed_json import checked
+from tests.python_process import python
 
 
 def camcast(*arguments: object) -> int:
@@ -45,10 +45,5 @@ def camcast_alone(path: Path, *arguments: object) -> subprocess.CompletedProcess
     """Run a command as on a machine without the extras: their packages cannot be imported."""
     for package in ("numpy", "numba"):
         (path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
-    return subprocess.run(
-        [sys.executable, "-m", "camcast", *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path_before = f"{path}:{os.environ.get('PYTHONPATH', '')}"
+    return python("-m", "camcast", *arguments, PYTHONPATH=path_before)

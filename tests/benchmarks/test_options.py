@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from camcast.doors.plugs import MEMBERSHIP_GROUP, PROTOCOL_GROUP, installed
+from tests.python_process import python
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = "tests/contracts"
 
 
 def collect(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments],
-        cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return python("-m", "pytest", "--collect-only", "-q", *arguments, cwd=ROOT)
 
 
 def collected(*arguments: str) -> list[str]:

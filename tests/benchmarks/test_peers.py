@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,8 @@ from fleet_worker import FleetError
 from peers import systems as peers_systems
 from peers.job import Job, Measured, Outcome, run_job
 from peers.systems import System, camcast
+
+from tests.python_process import python
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -32,14 +32,7 @@ def measured(speed: float, missed: int = 0) -> Measured:
 
 
 def peers(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "peers", *arguments],
-        cwd=BENCHMARKS,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"},
-    )
+    return python("-m", "peers", *arguments, cwd=BENCHMARKS, NO_COLOR="1", COLUMNS="200")
 
 
 def test_ratios_are_multiples_of_ours() -> None:

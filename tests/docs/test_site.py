@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from camcast.scenarios.virtual import LIES
-from tests.patience import PATIENCE_SECONDS
+from tests.python_process import python
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,12 +37,7 @@ def programs() -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize(("page", "number", "text"), programs())
 def test_a_program_prints_what_its_page_says(page: str, number: int, text: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", text],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
+    done = python("-W", "error", "-c", text)
     assert (done.returncode, done.stderr) == (0, "")
     assert PRINTS[page, number] in done.stdout
 
@@ -73,14 +65,8 @@ def test_every_lie_of_the_virtual_network_is_described() -> None:
 
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
+    build = ("-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site")
+    done = python(*build, cwd=ROOT, NO_MKDOCS_2_WARNING="1")
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     pages = list((tmp_path / "site").glob("*.html"))

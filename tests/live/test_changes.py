@@ -4,37 +4,20 @@ import asyncio
 import json
 import logging
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from camcast import Change, Changes, CommunityError, CommunityManager, Lagged, blocking
 from tests.live.communities import free_address, managers
-from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
+from tests.live.running_command import Running
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 QUICK = {"heartbeat_seconds": 0.2}  # suspect after 0.6 s, given up 3 s later
 
 
-@contextmanager
-def subscriber(topic: str, gateway: str, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of its own that subscribes; killed at the end."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "camcast", *options, "subscribe", topic),
-            *("--gateway", gateway, "--set", "heartbeat_seconds=0.2", "--retry"),
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+def subscriber(topic: str, gateway: str, *options: str) -> Running:
+    quick = ("--set", "heartbeat_seconds=0.2", "--retry")
+    return Running(*options, "subscribe", topic, "--gateway", gateway, *quick)
 
 
 async def until(changes: Changes, kind: str) -> list[Change]:
@@ -56,7 +39,8 @@ async def test_a_process_that_is_stopped_and_killed_shows(caplog: pytest.LogCapt
         community.changes(called.append)
         changes = community.changes()
         assert [change.kind for change in await until(changes, "alone")] == ["alone"]
-        with subscriber(".a", manager.address) as other:
+        with subscriber(".a", manager.address) as running:
+            other = running.process
             seen, member = await until(changes, "member")
             assert (seen.kind, member.kind) == ("peer_seen", "member")
             assert seen.peer is not None
@@ -177,9 +161,9 @@ async def test_a_gateway_that_dies_and_comes_back_is_told_to_the_log(
 
 def test_json_lines_say_what_text_says_and_name_their_fields() -> None:
     silent = free_address()
-    with subscriber(".a", silent, "-v", "--log", "json") as process:
-        assert process.stderr is not None
-        lines = [json.loads(process.stderr.readline()) for _ in range(2)]
+    with subscriber(".a", silent, "-v", "--log", "json") as running:
+        assert running.process.stderr is not None
+        lines = [json.loads(running.process.stderr.readline()) for _ in range(2)]
         lost, unanswered = lines
         for line in lines:
             assert line["level"] == "info"
@@ -188,20 +172,18 @@ def test_json_lines_say_what_text_says_and_name_their_fields() -> None:
         assert (lost["event"], lost["gateways"]) == ("gateway_lost", [silent])
         assert lost["message"] == f"the gateway {silent} does not answer"
         assert (unanswered["event"], unanswered["topic"]) == ("unanswered", ".a")
-        process.send_signal(signal.SIGTERM)
-        wait_until(lambda: process.poll() is not None)
-        assert json.loads(process.stderr.readline())["event"] == "left"
+        _, said = running.end(signal.SIGTERM)
+        assert json.loads(said.splitlines()[0])["event"] == "left"
 
 
 def test_without_v_a_process_that_is_well_says_where_it_joined_and_no_more() -> None:
     with (
         blocking.CommunityManager() as manager,
-        subscriber(".a", manager.address) as process,
+        subscriber(".a", manager.address) as running,
     ):
         manager.join(".a").ready(timeout=PATIENCE_SECONDS)
         (peer,) = manager.community(".a").peers
-        assert process.stderr is not None
-        assert process.stderr.readline() == f"camcast: joined .a at {peer.address}\n"
-        process.terminate()
-        wait_until(lambda: process.poll() is not None)
-        assert process.stderr.read() == ""
+        assert running.process.stderr is not None
+        joined = running.process.stderr.readline()
+        assert joined.decode() == f"camcast: joined .a at {peer.address}\n"
+        assert running.end(signal.SIGTERM) == (0, "")

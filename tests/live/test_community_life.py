@@ -4,8 +4,6 @@ import asyncio
 import gc
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Awaitable
 from textwrap import dedent
@@ -35,7 +33,8 @@ from tests.live.communities import (
     mutual,
     state_of,
 )
-from tests.patience import PATIENCE_SECONDS, eventually, live
+from tests.patience import eventually, live
+from tests.python_process import python
 
 
 @live
@@ -234,14 +233,8 @@ def test_a_manager_that_was_forgotten_hangs_nobody() -> None:
         gc.collect()
         print("collected")
     """
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    assert done.stdout == "collected\n"
+    done = python("-W", "always", "-c", dedent(script))
+    assert (done.returncode, done.stdout) == (0, "collected\n")
     assert done.stderr.count("ResourceWarning: pipes were never closed") == 2
     assert done.stderr.count("ResourceWarning") == 2  # all that was open is closed
 

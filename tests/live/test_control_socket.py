@@ -5,8 +5,6 @@ import json
 import signal
 import socket
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from camcast.live.control_socket import (
 )
 from tests.camcast_command import answer, camcast, refusal
 from tests.live.communities import OPTIONS, free_address
+from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, live
 
 LONG = ".a." + ".".join(["long"] * 12)
@@ -167,15 +166,12 @@ def test_what_is_in_the_way_is_kept_unless_nobody_answers_there(tmp_path: Path) 
 
 
 def test_one_that_was_killed_makes_room_for_the_next(path: Path) -> None:
-    command = [sys.executable, "-m", "camcast", "gateway", "--bind", "tcp://127.0.0.1:0"]
-    with subprocess.Popen([*command, "--control", str(path)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        assert ask(path, "status")["process"] == process.pid
-        process.send_signal(signal.SIGSTOP)
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--control", path) as running:
+        running.line()
+        assert ask(path, "status")["process"] == running.process.pid
+        running.process.send_signal(signal.SIGSTOP)
         with pytest.raises(ControlError, match="is stopped, or far too busy"):
             ask(path, "status", timeout_seconds=0.05)
-        process.kill()
     assert path.exists()
     with pytest.raises(ControlError, match="no process listens there"):
         ask(path, "status")

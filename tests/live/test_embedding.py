@@ -1,12 +1,10 @@
 """What an application that embeds CAMCAST imports with it: counted in modules, not in time."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from tests.python_process import output_of
 
 MODULES_MAX = 335
 """Of all kinds, Python's own included. On Python 3.11 there are 322, which take 0.13 s of CPU, so
@@ -26,14 +24,7 @@ TELL = "print(json.dumps(sorted(sys.modules)))"
 
 
 def modules_of(program: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    found: list[str] = json.loads(done.stdout)
+    found: list[str] = json.loads(output_of("-c", program))
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
+from tests.python_process import python
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -42,15 +43,12 @@ PRINTS = {
 }
 
 
-def python(example: str) -> list[str | Path]:
-    return [sys.executable, "-W", "error", EXAMPLES / example]
+CHAT = ("-W", "error", EXAMPLES / "chat.py")
 
 
 @pytest.mark.parametrize("example", sorted(PRINTS))
 def test_an_example_prints_what_it_says(example: str) -> None:
-    done = subprocess.run(
-        python(example), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
+    done = python("-W", "error", EXAMPLES / example)
     assert (done.returncode, done.stderr) == (0, "")
     # Sorted, because two processes' events may overtake each other.
     assert sorted(done.stdout.splitlines()) == sorted(PRINTS[example])
@@ -59,7 +57,7 @@ def test_an_example_prints_what_it_says(example: str) -> None:
 def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
     with (
         subprocess.Popen(
-            [*python("chat.py"), "Ada", ".chat"],
+            [sys.executable, *CHAT, "Ada", ".chat"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -69,14 +67,8 @@ def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
             assert ada.stdout is not None
             assert ada.stdin is not None
             address = ada.stdout.readline().split()[-1]
-            ben = subprocess.run(
-                [*python("chat.py"), "Ben", ".chat", "--gateway", address],
-                input="Hello\x1b[31m\n",
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_SECONDS,
-                check=True,
-            )
+            ben = python(*CHAT, "Ben", ".chat", "--gateway", address, stdin="Hello\x1b[31m\n")
+            assert ben.returncode == 0
             assert "[Ben in .chat] Ben: Hello\ufffd[31m\n" in ben.stdout
             assert sorted(ada.stdout.readline() for _ in range(3)) == [
                 "[Ada in .chat] Ben: Hello\ufffd[31m\n",
@@ -91,13 +83,7 @@ def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
 
 def test_the_chat_says_what_was_wrong() -> None:
     for arguments in (["Ada"], ["Ada", "chat"]):
-        done = subprocess.run(
-            [*python("chat.py"), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
+        done = python(*CHAT, *arguments)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert "topic" in done.stderr.lower()

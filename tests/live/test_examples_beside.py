@@ -18,6 +18,7 @@ import pytest
 from camcast import Received, blocking
 from tests.live.communities import free_port
 from tests.patience import PATIENCE_SECONDS, wait_until
+from tests.python_process import output_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -40,14 +41,7 @@ def listens(port: int) -> bool:
 def test_readings_end_in_a_parquet_file(tmp_path: Path) -> None:
     parquet: Any = pytest.importorskip("pyarrow.parquet")
     file = tmp_path / "readings.parquet"
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "sensors_to_parquet.py", file],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    assert done.stdout.splitlines() == [
+    assert output_of(EXAMPLES / "sensors_to_parquet.py", file).splitlines() == [
         "an alarm: Reading(site='roof', celsius=30.5)",
         "cellar: 14.75 degrees on average",
         "roof: 29.75 degrees on average",
@@ -145,16 +139,8 @@ def test_a_notebook_is_a_member_while_its_cells_run(tmp_path: Path) -> None:
     pytest.importorskip("ipykernel")
     pytest.importorskip("nbclient")
     notebook = EXAMPLES / "work_in_jupyter.ipynb"
-    done = subprocess.run(
-        [sys.executable, "-c", IN_A_KERNEL, notebook, str(PATIENCE_SECONDS)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    address, hot, stats = done.stdout.splitlines()
+    said = output_of("-c", IN_A_KERNEL, notebook, PATIENCE_SECONDS, cwd=tmp_path)
+    address, hot, stats = said.splitlines()
     assert address.startswith("'tcp://127.0.0.1:")
     assert hot == "[('.plant.cellar', 31.0), ('.plant.roof', 34.0), ('.plant.roof', 35.5)]"
     assert stats.endswith(" 5, 0)]")  # delivered and missed

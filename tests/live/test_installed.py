@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import camcast
-from tests.patience import PATIENCE_SECONDS
+from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[2]
 IGNORED = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "runs")
@@ -20,17 +17,7 @@ BUILD = "from setuptools.build_meta import build_sdist; build_sdist('.')"
 
 def run(*command: object, cwd: Path, path: Path | None = None) -> str:
     """Run a command that sees no checkout but `path`; return what it printed."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=cwd,
-        env=environment | ({} if path is None else {"PYTHONPATH": str(path)}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return output_of(*command, cwd=cwd, PYTHONPATH=str(path or ""))
 
 
 def test_it_works_where_the_checkout_is_not(tmp_path: Path) -> None:

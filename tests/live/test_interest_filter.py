@@ -1,8 +1,6 @@
 """A subscriber's local filter, over real sockets: typed events, JSON payloads, and bad texts."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import attrs
@@ -11,7 +9,8 @@ import pytest
 
 from camcast import CommunityManager, Received, Subscription, blocking
 from camcast.interests.interest import Interest, InterestError
-from tests.patience import PATIENCE_SECONDS, live
+from tests.camcast_command import refusal
+from tests.patience import live
 
 
 @attrs.frozen(slots=False)
@@ -159,30 +158,9 @@ def test_the_blocking_face_filters_too() -> None:
         assert item.payload == b'{"mag": 6}'
 
 
-def test_the_command_points_at_the_column() -> None:
-    command = [sys.executable, "-m", "camcast", "subscribe", ".earthquake", "--where", "mag => 5"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    said, line, caret = ended.stderr.splitlines()
+def test_the_command_points_at_the_column(capfd: pytest.CaptureFixture[str]) -> None:
+    code, told = refusal(capfd, "subscribe", ".earthquake", "--where", "mag => 5")
+    assert code == 2
+    said, line, caret = told.splitlines()
     assert said.startswith("camcast: column 5: expected a comparison")
     assert line[caret.index("^") :] == "=> 5"
-
-
-def test_the_command_prints_what_matches() -> None:
-    """Of the events that it is sent, it prints and counts the first that matches."""
-    arguments = [".earthquake", "--where", "mag >= 5", "--count", "1", "--json"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "camcast", "subscribe", *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as command:
-        assert command.stdout is not None
-        address = json.loads(command.stdout.readline())["address"]
-        with blocking.CommunityManager(gateways=[address]) as manager:
-            community = manager.join(".earthquake")
-            community.ready()
-            for mag in (4, 6):
-                community.publish(json.dumps({"mag": mag}).encode())
-            line = json.loads(command.stdout.readline())
-        assert json.loads(line["payload"]) == {"mag": 6}
-        assert command.wait(PATIENCE_SECONDS) == 0

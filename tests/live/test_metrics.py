@@ -3,9 +3,8 @@
 import asyncio
 import os
 import re
+import signal
 import socket
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -30,7 +29,9 @@ from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import ROOT
 from tests.camcast_command import refusal
 from tests.live.communities import Inbox, free_address, join_all, managers
-from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
+from tests.live.running_command import Running
+from tests.patience import PATIENCE_SECONDS, eventually, live
+from tests.python_process import output_of
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 # The times are told as one, `start_time_seconds`; the number of the process by whoever started it;
@@ -218,22 +219,13 @@ async def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
 
 def test_a_command_serves_its_metrics_until_it_ends() -> None:
     address = free_address().removeprefix("tcp://")
-    command = [sys.executable, "-m", "camcast", "gateway", "--bind", "tcp://127.0.0.1:0"]
-    with subprocess.Popen(
-        [*command, "--metrics", address.partition(":")[2]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            assert process.stderr.readline() == f"camcast: metrics at http://{address}/metrics\n"
-            assert value(scrape(f"http://{address}/metrics"), "connections") == 0
-        finally:
-            process.terminate()
-        wait_until(lambda: process.poll() is not None)
-        assert process.returncode == 0
-        assert process.stderr.read() == ""
+    metrics = ("--metrics", address.partition(":")[2])
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", *metrics) as running:
+        assert running.process.stderr is not None
+        said = running.process.stderr.readline().decode()
+        assert said == f"camcast: metrics at http://{address}/metrics\n"
+        assert value(scrape(f"http://{address}/metrics"), "connections") == 0
+        assert running.end(signal.SIGTERM) == (0, "")
 
 
 @pytest.mark.parametrize("address", ["nowhere", "localhost:port", "127.0.0.1:70000", "127.0.0.1:"])
@@ -279,5 +271,4 @@ def test_a_run_needs_a_port_for_each_process(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_metrics_off_import_nothing() -> None:
-    script = "import sys, camcast.cli.app; sys.exit('prometheus_client' in sys.modules)"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    output_of("-c", "import sys, camcast.cli.app; sys.exit('prometheus_client' in sys.modules)")

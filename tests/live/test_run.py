@@ -25,7 +25,7 @@ from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from tests.camcast_command import answer
+from tests.camcast_command import answer, refusal
 from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.printed_json import checked
 
@@ -213,19 +213,12 @@ def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     ],
 )
 def test_bad_input_gets_one_clear_sentence(
-    tmp_path: Path, arguments: list[str], named: str
+    tmp_path: Path, arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done = subprocess.run(
-        [*COMMAND, *arguments, "--output", str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert named in done.stderr
-    assert done.stderr.count("\n") == 1
+    code, error = refusal(capfd, "run", *arguments, "--output", tmp_path / "out")
+    assert code != 0
+    assert named in error
+    assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

@@ -30,8 +30,8 @@ from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import Topic
 from tests.camcast_command import camcast as in_process
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
-from tests.live.test_cli import Running
-from tests.live.test_cli import camcast as command
+from tests.live.running_command import Running
+from tests.live.running_command import camcast as command
 from tests.patience import eventually, live
 
 OURS, THEIRS = "correct horse battery staple", "incorrect horse battery staple"

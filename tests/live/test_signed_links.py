@@ -29,8 +29,8 @@ from camcast.vocabulary.identity import Contact
 from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
 from tests.camcast_command import camcast as in_process
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
-from tests.live.test_cli import Running
-from tests.live.test_cli import camcast as command
+from tests.live.running_command import Running
+from tests.live.running_command import camcast as command
 from tests.patience import eventually, live
 
 FAR = 2**32 - 1

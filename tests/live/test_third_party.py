@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[2]
 MEMBERS = 8  # of whom infect and die reaches all: a fan-out of ln 8 + 5 is everybody known
@@ -37,32 +36,22 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, site = tmp_path_factory.mktemp("full_view"), tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "examples/full_view", source, dirs_exist_ok=True)
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
-    run([sys.executable, "-m", "pip", "install", *options, "--target", site, source], cwd=source)
+    run(["-m", "pip", "install", *options, "--target", site, source], cwd=source)
     return site
 
 
-def run(command: list[Any], cwd: Path, site: Path | None = None) -> str:
+def run(command: Sequence[object], cwd: Path, site: Path | None = None) -> str:
     path = [str(part) for part in (ROOT, site) if part is not None]
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path), "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return output_of(*command, cwd=cwd, PYTHONPATH=os.pathsep.join(path))
 
 
 def camcast(package: Path, cwd: Path, *arguments: object) -> Any:
-    command = [sys.executable, "-m", "camcast", *map(str, arguments), "--json"]
-    return json.loads(run(command, cwd, package))
+    return json.loads(run(["-m", "camcast", *arguments, "--json"], cwd, package))
 
 
 def test_it_keeps_the_contract_that_is_shipped(package: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples/full_view/tests/test_full_view.py", tmp_path)
-    said = run([sys.executable, "-m", "pytest", "-q", tmp_path], tmp_path, package)
+    said = run(["-m", "pytest", "-q", tmp_path], tmp_path, package)
     assert " passed" in said
 
 
@@ -87,6 +76,6 @@ def test_it_runs_in_the_virtual_network(package: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_option_lists_its_own(package: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "camcast", "run", "--membership=full-view", "--set", "c=2"]
+    command = ["-m", "camcast", "run", "--membership=full-view", "--set", "c=2"]
     with pytest.raises(AssertionError, match="'full-view' has no option 'c'; it has: beat_seconds"):
         run(command, tmp_path, package)

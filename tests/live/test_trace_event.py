@@ -1,10 +1,8 @@
 """What became of an event: each way of not receiving it is named, with the process and why."""
 
 import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -25,6 +23,7 @@ from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 from tests.authority import ADA, ALL, EVE, ROOT, grant
 from tests.camcast_command import answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
+from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
 
 NOBODY = "00" * 16
@@ -48,16 +47,6 @@ async def traced(
     finally:
         for manager in started:
             await manager.close()
-
-
-@contextmanager
-def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process that is killed in the end."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def explained(event: object, asked: Sequence[CommunityManager]) -> Explanation:
@@ -347,14 +336,13 @@ def test_the_command_asks_sockets_and_names_those_that_are_stopped_or_gone(
     path, other = tmp_path / "own", tmp_path / "other"
     with blocking.CommunityManager(control=path) as manager:
         community = manager.join(".a")
-        command = [sys.executable, "-m", "camcast", "subscribe", ".a"]
-        options = ["--gateway", manager.address, "--control", str(other)]
-        with running([*command, *options]) as process:
+        options = ("--gateway", manager.address, "--control", other)
+        with Running("subscribe", ".a", *options) as running:
+            process = running.process
             community.ready(timeout=PATIENCE_SECONDS)
             wait_until(lambda: ask(other, "status")["communities"][0]["subscriptions"], process)
             event = str(community.publish(b"x").id)
-            assert process.stdout is not None
-            process.stdout.readline()
+            running.line()
             told = answer(capfd, "trace", event, path, other)
             assert [one["reason"] for one in told["verdicts"]] == ["published", "delivered"]
             assert told["way"][0]["sender"] == manager.contact.peer.hex()

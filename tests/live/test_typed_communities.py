@@ -1,7 +1,5 @@
 """What `Community[Reading]` promises to a type checker, and keeps."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,8 @@ import pytest
 
 from camcast import Community, Received, ReceivedBatch, Sent, blocking
 from tests.live.communities import connected, managers
-from tests.patience import PATIENCE_SECONDS, eventually, live
+from tests.patience import eventually, live
+from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,18 +21,8 @@ class Measured:
 
 def test_mypy_knows_what_is_received_and_refuses_another_class() -> None:
     """Strict mypy also fails for a line of the sample that it should refuse and does not."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "tests/typed_communities.py"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (
-        0,
-        ["Success: no issues found in 1 source file"],
-    ), done.stdout
+    said = output_of("-m", "mypy", "tests/typed_communities.py", cwd=ROOT)
+    assert said.splitlines()[-1:] == ["Success: no issues found in 1 source file"]
 
 
 @live

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
@@ -21,6 +19,7 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.camcast_command import camcast
 from tests.printed_json import checked
+from tests.python_process import output_of
 
 A, AB, X = map(Topic.parse, (".a", ".a.b", ".x"))
 
@@ -34,8 +33,7 @@ def test_every_protocol_of_ours_has_a_record_whose_parts_exist() -> None:
 
 def test_the_records_import_neither_simulators_nor_models() -> None:
     code = "import sys, camcast.systems; print('numpy' in sys.modules, 'numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
+    assert output_of("-c", code).split() == ["False", "False"]
 
 
 @pytest.mark.parametrize("protocol", SYSTEMS)
@@ -86,15 +84,9 @@ def all_counts() -> str:
 
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_another_process_and_hash_seed_give_the_same(hash_seed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from tests.unit.test_systems import *; print(all_counts())"],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == all_counts()
+    program = "from tests.unit.test_systems import *; print(all_counts())"
+    root = Path(__file__).parents[2]
+    assert output_of("-c", program, cwd=root, PYTHONHASHSEED=hash_seed).strip() == all_counts()
 
 
 # -- a ninth system -------------------------------------------------------------------------------

@@ -229,10 +229,3 @@ def test_a_list_of_another_key_is_not_continued(capfd: Capture) -> None:
         text.replace("camcast-revocations-1 lgH", "camcast-revocations-1 lgA")
     )
     assert "club.revoked: it " in refusal(capfd, "revoke", "--with", "club.key")[1]
-
-
-@pytest.mark.parametrize("command", ["keys new", "keys show", "certify", "revoke"])
-def test_help_has_an_example(command: str, capfd: Capture) -> None:
-    assert f"Example: camcast {command}" in " ".join(
-        output(capfd, *command.split(), "--help").split()
-    )

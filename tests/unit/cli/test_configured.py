@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +13,7 @@ from camcast.cli.app import app as camcast_app
 from camcast.cli.configured import configured
 from camcast.cli.option_group import grouped
 from tests.camcast_command import refusal
-from tests.patience import PATIENCE_SECONDS
+from tests.python_process import python
 
 RUNNING = ("subscribe", "publish", "gateway", "doctor")
 EXPERIMENTS = ("run", "demo")
@@ -201,13 +199,6 @@ def test_an_experiment_takes_its_options_from_a_file_and_the_environment(
 
 def test_no_file_is_read_that_was_not_named(tmp_path: Path) -> None:
     (tmp_path / "camcast.toml").write_text("this is no TOML")
-    done = subprocess.run(
-        [sys.executable, "-m", "camcast", "publish", "no topic", "x"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+    done = python("-m", "camcast", "publish", "no topic", "x", cwd=tmp_path)
     assert "TOML" not in done.stderr
     assert "topic" in done.stderr

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from camcast.vocabulary.trace import SCHEMA_VERSION
 from tests.camcast_command import answer, camcast, camcast_alone, refusal
-from tests.patience import wait_until
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
 
@@ -123,23 +119,6 @@ def test_a_seed_and_a_run_determine_the_counts(
     assert answer(capfd, *command, "--results", results) == here
     assert len(results.read_bytes().splitlines()) == 2  # 909 runs of 1,100 are a cell
     assert answer(capfd, *command, "--workers", 1, "--seed", 6) != here
-
-
-def test_a_killed_simulation_continues(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    results = tmp_path / "cells.jsonl"
-    command = ["simulate", "chain", "--sizes", "1000,100,10", "--runs", "3000"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "camcast", *command, "--results", results, "--workers", "1"],
-        stdout=subprocess.DEVNULL,
-    )
-    wait_until(lambda: results.exists() and results.read_bytes().count(b"\n"), process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before = results.read_bytes()
-    assert before.count(b"\n") < 4
-    continued = answer(capfd, *command, "--workers", 1, "--results", results)
-    assert results.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
-    assert answer(capfd, *command, "--workers", 1) == continued
 
 
 def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -321,15 +300,3 @@ def test_a_plan_that_cannot_be_is_refused(
 ) -> None:
     code, error = refusal(capfd, "plan", *arguments)
     assert (code, named in error) == (2, True), error
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("simulate", "model", "plan", "reproduce", "compare", "compare-protocols"),
-        *("simulate population", "simulate chain", "simulate virtual", "simulate percolation"),
-    ],
-)
-def test_help_has_an_example(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert camcast(*command.split(), "--help") == 0
-    assert f"Example: camcast {command}" in capfd.readouterr().out

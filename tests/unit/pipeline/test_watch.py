@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ import pytest
 
 from camcast.vocabulary.trace import TraceRecord
 from tests.camcast_command import refusal
+from tests.python_process import python
 from tests.unit.pipeline.run_folders import CALM, odd_records, simulate, write_run
 from tests.unit.pipeline.twin import Twin
 
@@ -224,14 +223,7 @@ main()
 )
 def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", odd_records(4))
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, moment, command, str(run)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = python("-c", INTERRUPTED, moment, command, run, cwd=tmp_path, seconds=SECONDS)
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr
     assert done.returncode == (0 if command == "watch" else 130), done.stderr

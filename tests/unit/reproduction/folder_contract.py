@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ import vl_convert
 from camcast.report.evidence import VERDICTS
 from camcast.reproduction.paper import Paper
 from camcast.reproduction.plan_folder import PlanFolder
+from tests.python_process import python
 from tests.unit.reproduction.page import Page
 
 TIMEOUT_SECONDS = 900.0  # until what must come counts as never
@@ -35,10 +35,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 def reproduce(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run `camcast reproduce` as a user does."""
-    command = [sys.executable, "-W", "error", "-m", "camcast", "reproduce"]
-    done = subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
+    command = ("-W", "error", "-m", "camcast", "reproduce")
+    done = python(*command, *arguments, seconds=TIMEOUT_SECONDS)
     assert not check or done.returncode == 0, done.stderr
     return done
 

@@ -25,6 +25,7 @@ from camcast.settings.baselines import baseline
 from tests.camcast_command import camcast, refusal
 from tests.patience import wait_until
 from tests.printed_json import checked
+from tests.python_process import python
 from tests.unit.reproduction.folder_contract import (
     FIGURE_ENDS,
     TIMEOUT_SECONDS,
@@ -275,9 +276,7 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
         "from camcast.cli.app import main\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", without], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
+    done = python("-c", without, seconds=TIMEOUT_SECONDS)
     assert done.returncode == 1
     assert f"needs {package}" in done.stderr
     assert "pip install 'camcast[sim,report]'" in done.stderr

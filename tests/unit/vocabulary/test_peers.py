@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from itertools import combinations
 from random import Random
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.peers import PeerTable
+from tests.python_process import output_of
 
 
 def contact(number: int, port: int = 1) -> Contact:
@@ -135,15 +134,6 @@ print([c.peer[0] for c in table], [c.peer[0] for c in table.sample(7, rng)])
 
 
 def test_the_order_does_not_depend_on_the_hash_seed() -> None:
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", HISTORY],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("0", "1", "4711")
-    ]
+    outputs = [output_of("-c", HISTORY, PYTHONHASHSEED=seed) for seed in ("0", "1", "4711")]
     assert len(outputs[0]) > 100
     assert outputs == [outputs[0]] * 3

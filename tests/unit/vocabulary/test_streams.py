@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from itertools import combinations
 from random import Random
 
 from camcast.vocabulary.streams import StreamName, stream
+from tests.python_process import output_of
 
 NAMES: tuple[StreamName, ...] = ("network", "churn", "workload", "protocol")
 
@@ -21,14 +20,7 @@ print([stream(7, n, "p", 3).random() for n in ("network", "churn", "workload", "
 def test_every_process_and_hash_seed_draws_the_same() -> None:
     here = str([stream(7, name, "p", 3).random() for name in NAMES])
     for seed in ("0", "1", "4711"):
-        there = subprocess.run(
-            [sys.executable, "-c", DRAW],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        )
-        assert there.stdout.strip() == here
+        assert output_of("-c", DRAW, PYTHONHASHSEED=seed).strip() == here
 
 
 def test_a_stream_is_seeded_by_the_hash_of_its_label() -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from camcast.pipeline.ingest.bench_files import Benches, read_bench_files
+from tests.python_process import output_of
 
 SUITE = """
 import pytest
@@ -53,16 +51,9 @@ def by_metric(benches: Benches) -> dict[tuple[str, str, str], Any]:
 def test_what_pytest_benchmark_writes_is_read(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     file = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_suite.py"]
     # A pytest-xdist that runs this very test would have the suite measure nothing.
-    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    subprocess.run(
-        [*command, "-p", "no:xdist", f"--benchmark-json={file}"],
-        cwd=tmp_path,
-        env=alone,
-        check=True,
-        capture_output=True,
-    )
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--benchmark-json={file}")
+    output_of("-m", "pytest", *options, "test_suite.py", cwd=tmp_path)
     benches = read_bench_files([file])
     assert benches.problems == []
     found = by_metric(benches)
