@@ -22,31 +22,28 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from functools import partial, wraps
-from pathlib import Path
 from queue import SimpleQueue
-from random import Random
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 from camcast import changes
 from camcast import community as asynchronous
 from camcast import subscription as queues
 from camcast.changes import Change
-from camcast.community import State, TopicLike, check_not_forked
+from camcast.community import State, check_not_forked
 from camcast.community_errors import CommunityError
 from camcast.feed import Feed
 from camcast.live.counters import Counters
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.typed import E
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import Sink
 
 _P = ParamSpec("_P")
-_F = TypeVar("_F", bound=Feed[Any])
+_F = TypeVar("_F", bound=Feed[Any, Any])
+_I = TypeVar("_I")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -110,7 +107,14 @@ class _Reads(Generic[_R]):
         return value
 
 
-class _Feed(_Face[_F]):
+def _takes_arguments_of(
+    cls: Callable[_P, object],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
+    """Give an initializer the arguments of another class, for readers and for type checkers."""
+    return wraps(cls.__init__)
+
+
+class _Feed(_Face[_F], Generic[_F, _I]):
     """The base of subscriptions and changes; see `camcast.feed`."""
 
     def __init__(self, manager: CommunityManager, feed: _F) -> None:
@@ -127,12 +131,24 @@ class _Feed(_Face[_F]):
         """Whether it has ended; what is queued can still be read."""
         return self._inner.closed
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """End it: what is queued is still handed out, then iteration ends."""
         self._manager._call(self._inner.close)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _I:
+        item: _I | None = self._next(self._inner)
+        if item is None:
+            raise StopIteration
+        return item
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _next(self, items: AsyncIterator[_T]) -> _T | None:
         """Wait for what comes next; None at the end, also if the manager has closed it."""
@@ -148,7 +164,7 @@ class _Feed(_Face[_F]):
             raise
 
 
-class Subscription(_Feed[queues.Subscription[E]], Generic[E]):
+class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E]):
     """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
 
     Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
@@ -160,7 +176,6 @@ class Subscription(_Feed[queues.Subscription[E]], Generic[E]):
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
-    close = _calls(queues.Subscription[E].close)
     stats = _calls(queues.Subscription[E].stats)
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
@@ -169,31 +184,9 @@ class Subscription(_Feed[queues.Subscription[E]], Generic[E]):
         while (item := self._next(batches)) is not None:
             yield item
 
-    def __iter__(self) -> Iterator[Received[E] | Gap]:
-        return self
 
-    def __next__(self) -> Received[E] | Gap:
-        if (item := self._next(self._inner)) is None:
-            raise StopIteration
-        return item
-
-    def __enter__(self) -> Subscription[E]:
-        return self
-
-
-class Changes(_Feed[changes.Changes]):
+class Changes(_Feed[changes.Changes, Change | Lagged]):
     """See `camcast.Changes`; iterate it with ``for``, or in several threads at once."""
-
-    def __iter__(self) -> Iterator[Change | Lagged]:
-        return self
-
-    def __next__(self) -> Change | Lagged:
-        if (item := self._next(self._inner)) is None:
-            raise StopIteration
-        return item
-
-    def __enter__(self) -> Changes:
-        return self
 
 
 class Community(_Face[asynchronous.Community[E]], Generic[E]):
@@ -242,60 +235,15 @@ def _communities(
 class CommunityManager(_Face[asynchronous.CommunityManager]):
     """See `camcast.CommunityManager`. Use it in a ``with``, which also leaves politely.
 
-    `pipes` is missing here, because output pipes belong to one event loop.
+    It takes the same arguments but for `pipes`, because output pipes belong to one event loop.
     """
 
-    def __init__(
-        self,
-        membership: str = "scamp",
-        *,
-        discovery: str | None = None,
-        gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
-        bind: str = "tcp://127.0.0.1:0",
-        advertise: str | None = None,
-        insecure: bool = False,
-        passphrase: str | None = None,
-        identity: Path | None = None,
-        certificates: Path | Iterable[Path] = (),
-        trust: Path | Iterable[Path] = (),
-        revocations: Path | Iterable[Path] = (),
-        parameters: Parameters | None = None,
-        options: Mapping[str, object] | None = None,
-        protocol: str = "camcast",
-        protocol_options: Mapping[str, object] | None = None,
-        topics: Iterable[TopicLike] = (),
-        remember: Path | None = None,
-        trace: Sink | None = None,
-        transport: str | None = None,
-        repair: bool = True,
-        control: Path | None = None,
-        rng: Random | None = None,
-    ) -> None:
+    @_takes_arguments_of(asynchronous.CommunityManager)
+    def __init__(self, *args: Any, **given: Any) -> None:
+        if "pipes" in given:
+            raise TypeError("output pipes belong to one event loop; leave pipes out")
         self._manager = self
-        self._inner = asynchronous.CommunityManager(
-            membership,
-            discovery=discovery,
-            gateways=gateways,
-            bind=bind,
-            advertise=advertise,
-            insecure=insecure,
-            passphrase=passphrase,
-            identity=identity,
-            certificates=certificates,
-            trust=trust,
-            revocations=revocations,
-            parameters=parameters,
-            options=options,
-            protocol=protocol,
-            protocol_options=protocol_options,
-            topics=topics,
-            remember=remember,
-            trace=trace,
-            transport=transport,
-            repair=repair,
-            control=control,
-            rng=rng,
-        )
+        self._inner = asynchronous.CommunityManager(*args, **given)
         self._process = os.getpid()
         self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
         self._loop: asyncio.AbstractEventLoop | None = None

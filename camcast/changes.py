@@ -66,7 +66,7 @@ class ChangeQueue:
         return self._changes.popleft() if self._changes else None
 
 
-class Changes(Feed[ChangeQueue]):
+class Changes(Feed[ChangeQueue, Change | Lagged]):
     """The changes in one community from now on; made by `Community.changes`.
 
     Iterate it with ``async for``, which yields `Change`, and `Lagged` where a reader was too slow
@@ -80,29 +80,9 @@ class Changes(Feed[ChangeQueue]):
         callback: ChangeCallback | None,
         queue_length: int,
     ) -> None:
-        self._on_close = on_close
         queue = ChangeQueue(queue_length)
-        super().__init__(queue, callback, queue.take)
+        super().__init__(on_close, queue, callback, queue.take)
 
     def put(self, change: Change) -> None:
         """Queue a change; called by the community."""
         self._add(self._queue.put, change)
-
-    def __aiter__(self) -> Changes:
-        return self
-
-    async def __anext__(self) -> Change | Lagged:
-        self._check_iterable()
-        item: Change | Lagged | None = await self._next(self._queue.take)
-        if item is None:
-            raise StopAsyncIteration
-        return item
-
-    async def __aenter__(self) -> Changes:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
-
-    def _before_end(self) -> None:
-        self._on_close(self)

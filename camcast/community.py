@@ -894,7 +894,7 @@ class Community(Generic[E]):
             self._left = True
             self._manager._running().leave(self.topic)
 
-    def _note_callback(self, feed: Feed[Any]) -> None:
+    def _note_callback(self, feed: Feed[Any, Any]) -> None:
         """Remember a feed's callback until it has ended: `close` of the manager waits for it."""
         if feed.running is not None:
             self._callbacks.add(feed.running)

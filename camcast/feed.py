@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from camcast.received import Gap, Lagged
 
@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
 
+_Added = TypeVar("_Added")
 _Item = TypeVar("_Item")
 _Queue = TypeVar("_Queue", bound="_HasItems")
 
@@ -37,11 +38,16 @@ class _HasItems(Protocol):
     def __bool__(self) -> bool: ...
 
 
-class Feed(Generic[_Queue]):
-    """A queue with its readers; `take` is how a callback's task or thread takes from the queue."""
+class Feed(Generic[_Queue, _Item]):
+    """A queue with its readers; iterate it with ``async for``, unless it has a callback.
+
+    Readers and the callback get what `take` returns, None where the queue is empty. `on_close` is
+    called when the feed is closed; what it adds is still handed out.
+    """
 
     def __init__(
         self,
+        on_close: Callable[[Any], None],
         queue: _Queue,
         callback: Callable[[Any], Awaitable[None] | None] | None,
         take: Callable[[], Any],
@@ -50,6 +56,7 @@ class Feed(Generic[_Queue]):
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
         """With a callback: done when the callback's task or thread has ended."""
+        self._on_close = on_close
         self._queue = queue
         self._callback = callback
         self._take = take
@@ -85,16 +92,29 @@ class Feed(Generic[_Queue]):
         if self._loop.is_running() and not _is_running_here(self._loop):
             self._loop.call_soon_threadsafe(self.close)
             return
-        self._before_end()
+        self._on_close(self)
         with self._lock:
             self._closed = True
             self._filled.notify()
         self._wake()
 
-    def _before_end(self) -> None:
-        """Do what belongs before the end; what is added here is still handed out."""
+    def __aiter__(self) -> Self:
+        return self
 
-    def _add(self, put: Callable[[_Item], None], item: _Item) -> None:
+    async def __anext__(self) -> _Item:
+        self._check_iterable()
+        item: _Item | None = await self._next(self._take)
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def _add(self, put: Callable[[_Added], None], item: _Added) -> None:
         if self._closed:
             return
         if self._threaded:
@@ -111,7 +131,7 @@ class Feed(Generic[_Queue]):
 
     # -- waiting -----------------------------------------------------------------------------
 
-    async def _next(self, take: Callable[[], _Item | None]) -> _Item | None:
+    async def _next(self, take: Callable[[], _Added | None]) -> _Added | None:
         """Take the next item when it is this task's turn; None at the end of the subscription."""
         item = None
         if not self._line and ((item := take()) is not None or self._closed):

@@ -46,14 +46,15 @@ class SubscriptionStats:
     """How often the callback has raised."""
 
 
-class Subscription(Feed[DeliveryQueue[E]], Generic[E]):
+class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
     `ReceivedBatch`. Both yield `Lagged` where events were dropped because the queue was full, and
     `Missed` for events that can no longer be had, and end when the subscription is closed and
     empty. Several tasks may do so, and share the events. With a callback there is nothing to
-    iterate; `on_lagged` and `on_missed` then tell (without them, a warning).
+    iterate; `on_lagged` and `on_missed` then tell (without them, a warning). To `close` it is the
+    same as `Community.unsubscribe`.
     """
 
     def __init__(
@@ -79,7 +80,6 @@ class Subscription(Feed[DeliveryQueue[E]], Generic[E]):
         """The interest that events have to match; None: all match."""
         self.own = own
         """Whether it gets what this process publishes."""
-        self._on_close = on_close
         self._on_lagged = on_lagged
         self._on_missed = on_missed
         queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow)
@@ -87,7 +87,7 @@ class Subscription(Feed[DeliveryQueue[E]], Generic[E]):
         take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )
-        super().__init__(queue, callback or on_batch, take)
+        super().__init__(on_close, queue, callback or on_batch, take)
 
     @property
     def missed(self) -> int:
@@ -119,39 +119,17 @@ class Subscription(Feed[DeliveryQueue[E]], Generic[E]):
         """Queue what can no longer be had; called by the community."""
         self._add(self._queue.tell, missed)
 
-    def close(self) -> None:
-        """End the subscription: what is queued is still handed out, then iteration ends.
-
-        The same as `Community.unsubscribe`.
-        """
-        super().close()
-
     def batches(self) -> AsyncIterator[ReceivedBatch[E] | Gap]:
         """Iterate by the batch, as events travel: where there are many, cheaper than one by one."""
         self._check_iterable()
         return _Batches(self)
 
-    def __aiter__(self) -> Subscription[E]:
-        return self
-
     async def __anext__(self) -> Received[E] | Gap:
-        self._check_iterable()
         queue = self._queue
-        if queue.opened and not queue.gap and not self._line:  # as `_next` does, without its calls
+        if queue.opened and not queue.gap and not self._line:  # spares the calls of `Feed`
+            self._check_iterable()
             return queue.opened.popleft()
-        item: Received[E] | Gap | None = await self._next(queue.take_event)
-        if item is None:
-            raise StopAsyncIteration
-        return item
-
-    async def __aenter__(self) -> Subscription[E]:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
-
-    def _before_end(self) -> None:
-        self._on_close(self)  # which may still put in what this process has published
+        return await super().__anext__()
 
     def _report(self, gap: Gap) -> None:
         if isinstance(gap, Missed) and self._on_missed is not None:
