@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
 from camcast.cli.configured import configured
 from camcast.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
 from camcast.cli.failure import clear_failures
@@ -28,6 +26,5 @@ def demo(experiment: ExperimentOptions = EXPERIMENT) -> None:
     Example: camcast demo --membership scamp --json
     """
     with clear_failures(ValueError, LookupError):
-        scenario = departures()
-        scenario = attrs.evolve(scenario, **experiment.changes(scenario))
+        scenario = experiment.over(departures())
     carry_out(scenario, experiment, None, RECEPTION_MIN)

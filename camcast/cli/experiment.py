@@ -6,7 +6,7 @@ import asyncio
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import attrs
 import typer
@@ -16,6 +16,8 @@ from camcast.cli import options
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.outcome import print_outcome
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
+from camcast.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
@@ -27,60 +29,54 @@ from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.sweeps.sigterm import sigterm_stops
 
-Processes = Annotated[
-    int | None, typer.Option("--processes", "-p", help="Operating system processes; default: 2.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        metavar="DIR",
-        help="Where traces and results go; default: a new folder; demo keeps none.",
-    ),
-]
-
 
 @frozen
 class ExperimentOptions:
     """The options of an experiment's nodes and results; None leaves what the scenario says."""
 
-    membership: options.MembershipGiven = None
+    membership: Annotated[str | None, options.MEMBERSHIP] = None
     settings: options.MembershipOptions = None
     transport: options.Transport = None
-    profile: options.Profile = None
-    passphrase_file: options.PassphraseFile = None
-    repair: options.RepairGiven = None
+    profile: ProfileOptions = PROFILE
+    repair: Annotated[bool | None, options.REPAIR] = None
     spread: options.Spread = None
-    processes: Processes = None
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", "-p", help="Operating system processes; default: 2."),
+    ] = None
     seed: options.Seed = None
-    output: Output = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Where traces and results go; default: a new folder; demo keeps none.",
+        ),
+    ] = None
     metrics: options.Metrics = None
-    control: options.ControlFolder = None
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            "--control",
+            metavar="FOLDER",
+            help="Give each node a control socket there, for camcast dashboard FOLDER and status.",
+        ),
+    ] = None
     json: options.Json = False
 
-    def changes(
-        self,
-        scenario: Scenario,
-        protocol: str | None = None,
-        protocol_settings: list[str] | None = None,
-    ) -> dict[str, Any]:
-        """Return the fields of a scenario that the options change, with those of the protocol.
-
-        Raises as `options.systems_options`.
-        """
-        parameters = attrs.evolve(scenario.parameters, **options.given(spread=self.spread))
-        return {
-            "parameters": parameters,
-            **options.systems_options(
-                protocol, protocol_settings, self.membership, self.settings, scenario
-            ),
+    def over(self, scenario: Scenario, protocol: ProtocolOptions = PROTOCOL) -> Scenario:
+        """Return a scenario with what these options change; raises as `ProtocolOptions.changes`."""
+        return attrs.evolve(
+            scenario,
+            parameters=attrs.evolve(scenario.parameters, **options.given(spread=self.spread)),
+            **protocol.changes(scenario, self.membership, self.settings),
             **options.given(
                 transport=self.transport,
                 repair=self.repair,
                 processes=self.processes,
                 seed=self.seed,
             ),
-        }
+        )
 
 
 EXPERIMENT: Final = ExperimentOptions()
@@ -100,8 +96,8 @@ def carry_out(
     the protocol has none, or, in a run that was not interrupted, a reception below `reception_min`.
     """
     with clear_failures(*options.COMMUNITY_ERRORS):
-        passphrase = options.passphrase(given.profile, given.passphrase_file)
-        signed = given.profile == options.ProfileName.SIGNED
+        passphrase = given.profile.passphrase()
+        signed = given.profile.profile == ProfileName.SIGNED
         served = None
         if given.metrics is not None:
             served = _say_where(*metrics_address(given.metrics), scenario.processes)

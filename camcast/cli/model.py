@@ -13,6 +13,7 @@ from camcast.cli.failure import CommandError, clear_failures
 from camcast.cli.measures_table import measures_table
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.cli.setting_options import SETTING, SettingOptions
 from camcast.cli.simulate_setting import SHOWN
 from camcast.cli.simulated import print_measures
@@ -42,8 +43,7 @@ def model(
             "--clusters", min=1, help="Clusters of hierarchical gossip broadcast; default: √n."
         ),
     ] = None,
-    protocol: options.Protocol = None,
-    protocol_settings: options.ProtocolOptions = None,
+    protocol: ProtocolOptions = PROTOCOL,
     json: options.Json = False,
 ) -> None:
     """Predict an event published in the first community, without simulating it.
@@ -58,8 +58,7 @@ def model(
     """
     with clear_failures(ValueError, LookupError), extras_named():
         chosen = given.setting()
-        name = protocol or CAMCAST
-        setting = options.setting_of(ctx, name, chosen, protocol_settings)
+        name, setting = protocol.name, protocol.setting(ctx, chosen)
         predicted = find_system(name).predict(setting)
         if name != CAMCAST:
             if clusters is not None:

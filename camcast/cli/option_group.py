@@ -5,14 +5,14 @@ whose defaults are those of the options::
 
     @frozen
     class Listening:
-        bind: options.Bind = options.DEFAULT_BIND
-        advertise: options.Advertise = None
+        metrics: options.Metrics = None
+        transport: options.Transport = None
 
     @grouped
     def serve(listening: Listening = Listening()) -> None:
         ...
 
-typer sees ``--bind`` and ``--advertise``, at the place of the parameter; a group may hold groups.
+typer sees ``--metrics`` and ``--transport`` at the place of the parameter. A group may hold groups.
 """
 
 from __future__ import annotations

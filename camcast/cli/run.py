@@ -12,7 +12,9 @@ from camcast.cli.configured import configured
 from camcast.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
+from camcast.cli.parameter_options import PARAMETERS, ParameterOptions
 from camcast.cli.probability import probability_option
+from camcast.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.cli.setting_options import sizes_of
 from camcast.runs.folder import dated_folder
 from camcast.scenarios.base import ScenarioError
@@ -72,15 +74,11 @@ def run(
         float | None,
         typer.Option("--speed", help="Seconds of a real workload that pass in one second."),
     ] = None,
-    protocol: options.Protocol = None,
-    protocol_settings: options.ProtocolOptions = None,
-    c: options.C = None,
-    g: options.G = None,
-    a: options.A = None,
-    z: options.Z = None,
-    tau: options.Tau = None,
-    p_sel: options.PSel = None,
-    preset: options.Preset = None,
+    protocol: ProtocolOptions = PROTOCOL,
+    parameters: ParameterOptions = PARAMETERS,
+    tau: Annotated[
+        int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")
+    ] = None,
     kill: Annotated[
         float | None,
         probability_option("--kill", "Kill this share of the processes half-way (kill -9)."),
@@ -109,15 +107,11 @@ def run(
         chosen = _base(scenario, community, sizes, workload_given)
         chosen = attrs.evolve(
             chosen,
-            parameters=options.parameters(c, g, a, z, tau, p_sel, chosen.parameters),
+            parameters=parameters.parameters(chosen.parameters, tau),
             workload=_merged(chosen, workload_given, kill),
-        )
-        chosen = attrs.evolve(
-            chosen,
-            **experiment.changes(chosen, protocol, protocol_settings),
             **options.given(kill=kill),
         )
-        chosen = options.with_preset(chosen, preset)
+        chosen = parameters.with_preset(experiment.over(chosen, protocol))
         chosen.publications()  # a wrong workload is found before anything starts
     carry_out(chosen, experiment, dated_folder(chosen.name))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 from attrs import frozen
 
-from camcast.cli import options
+from camcast.cli.parameter_options import PARAMETERS, ParameterOptions
 from camcast.cli.probability import probability_option
 from camcast.settings.base import SettingError
 from camcast.settings.chain import Setting, chain
@@ -65,20 +65,12 @@ class SettingOptions:
     """A chain of communities, its parameters, and what happens to copies."""
 
     sizes: Sizes = None
-    c: options.C = None
-    g: options.G = None
-    a: options.A = None
-    z: options.Z = None
-    p_sel: options.PSel = None
-    preset: options.Preset = None
+    parameters: ParameterOptions = PARAMETERS
     weather: WeatherOptions = WeatherOptions()
 
     def setting(self) -> Setting:
         """Build the setting that the options describe; `ValueError` names what is wrong."""
-        parameters = options.parameters(
-            *(self.c, self.g, self.a, self.z), None, self.p_sel, preset=self.preset
-        )
-        return self.weather.setting(self.sizes, parameters)
+        return self.weather.setting(self.sizes, self.parameters.parameters())
 
 
 WEATHER: Final = WeatherOptions()

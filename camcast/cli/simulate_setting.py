@@ -20,6 +20,7 @@ from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.outcome import summary_table
 from camcast.cli.output import print_json, wide_console
+from camcast.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.cli.setting_options import SETTING, SettingOptions, Workers
 from camcast.cli.simulated import print_measures, shown, simulated
 from camcast.cli.wide_table import WideTable
@@ -27,7 +28,7 @@ from camcast.doors.plugs import find_protocol
 from camcast.measures import MEASURES
 from camcast.runs.folder import OutputFolder
 from camcast.sweeps import ProgressBar, SweepError
-from camcast.systems import CAMCAST, System, find_system
+from camcast.systems import System, find_system
 from camcast.vocabulary.trace import JsonLinesSink, Sink
 
 if TYPE_CHECKING:  # numpy is an extra
@@ -122,8 +123,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 help="Keep what is done there; continue a killed run.",
             ),
         ] = None,
-        protocol: options.Protocol = None,
-        protocol_settings: options.ProtocolOptions = None,
+        protocol: ProtocolOptions = PROTOCOL,
         output: Annotated[
             Path | None,
             typer.Option(
@@ -152,17 +152,15 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 from camcast.scenarios.virtual import VirtualScenario
 
                 read = VirtualScenario.read(scenario)
-                changed = options.systems_options(protocol, protocol_settings, None, None, read)
-                changed |= options.given(seed=seed)
-                read = options.with_preset(attrs.evolve(read, **changed), given.preset)
+                changed = protocol.changes(read) | options.given(seed=seed)
+                read = given.parameters.with_preset(attrs.evolve(read, **changed))
                 _run_scenario(read, output, form, json=json)
                 return
             for name, value in (("--output", output), ("--trace-format", trace_format)):
                 if value is not None:
                     raise CommandError(f"{name} goes with a scenario file")
             chain = given.setting()
-            name = protocol or CAMCAST
-            chosen = options.setting_of(ctx, name, chain, protocol_settings)
+            name, chosen = protocol.name, protocol.setting(ctx, chain)
             system = find_system(name)
             if simulator not in system.simulators:
                 raise CommandError(_elsewhere(simulator, name))

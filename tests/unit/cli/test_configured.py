@@ -27,12 +27,12 @@ app = typer.Typer()
 @grouped
 def listen(
     topic: Annotated[str, typer.Argument()] = ".",
-    bind: options.Bind = "tcp://127.0.0.1:0",
-    gateway: options.GatewayAddresses = None,
+    bind: Annotated[str, typer.Option("--bind")] = "tcp://127.0.0.1:0",
+    gateway: Annotated[list[str] | None, typer.Option("--gateway")] = None,
     settings: options.MembershipOptions = None,
-    certificates: options.Certificates = None,
-    remember: options.Remember = None,
-    repair: options.Repair = True,
+    certificates: Annotated[list[Path] | None, typer.Option("--certificate")] = None,
+    remember: Annotated[Path | None, typer.Option("--remember")] = None,
+    repair: Annotated[bool, options.REPAIR] = True,
     wait: Annotated[float, typer.Option(min=0.0)] = 10.0,
 ) -> None:
     taken.append(dict(locals()))
