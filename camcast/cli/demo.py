@@ -22,8 +22,6 @@ def demo(experiment: ExperimentOptions = EXPERIMENT) -> None:
     below these; siblings must never receive each other's events. Takes about half a minute.
     Its traces are kept only with --output. Exit code 1: a parasite event, or a reception below
     99.9 % somewhere.
-
-    Example: camcast demo --membership scamp --json
     """
     with clear_failures(ValueError, LookupError):
         scenario = experiment.over(departures())

@@ -16,7 +16,7 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import NewKey, ShownKey
 
-keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+keys = typer.Typer(name="keys", no_args_is_help=True, rich_markup_mode=None)
 
 
 @keys.callback(epilog="Example: camcast keys new ada.key")

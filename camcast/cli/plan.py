@@ -63,8 +63,6 @@ def plan(
 
     With --check the exit code is 1 if the simulation contradicts the plan: if the interval of a
     measured reliability lies below its target.
-
-    Example: camcast plan --sizes 1000,100,10 --crash 0.1 --reliability 0.95 --check
     """
     with clear_failures(ValueError, LookupError, SweepError), extras_named():
         from camcast.models.camcast import planner

@@ -123,8 +123,6 @@ def reproduce(
     that was stopped continues with the same command, and one with
     another --protocol in the same folder uses what is there. Needs the extras
     camcast[sim,report].
-
-    Example: camcast reproduce camcast --runs 100 --output section6
     """
     names = None if protocols is None else [name.strip() for name in protocols.split(",")]
     with clear_failures(ValueError, UnknownPlugError, SweepError, OSError):

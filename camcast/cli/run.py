@@ -91,8 +91,6 @@ def run(
     names, or the paper's chain. Options override the scenario. The output folder gets the
     scenario, the traces and the summary. Exit code 1: a failure, or a
     parasite event of a protocol that promises none.
-
-    Example: camcast run --scenario paper --p-sel 0.1 --events 200 --rate 50
     """
     with clear_failures(ValueError, LookupError):
         workload_given = options.given(

@@ -23,7 +23,9 @@ class _OptionsFirst(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-simulate = typer.Typer(cls=_OptionsFirst, no_args_is_help=True, rich_markup_mode=None)
+simulate = typer.Typer(
+    name="simulate", cls=_OptionsFirst, no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @simulate.callback(epilog="Example: camcast simulate chain --sizes 1000000000,1000000,1000")

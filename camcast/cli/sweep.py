@@ -80,9 +80,6 @@ def sweep(
     A cell depends on itself alone: both engines find the same, to the bit, and a sweep that is
     started again computes only what is missing. Needs the extra camcast[spark], for Parquet and
     for --engine spark, and camcast[sim] for settings of sizes. Spark brings its Java along.
-
-    Example: camcast sweep town.toml --grid links.loss=0,0.05 --grid membership=scamp,dht
-    --engine spark --output town-sweep
     """
     with clear_failures(ValueError, LookupError, RuntimeError, OSError):
         with extras_named("spark"):
