@@ -1,37 +1,38 @@
 """The models of the three baselines: one event with loss and crashes (000, 4.2).
 
-One group ((a), (b)) is a community that the event is published in, so
-`camcast.models.camcast.prediction` has it. Of its n processes n_1 are interested, at random:
-whoever is missed is one of them with probability n_1/n, so that all of them receive with the
-probability of all, to the power of n_1/n.
+The one group of (a) and (b) is a community in which the event is published, so that
+`camcast.models.camcast.prediction` predicts it. Of its n processes n_1 are interested, at random. A
+process that is missed is interested with probability n_1/n, so that all interested processes
+receive the event with the probability that all n do, to the power of n_1/n.
 
-Two levels ((c)) are a mean field: f is the share of the living that have the event, p the
-probability that a copy takes effect, A = n (1 - crash). A process of a cluster that has it is
-missed by all others with probability
+The two levels of (c) are a mean field: f is the share of the living processes that have the event,
+p the probability that a copy takes effect, A = n (1 - crash). In a cluster that the event has
+reached, a process is missed by all others with probability
 
     s = (1 - p k1/(m - 1))^(f (A/C - 1)) · (1 - p k2 b/(n - m))^(f A (C - 1)/C),
 
-and a whole cluster, of A/C living processes, with probability
+and a whole cluster, of A/C living processes, is missed with probability
 
     t = (1 - p b A/(n (C - 1)))^(f k2 A (C - 1)/C),      f = (1 - s)(1 - t),
 
-where b is `Baseline.between`; or nobody gets it, as gossip from one process dies out. Nobody is
-missed with probability e^(-C t - n s), with f = 1 (all others did send) and the interested for n.
-From this come, without loss, for large n,
+where b is `Baseline.between`. No interested process is missed with probability e^(-C t - n s),
+where f = 1 (all others did send) and n counts the interested processes only. Both f and this are
+multiplied by the probability that gossip from one process does not die out. Without loss and for
+large n, e^(-C t - n s) becomes
 
 * b = 1/m: C t = e^-c2 and n s = C e^-c1, hence the e^(-C e^-c1 - e^-c2) that 4.5.2 prints;
-* b = 1: t is nothing, and s = e^-(k1 + k2), hence e^(-e^-(c1 + c2)): both tables work as one of
-  ln n + c1 + c2. That is what a process stores and sends by 4.4.2 and Equation 5, so that the paper
-  takes the messages of one system and the reliability of the other. At C = 30, c1 = c2 = 2 these
-  are 0.982 and 0.015.
+* b = 1: t is 0, and s = e^-(k1 + k2), hence e^(-e^-(c1 + c2)): both tables work as one table of
+  ln n + c1 + c2, which is `reliability.gossip_reliability` of c1 + c2. By 4.4.2 and Equation 5 a
+  process stores and sends as much as that, so that the paper takes the messages of one system and
+  the reliability of the other. At C = 30, c1 = c2 = 2 the two reliabilities are 0.982 and 0.015.
 
-Where all use both tables, rounds are those of one group with the fan-out k1 + k2.
+Where all processes use both tables, rounds are those of one group with the fan-out k1 + k2.
 
-How far from the simulation (tests/unit/models/test_baselines.py, groups of 200 to 1,000 in clusters
-of 20 to 50): reception within 0.006, reliability 0.025, rounds 0.4, counts of copies 0.6 %, if four
-copies a process or more take effect. Not to be used where fewer do, for clusters of a few processes
-of which many are dead, or where a cluster passes on hardly more than one copy: there the number of
-clusters that are reached varies, and the mean field's does not.
+The simulation (tests/unit/models/test_baselines.py, groups of 200 to 1,000 in clusters of 20 to 50)
+differs by up to 0.006 in reception, 0.025 in reliability, 0.4 in rounds and 0.6 % in counts of
+copies, if four copies a process or more take effect. The model is not to be used where fewer do,
+for clusters of a few processes of which many are dead, or where a cluster passes on hardly more
+than one copy: there the number of clusters reached varies, which the mean field does not.
 """
 
 from __future__ import annotations
@@ -39,13 +40,9 @@ from __future__ import annotations
 from math import exp, log
 from typing import Final
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike
 
-from camcast.models.camcast.messages import Values
 from camcast.models.camcast.prediction import Prediction, predict
-from camcast.models.camcast.reliability import gossip_reliability
 from camcast.models.event_prediction import EventPrediction
 from camcast.settings.baselines import Baseline
 from camcast.settings.chain import Community, Setting
@@ -54,24 +51,14 @@ from camcast.vocabulary.parameters import Parameters
 _STEPS: Final = 500  # chosen: the fixed point is within 1e-9 where a copy in two takes effect
 
 
-def both_tables_reliability(c1: ArrayLike, c2: ArrayLike) -> Values:
-    """Return e^(-e^-(c1 + c2)): (c), if every process sends to both of its tables.
-
-    4.5.2 prints e^(-C e^-c1 - e^-c2), `reliability.hierarchical_reliability`, which is for a
-    cluster that sends ln C + c2 copies in all; see the module's text.
-    """
-    c1 = np.asarray(c1, dtype=np.float64)
-    return gossip_reliability(c1 + np.asarray(c2, dtype=np.float64))
-
-
 @frozen(kw_only=True)
 class BaselinePrediction(EventPrediction):
-    """The measures of `camcast.population.baselines`, in the mean."""
+    """The expected values of what `camcast.population.baselines` measures."""
 
     between: float
-    """Those of the messages that are sent to other clusters."""
+    """How many of the messages are sent to other clusters."""
     rounds: float | None
-    """None where not every process sends to other clusters."""
+    """The last round in which a process sends; None for clusters unless `Baseline.between` is 1."""
 
 
 def predict_baseline(setting: Baseline) -> BaselinePrediction:
@@ -87,7 +74,7 @@ def predict_baseline(setting: Baseline) -> BaselinePrediction:
         others, reliability = _two_levels(setting, k)
     wanting = 1 + (n_1 - 1) * (1 - setting.stillborn)
     senders = 1 + (alive - 1) * others
-    # A copy meets any other process; of a sender that is not interested there is one fewer.
+    # a sender that is not interested has one uninterested process fewer among its targets
     wanting_senders = 1 + (wanting - 1) * others
     meets = wanting_senders * (n - n_1) + (senders - wanting_senders) * (n - n_1 - 1)
     effect = setting.arrival * (1 - setting.stillborn)
@@ -102,7 +89,7 @@ def predict_baseline(setting: Baseline) -> BaselinePrediction:
 
 
 def _fan_out(setting: Baseline) -> float:
-    """Return the mean fan-out within a cluster, of which some may have one process more."""
+    """Return the mean fan-out within a cluster; some clusters may have one process more."""
     m, larger = setting.cluster_size, setting.larger_clusters
     in_larger = larger * (m + 1) / setting.processes
     return (1 - in_larger) * setting.fan_out(m) + in_larger * setting.fan_out(m + 1)
@@ -112,7 +99,7 @@ def _group(setting: Baseline) -> Prediction:
     """Predict one group of all, with the fan-out of both tables."""
     n = setting.processes
     fan_out = setting.fan_out(setting.cluster_size) + setting.fan_out_between
-    # a half below, so that rounding up cannot take it for one more
+    # half a process less, so that rounding up gives this fan-out and not one more
     c = min(100.0, max(-10.0, min(fan_out, n - 1) - log(n) - 0.5))  # [Parameters.c] its range
     community = Community(size=n, parameters=Parameters(c=c))
     return predict(
@@ -126,12 +113,15 @@ def _group(setting: Baseline) -> Prediction:
 
 
 def _of_others(reception: float, alive: float) -> float:
-    """Return the share of the living but the publisher that have the event."""
+    """Return the share of the living that have the event, without the publisher."""
     return 1.0 if alive <= 1 else max(0.0, (reception * alive - 1) / (alive - 1))
 
 
 def _two_levels(setting: Baseline, k: float) -> tuple[float, float]:
-    """Return the share of the others that have the event, and the probability that all do."""
+    """Return the share that receives the event, and the probability that all interested do.
+
+    Neither counts the publisher.
+    """
     n, clusters, p = setting.processes, setting.clusters, setting.arrival
     far_copies, sends = setting.fan_out_between, setting.between
     alive = n * (1 - setting.stillborn)
@@ -150,7 +140,7 @@ def _two_levels(setting: Baseline, k: float) -> tuple[float, float]:
     for _ in range(_STEPS):
         one, cluster = missed(share)
         share = (1 - one) * (1 - cluster)
-    die_out = 0.0  # from one process, as in `prediction`: the least solution
+    die_out = 0.0  # gossip from one process dies out: the least solution, as in `large_community`
     effect = p * (1 - setting.stillborn)
     for _ in range(_STEPS):
         die_out = (1 - effect + effect * die_out) ** (k + far_copies * sends)

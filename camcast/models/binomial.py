@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 @lru_cache(maxsize=256)  # chosen: chains ask for a few laws thousands of times
 def binomial(trials: int, p: float, most: int | None = None) -> NDArray[np.float64]:
-    """Return P(j of `trials` succeed), j = 0..trials; or 0..`most`, the last being most or more.
+    """Return P(j of `trials` succeed) for j = 0..trials.
 
-    By the ratios of neighbours, which is accurate for huge numbers of trials too, where the
-    logarithms of factorials are not. Do not write into what is returned.
+    With `most`, j ends there, and the last entry is P(`most` or more succeed). Each probability is
+    computed from the one before by their ratio, which stays accurate for huge numbers of trials,
+    where logarithms of factorials do not. The array is shared and read-only.
     """
     most = trials if most is None else most
     law = np.zeros(most + 1)

@@ -15,16 +15,16 @@ class EventPrediction:
     reception: float
     """The share of the living interested that have the event, the publisher included."""
     reliability: float
-    """The probability that all of them have it."""
+    """The probability that all living interested processes have the event."""
     messages: float
-    """Copies sent, whatever becomes of them."""
+    """Copies sent, the lost ones included."""
     parasite_copies: float
     """Copies that arrive at a living process that is not interested."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the measures as JSON takes them."""
+        """Return the measures as a JSON object."""
         return attrs.asdict(self)
 
     def in_words(self) -> str:
-        """Name the equations of the prediction, for people, if they depend on the setting."""
+        """Say for people which equations were used; empty if all settings use the same ones."""
         return ""

@@ -1,13 +1,14 @@
 """The models of rfpbcast and pmcast: one event with loss and crashes, by a chain (002, 2).
 
-The chain counts those that have the event, of those that get copies, everybody or the interested.
-For up to `pmcast_law.SUSCEPTIBLE_MAX` others it is the exact one, beyond that of Equation 2, which
-takes the F of one sender for independent; of pmcast with F/(n - 1), the probability that a sender
-chooses a given other, where Equation 6 prints more (`camcast.models.pmcast`). Of the dead the
-expected number is left out. After T rounds all forget the event.
+The chain counts the processes that have the event. Its population are the processes that get
+copies: all of rfpbcast, the interested of pmcast. For up to `pmcast_law.SUSCEPTIBLE_MAX` others it
+is the exact chain. For more it is the chain of Equation 2, which takes the F targets of one sender
+for independent; for pmcast the probability that a sender chooses a given other is F/(n - 1), where
+Equation 6 prints more (`camcast.models.pmcast`). The population is reduced by the expected number
+of the dead. After T rounds all forget the event.
 
-How far from the simulation (tests/unit/models/test_flat.py): exact but for the number of the dead,
-which varies; by Equation 2 reception is up to 0.03 too low, and copies 6 %.
+Against the simulation (tests/unit/models/test_flat.py) the exact chain errs only as the number of
+the dead varies; Equation 2 has reception up to 0.03 and copies up to 6 % too low.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from camcast.settings.flat import FlatSetting
 
 @frozen(kw_only=True)
 class FlatPrediction(EventPrediction):
-    """The measures of `camcast.models.baselines.BaselinePrediction`, of flat gossip in rounds."""
+    """The measures of one event in rfpbcast or pmcast."""
 
     rounds: int
-    """T, for how many rounds it is gossiped."""
+    """T, for how many rounds the event is gossiped."""
 
 
 def predict_flat(setting: FlatSetting) -> FlatPrediction:
     """Predict the measures of one publication. Deterministic; see the module's text.
 
-    One process has the event in the beginning. Raises `SettingError` for more than
-    `rfpbcast.SIZE_MAX` processes that get copies.
+    One process has the event in the beginning. Raises `SettingError` if more than
+    `rfpbcast.SIZE_MAX` living processes get copies.
     """
     n, n_1, audience = setting.processes, setting.interested, setting.audience
     alive = 1 + round((audience - 1) * (1 - setting.crash))
@@ -45,12 +46,12 @@ def predict_flat(setting: FlatSetting) -> FlatPrediction:
     law, gossips = gossiped(*given, senders=1)
     sending = setting.rounds + gossips  # summed over the rounds
     others = float(law @ np.arange(alive)) / max(1, alive - 1)
-    # of the missed, none is one of the interested: drawn one after another, without replacement
+    # P(no missed process is interested): the missed are drawn without replacement
     missed = np.arange(alive - 1)
     spared = np.cumprod([1.0, *((alive - wanting - missed).clip(0) / (alive - 1 - missed))])
     fan_out = min(setting.fan_out, n - 1)
-    uninterested = (n - n_1) / max(1, n - 1)  # of all but an interested one, like the publisher
-    # whoever is not interested meets one fewer of them, as a process does not choose itself
+    uninterested = (n - n_1) / max(1, n - 1)  # among the targets of an interested process
+    # an uninterested process has one of them fewer among its targets, as it is one itself
     itself = (sending - setting.rounds) * uninterested / max(1, n - 1)
     effect = (1 - setting.loss) * (1 - setting.crash)
     parasites = fan_out * (sending * uninterested - itself) * effect

@@ -1,10 +1,10 @@
 """The exact chain of rfpbcast and pmcast: a sender's choices are distinct (002, Figures 1, 2).
 
-A sender chooses F distinct of its `others`, of whom s are susceptible: uninfected, alive and, with
-pmcast, interested. How many of these it chooses is hypergeometric, and each copy arrives with the
-same probability, independently. The senders of a round choose one after the other; whom an earlier
-one has reached is not susceptible any more for a later one. That is a law of counts alone, as all
-the susceptible are alike.
+A sender chooses F distinct processes of its `others`, of which s are susceptible: uninfected, alive
+and, with pmcast, interested. The number of susceptible ones among the F is hypergeometric, and each
+copy arrives with the same probability, independently. The senders of a round choose one after the
+other; a process that an earlier sender has reached is no longer susceptible for a later one. All
+susceptible processes are alike, so that the law of their number is all there is to compute.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def round_transitions(
 ) -> Law:
     """Return the matrix of P(a round leaves k of s susceptible), s and k from 0 up.
 
-    `infected` have the event when all of the susceptible have not; whoever has it sends. Raises
-    `ValueError` for more than `SUSCEPTIBLE_MAX`, for fewer others than it takes, or a probability
-    outside [0, 1].
+    Every process that has the event sends: `infected` of them when all `susceptible` are left.
+    Raises `ValueError` for more than `SUSCEPTIBLE_MAX` susceptible processes, for fewer others than
+    susceptible ones, or a probability outside [0, 1].
     """
     if not 0 <= susceptible <= SUSCEPTIBLE_MAX:
         raise ValueError(f"{susceptible} susceptible processes; give 0 to {SUSCEPTIBLE_MAX}")
@@ -45,11 +45,11 @@ def round_transitions(
 
 @lru_cache(maxsize=4)
 def _powers(others: int, susceptible: int, senders: int, fan_out: int, arrival: float) -> Law:
-    """Return what 0, 1, … senders after one another do, as `sending` for one."""
+    """Return the matrices of 0, 1, … senders one after the other; `sending` is that of one."""
     one = sending(others, min(fan_out, others), arrival, susceptible + 1)
     powers = np.empty((senders + 1, *one.shape))
     powers[0] = np.eye(susceptible + 1)
-    for sender in range(senders):  # of the product with `one` only a band is not 0
+    for sender in range(senders):  # `one` is a band matrix: the product needs few diagonals
         before, after = powers[sender], powers[sender + 1]
         after[:] = before * np.diag(one)
         for new in range(1, min(fan_out, susceptible) + 1):
@@ -73,8 +73,9 @@ def new_infected_law(
 ) -> Law:
     """Return P(k of the susceptible have the event after so many rounds), k from 0 up.
 
-    rfpbcast among n: `others` n - 1, `susceptible` n - 1. pmcast with n_1 interested: n - 1 and
-    n_1 - 1. Some dead: fewer susceptible. Raises `ValueError` as `round_transitions`.
+    For rfpbcast among n processes `others` and `susceptible` are n - 1; for pmcast with n_1
+    interested they are n - 1 and n_1 - 1. Dead processes are not susceptible. Raises `ValueError`
+    as `round_transitions`, and for negative rounds.
     """
     numbers(rounds, 0, "rounds")
     matrix = round_transitions(others, susceptible, fan_out, arrival, infected)
@@ -83,7 +84,7 @@ def new_infected_law(
     for _ in range(rounds):
         law = law @ matrix
     reached = law[::-1].copy()
-    reached.flags.writeable = False  # it is kept
+    reached.flags.writeable = False  # the cache returns this array to every caller
     return reached
 
 
@@ -99,7 +100,7 @@ def completion_rounds(
     if not fan_out * arrival:
         return float("inf")
     matrix = round_transitions(others, susceptible, fan_out, arrival, infected)
-    # expected rounds with s left: one, and what is expected of where it leads
+    # expected rounds with s left: one round, and the expected rounds of the states it leads to
     expected = np.zeros(susceptible + 1)
     for s in range(1, susceptible + 1):
         expected[s] = (1 + matrix[s, :s] @ expected[:s]) / (1 - matrix[s, s])

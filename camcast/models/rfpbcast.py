@@ -1,19 +1,19 @@
 """rfpbcast: gossip to everybody, filtered on reception (002, 2.1, Equations 1 to 5).
 
-n processes; in each round whoever has the event sends it to F others. `arrival` is
+Of n processes, every one that has the event sends it to F others in each round. `arrival` is
 (1 - ε)(1 - τ): a copy is not lost and finds its receiver alive.
 
-The chain counts who has the event. Equation 2 takes every one of the j that have it to miss a
-given other with probability q = 1 - p, independently, so that the number of new ones is
-Binomial(n - j, 1 - q^j). (Its print has lost the bars of the binomial coefficient, and "j > 1" for
-the state should be j >= 1.) It is not quite what Figure 1 does: the F of one sender are distinct,
-so that they do not meet the same process twice. `camcast.models.pmcast_law` has that chain, which
-is faster: of n = 30 with F = 3 and a fifth of the copies lost, 21.3 have the event after three
+The chain counts the processes that have the event. In Equation 2 each of j such processes misses a
+given other with probability q = 1 - p, independently, so that the number of newly infected ones is
+Binomial(n - j, 1 - q^j). (The print has lost the bars of the binomial coefficient, and "j > 1" for
+the state should be j >= 1.) Figure 1 differs: the F targets of one sender are distinct, so that no
+two of them are the same process. `camcast.models.pmcast_law` has that chain, in which the event
+spreads faster: of n = 30 with F = 3 and a fifth of the copies lost, 21.3 have the event after three
 rounds in the mean, 20.2 by Equation 2.
 
-The sum of Equation 3 begins at j = k/(1 + F), as F new ones a process are the most. The binomial
-of Equation 2 allows more; they are in our sum, which is over all j <= k, or it would not be a
-distribution.
+The sum of Equation 3 begins at j = k/(1 + F), as a process infects at most F others. The binomial
+of Equation 2 allows more, so that the sum here is over all j <= k: the law would not add up to 1
+otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Law = NDArray[np.float64]
 """Probabilities of the counts 0, 1, 2, …"""
 
 SIZE_MAX: Final = 5000  # chosen: a matrix of 200 MB
-ROUNDS_MAX: Final = 100_000  # chosen: where the expected time of completion is given up
+ROUNDS_MAX: Final = 100_000  # chosen: an event not complete by then counts as never complete
 
 
 def reach_probability(size: ArrayLike, fan_out: ArrayLike, arrival: ArrayLike = 1.0) -> Values:
@@ -46,10 +46,10 @@ def reach_probability(size: ArrayLike, fan_out: ArrayLike, arrival: ArrayLike = 
 
 
 def transitions(size: int, reach: float) -> Law:
-    """Return the matrix of p_jk (Equation 2): from j to k with the event, j and k from 0 to n.
+    """Return the matrix of p_jk (Equation 2), P(k have the event after a round, if j did before).
 
-    `reach` is p. Raises `ValueError` for a size outside 1 to `SIZE_MAX` or a probability outside
-    [0, 1].
+    j and k run from 0 to n. `reach` is p. Raises `ValueError` for a size outside 1 to `SIZE_MAX` or
+    a probability outside [0, 1].
     """
     if not 1 <= size <= SIZE_MAX:
         raise ValueError(f"a chain of {size} processes; give 1 to {SIZE_MAX:,}")
@@ -69,17 +69,15 @@ def transitions(size: int, reach: float) -> Law:
     return np.where(possible, np.exp(chances), 0.0)
 
 
-def infected_law(
-    size: int, fan_out: float, rounds: int, arrival: float = 1.0, infected: int = 1
-) -> Law:
-    """Return P[s_T = k], k = 0 to n, by Equations 2 and 3; `infected` have it in the beginning.
+def infected_law(size: int, fan_out: float, rounds: int, arrival: float = 1.0) -> Law:
+    """Return P[s_T = k], k = 0 to n, by Equations 2 and 3; at first one process has the event.
 
     Raises `ValueError` as `transitions`, and for a negative number of rounds.
     """
     numbers(rounds, 0, "rounds")
     matrix = transitions(size, float(reach_probability(size, fan_out, arrival)))
     law = np.zeros(size + 1)
-    law[infected] = 1.0
+    law[1] = 1.0
     for _ in range(rounds):
         law = law @ matrix
     return law
@@ -91,8 +89,9 @@ def completion_rounds(
 ) -> float:
     """Return the expected round after which all have the event, by the chain of Equation 2.
 
-    With several `groups` of the same size that gossip at the same time, each by itself: all of
-    all groups. Infinite if a copy never arrives.
+    At first `infected` processes have it. Several `groups` of this size gossip at the same time,
+    each by itself; the round is the one after which all groups are complete. Infinite if a copy
+    never arrives, or after `ROUNDS_MAX` rounds.
     """
     if size <= infected:
         return 0.0
@@ -118,9 +117,10 @@ def pittel_rounds(
 ) -> Values:
     """Return T(n, F) = ln n (1/F' + 1/ln(F' + 1)) + c, with F' = F (1-ε)(1-τ) (Equations 4, 5).
 
-    Rounds, as a real number; the `constant` stands for c + O(1). An asymptote for large n; it is
-    0 for n = 1 and negative below, where n stands for an expected number. Infinite if F' = 0.
-    Raises `ValueError` for a negative size or fan-out, or an arrival outside [0, 1].
+    The result is a real number of rounds; the `constant` stands for c + O(1). It is an asymptote
+    for large n, 0 for n = 1, negative for an expected number n below 1, and infinite for F' = 0
+    (but at n = 1). Raises `ValueError` for a negative size or fan-out, or an arrival outside [0,
+    1].
     """
     n = numbers(size, 0, "size")
     effective = numbers(fan_out, 0, "fan_out") * numbers(arrival, 0, "arrival", 1)

@@ -18,7 +18,7 @@ by a digest and not quite even.
 Readings. Of (b), Equation 4 adds up N_t (ln N_t + c) over the communities, as if the event were
 gossiped in each by itself, of which the publisher would need a table each; but 4.4.2 has the tables
 of the *subtopics* at a process. It is one group here, which sends more: see
-`camcast.models.camcast.crossover`. Of (c), Equation 5 and 4.4.2 give every process both tables, and
+`camcast.models.camcast.messages`. Of (c), Equation 5 and 4.4.2 give every process both tables, and
 then all use both, `between` = 1; the reliability e^(-C e^-c1 - e^-c2) of 4.5.2 is that of ln C + c2
 copies to other clusters from a *cluster*, which is `between` = 1/m. With 1 it is much better; see
 `camcast.models.baselines`.

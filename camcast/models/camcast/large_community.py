@@ -1,16 +1,16 @@
 """Large communities: how many members have the event in the end, in the mean.
 
-A, how many members live, has a normal law, at `_NODES` points. D of them have the event at first.
-Gossip from one member dies out early with probability η, the least solution of
-η = (1 - r + r η)^k, where r = arrival · (A-1)/(N-1). If it does not, the mean field says how many
-have it in the end,
+A, the number of living members, has a normal law, taken at `_NODES` points. D of them have the
+event at first. Gossip from one member dies out early with probability η, the least solution of
+η = (1 - r + r η)^k, where r = arrival · (A-1)/(N-1). If it does not, the number of members that
+have the event in the end is, by the mean field,
 
     M = D + (A - D) (1 - p^M),    p = 1 - k · arrival / (N - 1)
 
-and those whom *nobody* would reach if everybody else sent number λ = (A - D) p^(A-1) in the
-mean and are Poisson distributed, so that all have it with probability e^-λ. (This is where
-e^-e^-c comes from. λ has p^(A-1) and not the larger p^M: the event in question is that nobody
-is missed, and then A - 1 others do send. Pairs that only reach each other are neglected.)
+and the members that *nobody* would reach if all others sent are Poisson distributed with the mean
+λ = (A - D) p^(A-1), so that all members have the event with probability e^-λ. (This is where
+e^-e^-c comes from. λ has p^(A-1) and not the larger p^M: if nobody is missed, A - 1 others do send.
+Pairs of members that only reach each other are neglected.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _NEGLIGIBLE: Final = 1e-10  # chosen: the error of a probability, below any simu
 
 
 def silence(climb: Climb, p_copy: Values) -> Values:
-    """Return P(no copy succeeds), if each of them does with `p_copy`; over the law of M."""
+    """Return P(no upward copy succeeds), if each succeeds with probability `p_copy`.
+
+    The number of members that may send one has the law `climb.infected`.
+    """
     with np.errstate(divide="ignore"):
         logarithm = np.log1p(-climb.p_sel * (1 - (1 - p_copy) ** climb.links))
     powers = np.exp(np.multiply.outer(climb.infected.counts, logarithm))
@@ -36,13 +39,13 @@ def silence(climb: Climb, p_copy: Values) -> Values:
 
 
 def passed_over(climb: Climb, p_link: float) -> float:
-    """Return P(a given member gets no copy), if a link sends one to it with `p_link`."""
+    """Return P(a given member gets no copy), if a link sends it one with probability `p_link`."""
     logarithm = log1p(-min(climb.p_sel * p_link, 1 - 1e-15))
     return float(climb.infected.weights @ np.exp(climb.infected.counts * logarithm))
 
 
 def alive_roughly(size: int, stillborn: float) -> tuple[Values, Values]:
-    """Return how many may be alive, at the nodes of A, and the weight of each node."""
+    """Return numbers of living members, the nodes of A, and the weight of each node."""
     if stillborn == 0:
         return np.array([float(size)]), np.ones(1)
     points, weights = np.polynomial.hermite_e.hermegauss(_NODES)
@@ -51,7 +54,7 @@ def alive_roughly(size: int, stillborn: float) -> tuple[Values, Values]:
 
 
 def extinction(alive: Values, size: int, fan_out: int, arrival: float) -> Values:
-    """Return η: the probability that what one member begins dies out; 1 if it must."""
+    """Return η, the probability that gossip from one member dies out; 1 if it always does."""
     rate = arrival * np.maximum(alive - 1, 0.0) / (size - 1)
     eta = np.zeros_like(rate)
     for _ in range(200):  # chosen: geometric but at k·r = 1, where the model is poor anyway
@@ -71,10 +74,11 @@ def in_the_mean(
     lost: Values,
     direct: float | Values,
 ) -> Given:
-    """Return the outcome of gossip in a large community, at the nodes of A.
+    """Return the outcome of gossip in a large community, over the nodes of A.
 
-    `entered` is the probability that somebody alive has it at first, `lost` that nothing comes
-    of it (1 - entered included), `direct` the share of the living that has it at first.
+    `entered` is the probability that a living member has the event at first; `lost` the probability
+    that it does not enter or that its gossip dies out; `direct` the share of the living that have
+    it at first.
     """
     log_p = log1p(-min(fan_out * arrival / (size - 1), 1 - 1e-15))
     begun = alive * direct
@@ -87,7 +91,7 @@ def in_the_mean(
     taken = np.clip(1 - lost, 0.0, None)
     faded = np.clip(entered - taken, 0.0, None)
     everybody = np.exp(-(alive - begun) * np.exp((alive - 1) * log_p))
-    # a gossip that dies out has 1/(1 - m) members on average, if each begins m others
+    # gossip that dies out reaches 1/(1 - m) members on average, if each infects m others
     rate = arrival * (alive - 1) / (size - 1)
     eta = extinction(alive, size, fan_out, arrival)
     mean_begun = np.minimum(fan_out * rate * (1 - rate + rate * eta) ** max(fan_out - 1, 0), 0.99)

@@ -1,4 +1,4 @@
-"""What is handed from one community to the next in `camcast.models.camcast.prediction`."""
+"""The laws of one community's outcome, from which those of the communities above follow."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ class Law:
 
 @frozen(eq=False)
 class Climb:
-    """The way up from one community, given that the event is there."""
+    """What decides how an event climbs from one community, given that the event is there."""
 
     infected: Law
+    """How many members have the event."""
     p_sel: float
     p_a: float
     links: int
+    """How many entries a link's super-topic table has."""
 
 
 @frozen(eq=False)
 class Given:
-    """An outcome under one pattern of arrivals below; not weighted yet."""
+    """The outcome in one community, given which communities below have the event."""
 
     arrival: float
     reception: float
     reliability: float
-    infected: Law  # unnormalised: the weights sum to `arrival`
+    infected: Law
+    """How many members have the event; the weights sum to `arrival`, not to 1."""

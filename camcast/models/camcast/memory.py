@@ -8,16 +8,16 @@ Section 4.4.2 concludes "that the memory complexity of a process is always small
 algorithm than in approaches (b) and (c) and sometimes even in approach (a)". The formulas say:
 
 * (b) keeps one table for each topic from a process's own down to the bottom. A process of the
-  bottom-most topic has a single one, and less than with CAMCAST by the whole z. From the second
-  level on CAMCAST is smaller if z < the sum of ln N + c over the levels below: in the paper's
-  setting 3 against 11.9. The root, without a super-topic table, is never larger.
-* (c) is larger if z + c_t < ln(n/N_t) + c1 + c2. With equal constants that is z < ln(n/N_t) + c,
+  bottom-most topic has a single table, z entries fewer than with CAMCAST. From the second level on
+  CAMCAST's are smaller if z < the sum of ln N + c over the levels below: in the paper's setting 3
+  against 11.9. At the root, where there is no super-topic table, CAMCAST's are never larger.
+* (c) keeps more if z + c_t < ln(n/N_t) + c1 + c2. With equal constants that is z < ln(n/N_t) + c,
   which holds for c = 5, z = 3 throughout, but not for c = 0 and a community of n/20 or more.
-* (a) is larger if z < ln(n/N_t): for z = 3, where the community has less than 1/20 of all
-  processes. And for the root, always.
+* (a) keeps more if z < ln(n/N_t): for z = 3, where the community has less than 1/20 of all
+  processes. At the root (a) always keeps at least as much.
 
-All that is for equal constants c. For equal *reliability*, see
-`camcast.models.camcast.reliability`.
+These compare at equal constants c; `camcast.models.camcast.reliability` does at equal
+*reliability*.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from camcast.models.camcast.messages import Values, levels, numbers
 
 
 def gossip_table(size: ArrayLike, c: ArrayLike) -> Values:
-    """Return ln N + c: a topic table (4.4.1), or that of (a), the broadcast to n (4.4.2).
+    """Return ln N + c, but at least 0: a topic table (4.4.1).
 
-    At least 0. Raises `ValueError` for a size below 1.
+    With N = n it is the table of (a), a broadcast to all n processes (4.4.2). Raises `ValueError`
+    for a size below 1.
     """
     logarithm = np.log(numbers(size, 1, "size"))
     return np.asarray(np.maximum(0.0, logarithm + np.asarray(c, dtype=np.float64)))
 
 
 def camcast_memory(size: ArrayLike, c: ArrayLike, z: ArrayLike = 0.0) -> Values:
-    """Return ln N + c + z: a topic table and a super-topic table; the root has z = 0 (4.4.1).
+    """Return ln N + c + z: a topic table and a super-topic table (4.4.1); at the root z is 0.
 
-    A topic with several super-topics has a super-topic table for each (3.6): give the sum of
-    their z. Raises `ValueError` for a size below 1 or a negative z.
+    A process has a super-topic table for each super-topic (3.6): give the sum of their z. Raises
+    `ValueError` for a size below 1 or a negative z.
     """
     return np.asarray(gossip_table(size, c) + numbers(z, 0, "z"))
 
@@ -49,9 +50,9 @@ def camcast_memory(size: ArrayLike, c: ArrayLike, z: ArrayLike = 0.0) -> Values:
 def multicast_memory(sizes: ArrayLike, c: ArrayLike) -> Values:
     """Return (b) gossip multicast, level by level: the running sum of ln N + c (4.4.2).
 
-    Entry j along the last axis is what a process interested in the j-th topic from the bottom
-    keeps: a table for that topic and for each of its subtopics. The root's is the last, with x
-    tables.
+    Entry j along the last axis is for a process interested in the j-th topic from the bottom, which
+    keeps a table for that topic and for each of its subtopics. The last entry is the root's, with
+    x tables.
     """
     sizes, c = levels(sizes, c)
     return np.asarray(np.cumsum(gossip_table(sizes, c), axis=-1))

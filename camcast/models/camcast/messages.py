@@ -1,15 +1,19 @@
 """How many messages an event costs: Equations 1 to 5 (paper 000, section 4.3).
 
-Every function takes floats or arrays of numpy and broadcasts. `sizes` and whatever stands beside
-it list the communities along their *last* axis, from the event's own, Π_{t_{x-1}}, to the root,
+Every function takes floats or arrays of numpy and broadcasts. `sizes` and the parameters beside it
+list the communities along their *last* axis, from the event's own, Π_{t_{x-1}}, to the root,
 Π_{t_0}; x is the length of that axis. A constant c may be one number for all communities.
 
-All of these count *all* members of a community as senders ("in the ideal case", 4.3.1), and the
-fan-out as the real number ln N + c. The algorithm sends to ceil(ln N + c) of them, at most to
-N - 1; `camcast.models.camcast.prediction` counts that way, and only those who have the event. In
-the paper's setting (6.1.1: 1,000, 100 and 10 processes) without loss, Equation 1 says 12,951
-messages and `predict` 13,056, as the ceiling says 12, 10 and 8 where the formula has 11.9, 9.6
-and 7.3, and as one event in 34 does not climb.
+The equations count *all* members of a community as senders ("in the ideal case", 4.3.1), and take
+the real number ln N + c for the fan-out. The algorithm sends to ceil(ln N + c) members, at most to
+N - 1; `camcast.models.camcast.prediction` counts that way, and only members that have the event. In
+the paper's setting (6.1.1: 1,000, 100 and 10 processes) without loss, Equation 1 gives 12,951
+messages and `predict` 13,056, as fan-outs are 12, 10 and 8 instead of 11.9, 9.6 and 7.3, and as one
+event in 34 does not climb.
+
+Beside one group of all n processes, with the same c and nobody outside the hierarchy, smaller
+groups save n ln n - Σ N_i ln N_i = n H messages, where H is the entropy, in nats, of the shares
+N_i / n. So CAMCAST sends less than (a) if it sends fewer than n H upward messages.
 """
 
 from __future__ import annotations
@@ -39,10 +43,10 @@ def levels(*values: ArrayLike) -> list[Values]:
 def gossip_messages(size: ArrayLike, c: ArrayLike) -> Values:
     """Return N (ln N + c): copies that `size` members send if all of them have the event (4.3.1).
 
-    Also alternative (a), a broadcast to all n processes (4.3.2). Raises `ValueError` for a size
-    below 1. Compared with the algorithm it is low by the rounding up of the fan-out, below one
-    message a process, and high where ln N + c exceeds N - 1, the number of others: by 16 % in a
-    community of 7 with c = 5.
+    With N = n these are the messages of (a), a broadcast to all n processes (4.3.2). The algorithm
+    sends up to one message a process more, as it rounds the fan-out up, and fewer where ln N + c
+    exceeds N - 1, the number of others: in a community of 7 with c = 5 the formula is 16 % too
+    high. Raises `ValueError` for a size below 1.
     """
     size = numbers(size, 1, "size")
     fan_out = np.maximum(0.0, np.log(size) + np.asarray(c, dtype=np.float64))
@@ -54,10 +58,10 @@ def upward_messages(
 ) -> Values:
     """Return nbUpwardMsg = N p_sel p_a z p_succ: upward copies that are *received* (4.3.1).
 
-    With p_succ = 1, the copies that are sent (Figure 14 counts these). p_succ is the probability
-    that a copy arrives and finds its receiver alive: (1 - loss)(1 - crash). Exact in the mean if
-    all N members have the event; multiply by their share π otherwise. Raises `ValueError` for a
-    probability outside [0, 1], a size below 1 or a z below 0.
+    p_succ is the probability that a copy arrives and finds its receiver alive, (1 - loss)(1 -
+    crash); with p_succ = 1 the result is the copies *sent*, which Figure 14 counts. The mean is
+    exact if all N members have the event; multiply by their share π otherwise. Raises `ValueError`
+    for a probability outside [0, 1], a size below 1 or a z below 0.
     """
     product = numbers(size, 1, "size") * numbers(p_sel, 0, "p_sel", 1) * numbers(p_a, 0, "p_a", 1)
     return product * numbers(z, 0, "z") * numbers(p_succ, 0, "p_succ", 1)
@@ -73,10 +77,9 @@ def camcast_messages(
 ) -> Values:
     """Return Equation 1: the messages of an event from the bottom to the root.
 
-    The sum of `gossip_messages` over all communities and of `upward_messages` over all but the
-    last, the root, which sends none. The last axis of `sizes` is summed over. The upward sum
-    counts what is received and the other what is sent, as the paper has it; p_succ = 1 counts
-    what is sent in both.
+    This is the sum, over the last axis of `sizes`, of `gossip_messages` of all communities and of
+    `upward_messages` of all but the last, the root, which sends none. As in the paper, the upward
+    sum counts copies received and the other copies sent; with p_succ = 1 both count copies sent.
     """
     sizes, c, p_sel, p_a, z, p_succ = levels(sizes, c, p_sel, p_a, z, p_succ)
     upward = upward_messages(sizes, p_sel, p_a, z, p_succ)[..., :-1]
@@ -88,11 +91,11 @@ def camcast_messages_bound(
 ) -> Values:
     """Return Equation 2: x N (ln N + c) + x N ln N z, with the largest N, c and z of all.
 
-    The paper has it hold for N > 1, but its step from z to z ln N needs ln N >= 1, that is
+    The paper states the bound for N > 1, but its step from z to z ln N needs ln N >= 1, that is
     N >= 3. For N = 2, c = 0, z = 3 and x = 9, with p_sel = p_a = p_succ = 1, Equation 1 is 60.5
-    and its Equation 2 is 49.9. Here ln N counts as at least 1 in that place, which is a bound for
-    every N >= 1 and the same from N = 3 on. Raises `ValueError` for a size or depth below 1 or a
-    negative z.
+    and the printed Equation 2 is 49.9. Here the ln N beside z counts as at least 1, which makes a
+    bound for every N >= 1 and changes nothing from N = 3 on. Raises `ValueError` for a size or
+    depth below 1 or a negative z.
     """
     x, size = numbers(depth, 1, "depth"), numbers(size_max, 1, "size_max")
     z = numbers(z_max, 0, "z_max")
@@ -104,8 +107,8 @@ def camcast_messages_order(
 ) -> Values:
     """Return Equation 3: x N ln N (1 + c + z), which shows the order O(x N ln N).
 
-    With ln N counted as at least 1, as in `camcast_messages_bound`; a bound on it for c >= 0
-    (for a negative c, c ln N is no bound on c). Raises `ValueError` as that does, and for c < 0.
+    ln N counts as at least 1, as in `camcast_messages_bound`, which this bounds for c >= 0 (for a
+    negative c, c ln N is no bound on c). Raises `ValueError` as that does, and for c < 0.
     """
     x, size = numbers(depth, 1, "depth"), numbers(size_max, 1, "size_max")
     constants = 1 + numbers(c_max, 0, "c_max") + numbers(z_max, 0, "z_max")
@@ -116,9 +119,9 @@ def multicast_messages(sizes: ArrayLike, c: ArrayLike) -> Values:
     """Return Equation 4: (b) gossip multicast, the sum of N (ln N + c) over all communities.
 
     It is Equation 1 without the upward messages: the publisher itself gossips the event in each
-    community, for which it needs a table of each. In one group of all of them, which is how
-    `camcast.protocols.multicast` does it, it is `gossip_messages` of their sum, and more. Sums over
-    the last axis.
+    community, for which it needs a table of each. `camcast.protocols.multicast` gossips in one
+    group of all these communities instead, which takes more: `gossip_messages` of the sum of their
+    sizes.
     """
     sizes, c = levels(sizes, c)
     return np.asarray(gossip_messages(sizes, c).sum(axis=-1))
@@ -129,8 +132,9 @@ def hierarchical_messages(
 ) -> Values:
     """Return Equation 5: (c) hierarchical gossip broadcast, C m (c1 + c2 + ln C + ln m).
 
-    C clusters of m processes each, whatever their interests; c1 within a cluster, c2 between
-    them. Every process is counted with both of its tables. Raises `ValueError` for C or m below 1.
+    There are C clusters of m processes each, whatever their interests; c1 is the constant within a
+    cluster, c2 the one between clusters, and every process sends to both of its tables. Raises
+    `ValueError` for C or m below 1.
     """
     C, m = numbers(clusters, 1, "clusters"), numbers(cluster_size, 1, "cluster_size")
     constants = np.asarray(c1, dtype=np.float64) + np.asarray(c2, dtype=np.float64)

@@ -1,37 +1,38 @@
 """Which c, g, a and z a hierarchy needs, community by community (paper 000, 3.5, 4.5 and 6.1).
 
-The target is a *reliability*: with what probability all living members of a community receive an
-event that is published in the first community of the setting, the bottom-most. It contains the
-climbs on the way, and says nothing of events that begin higher up, which climb less. A plan is
-the cheapest that `camcast.models.camcast.prediction` says will do: fewest messages an event, within
-and between communities, and then fewest table entries.
+The target is a *reliability*: the probability that all living members of a community receive an
+event that is published in the first community of the setting, the bottom-most. It includes the
+climbs on the way; an event that is published higher up climbs less. A plan is the cheapest choice
+that meets all targets by `camcast.models.camcast.prediction`: it has the fewest messages an event,
+within and between communities, and then the fewest table entries.
 
 Theory of operation
 -------------------
 Messages are k = ceil(ln N + c) for each member that has the event, and g a for each super-topic.
 One step of k costs N messages and divides the failures of gossip by about e^p_succ; one more
-upward message costs 1 and divides those of a climb by the same. So whole fan-outs decide, and
-the climbs get what those leave.
+upward message costs 1 and divides the failures of a climb by the same. So whole fan-outs are chosen
+first, and climbs get the failures that those leave.
 
-1. With everything at its largest, all targets must be met; else `PlanError`. More fan-out,
+1. With every parameter at its largest, all targets must be met; else `PlanError`. More fan-out,
    links or copies never hurt.
-2. For each fan-out tried, the climbs are made as cheap as possible. The bound on them is first
-   split *equally*: each may fail with probability θ = 2^-t, for the smallest whole t that meets
-   all targets. (A sum of e^-(κ E_i) at a given total of messages E_i is least when its terms are
-   equal, and κ, the share of copies that take effect, is the same everywhere.) For one θ a
-   climb takes the cheapest g·a, then the smallest z: see `_cheapest_climb`. Whole numbers leave
-   slack, which goes by lowering one parameter at a time by one, the largest saving first.
-3. Fan-outs start from the least that meet the targets with climbs as sure as they get, and go up
-   by one, community by community, as long as the messages they cost can still pay: a larger
-   fan-out may spare upward messages, in particular above a large community, where it takes as
-   many to have the event in a community of ten at once.
+2. For each fan-out tried, the climbs are made as cheap as possible. Their failures are first
+   split *equally*: each climb may fail with probability θ = 2^-t, for the smallest whole t that
+   meets all targets. (A sum of e^-(κ E_i) at a given total of messages E_i is least when its terms
+   are equal, and κ, the share of copies that take effect, is the same everywhere.) For one θ a
+   climb takes the cheapest g·a, then the smallest z: see `_cheapest_climb`. Parameters are whole
+   numbers, so that some can still be lowered by one while all targets hold: one at a time, the
+   largest saving first.
+3. Fan-outs start from the least that meet the targets with the surest climbs, and go up by one,
+   community by community, as long as the messages they cost can still pay: a larger fan-out may
+   spare upward messages, above all from a large community into one of ten, of which upward messages
+   must otherwise reach many members at once.
 4. At last k, g, a and z are lowered by one wherever all targets still hold. So the plan is
    *locally* minimal: none of them can be lowered by one. The search is not exhaustive.
 
-What comes out: z = a = 1 wherever there are more members than needed as links, because two copies
+In the result z = a = 1 wherever there are more members than needed as links, because two copies
 by two links are lost more independently than two by one link. A larger z is for small
-communities, which have no more links, and, in a live system, for links that fail while a
-table waits for its next check (3.4); a setting knows no such time. Give `z_min` for that.
+communities, which have no more links, and, in a live system, for links that fail before the next
+check of their table (3.4), a time that a setting does not have. Give `z_min` for that.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _C_GRAIN: Final = 1000  # chosen: c is given to three digits
 
 
 class PlanError(CamcastError, ValueError):
-    """A target cannot be met; the message names the community, why, and what can be had."""
+    """A target cannot be met; the message names the community, the reason and the best value."""
 
 
 @frozen
@@ -76,7 +77,7 @@ class Choice:
 
 @frozen
 class Plan:
-    """The setting with its planned parameters, and what to expect of it."""
+    """The setting with its planned parameters, and the prediction for each community."""
 
     setting: Setting
     predictions: tuple[Prediction, ...]
@@ -98,14 +99,14 @@ def plan(
     z_max: int = Z_MAX,
     z_min: int = 1,
 ) -> Plan:
-    """Return the cheapest parameters with which every community's reliability is on target.
+    """Return the cheapest parameters with which every community's reliability meets its target.
 
-    Of `setting`, the sizes, super-communities and the weather count, not the parameters.
+    The plan uses the sizes, super-communities, loss and crashes of `setting`, not its parameters.
     `target` is one probability for all communities or one for each; 0 asks for nothing. A
-    community that nothing climbs from keeps g = a = 1 and z = `z_min`, which it does not use.
+    community without super-communities gets g = a = 1 and z = `z_min`, which it does not use.
 
-    Raises `PlanError` where a target is out of reach, and `ValueError` for a target outside
-    [0, 1), for a number of them that is not the communities', or for 1 <= z_min <= z_max broken.
+    Raises `PlanError` if a target is out of reach, and `ValueError` for a target outside [0, 1),
+    for another number of targets than of communities, or unless 1 <= z_min <= z_max.
     """
     communities = setting.communities
     targets = [target] * len(communities) if isinstance(target, int | float) else list(target)
@@ -119,13 +120,13 @@ def plan(
 
 
 def lowered(choices: tuple[Choice, ...], index: int, name: str) -> tuple[Choice, ...]:
-    """Return the choices with one parameter of one community less by one."""
+    """Return the choices with one parameter of one community lowered by one."""
     lower = attrs.evolve(choices[index], **{name: getattr(choices[index], name) - 1})
     return (*choices[:index], lower, *choices[index + 1 :])
 
 
 class _Search:
-    """Looks for the cheapest choice; remembers what it has predicted."""
+    """The search for the cheapest choice, with the predictions made so far."""
 
     def __init__(self, setting: Setting, targets: Sequence[float], z_min: int, z_max: int) -> None:
         self.setting = setting
@@ -171,7 +172,7 @@ class _Search:
             )
 
     def _least_fan_out(self, index: int) -> int:
-        """Return the least that one community's target holds with, the others at their most."""
+        """Return the least fan-out that meets one community's target, all others at their most."""
 
         def suffices(k: int) -> bool:
             fan_outs = [*self.most[:index], k, *self.most[index + 1 :]]
@@ -187,7 +188,7 @@ class _Search:
                 fan_outs = [choice.fan_out for choice in best]
                 for k in range(fan_outs[index] + 1, self.most[index] + 1):
                     fan_outs[index] = k
-                    # what gossip alone would cost: if that is too much, more of it is, too
+                    # if gossip alone costs too much, so do all larger fan-outs
                     if self._gossip_cost(best, fan_outs) >= self._cost(best)[0]:
                         break
                     found = self._solve(fan_outs)
@@ -208,8 +209,8 @@ class _Search:
     ) -> tuple[Choice, ...]:
         """Lower single parameters by one, the largest saving first, while the targets hold.
 
-        What misses a target once does so with less of another parameter, too, and is not tried
-        again, until nothing else is left to try.
+        A step that misses a target also misses it with less of another parameter, so that it is
+        tried again only when no other step is left.
         """
         while True:
             before, refused = choices, list[tuple[int, str]]()
@@ -233,7 +234,7 @@ class _Search:
                 return choices
 
     def _saving(self, choices: tuple[Choice, ...], index: int, name: str) -> float:
-        """Return how many messages one less saves, if as many members have the event."""
+        """Return how many messages a parameter lower by one saves, at the same infected members."""
         outcome = self._evaluate(choices)[0][index]
         choice, members = choices[index], outcome.arrival * outcome.infected.mean
         links = members / self.sizes[index] * len(self.supers[index])
@@ -248,7 +249,7 @@ class _Search:
         return bool(getattr(choice, name) > 1)
 
     def _choices(self, fan_outs: Sequence[int], halvings: int | None) -> tuple[Choice, ...]:
-        """Return choices whose climbs fail with about 2^-halvings; None: as rarely as possible."""
+        """Return choices whose climbs fail with about 2^-halvings; for None, the surest climbs."""
         return tuple(
             Choice(k, *self._cheapest_climb(index, halvings)) for index, k in enumerate(fan_outs)
         )
@@ -256,8 +257,8 @@ class _Search:
     def _cheapest_climb(self, index: int, halvings: int | None) -> tuple[int, int, int]:
         """Return g, a and z of least g·a, then z, whose climbs fail with 2^-halvings at most.
 
-        If all living members have the event and the super-community is large; the prediction
-        sees to what this leaves out.
+        This assumes that all living members have the event and that the super-community is large;
+        `_meets` then checks the choice by the full prediction.
         """
         supers = self.supers[index]
         if not supers:
@@ -309,7 +310,7 @@ class _Search:
             size * (choice.fan_out + choice.z * len(supers))
             for size, choice, supers in zip(self.sizes, choices, self.supers, strict=True)
         )
-        # rounded: what lowers only z leaves the messages as they are but for the last digits
+        # rounded: a lower z alone changes the messages in their last digits only
         return round(self._evaluate(choices)[1], 6), entries
 
     def _gossip_cost(self, choices: tuple[Choice, ...], fan_outs: Sequence[int]) -> float:
@@ -340,7 +341,7 @@ class _Search:
 
 
 def _parameters(community: Community, choice: Choice) -> Parameters:
-    """Return the parameters of a choice; c is the largest of three digits with that fan-out."""
+    """Return the parameters of a choice; c is the largest of three decimals with its fan-out."""
     c = floor((choice.fan_out - log(community.size)) * _C_GRAIN) / _C_GRAIN
     if ceil(log(community.size) + c) > choice.fan_out:
         c -= 1 / _C_GRAIN  # the sum was rounded up

@@ -1,31 +1,33 @@
-"""What a publication in a setting comes to, without simulating it (paper 000, 4.5 and 6.1).
+"""The measures of one publication in a setting, without simulating it (paper 000, 4.5 and 6.1).
 
 Theory of operation
 -------------------
-The communities are taken in the setting's order, which is from the event's own upward. Of each,
-three laws are kept: with what probability the event gets there at all; given that, how many
-members have it in the end; and how many of them send in each round (its *timeline*). They
-suffice for everything above it, since tables are independent of each other, and who sends when
-does not matter for who has the event in the end.
+The communities are taken in the setting's order, from the event's own upward. Three laws of each
+community suffice for all above it: the probability that the event gets there at all; given that,
+the number of members that have it in the end; and the number that send in each round (its
+*timeline*). For tables are independent of each other, and the order of sending does not matter for
+who has the event in the end.
 
 *The climb.* Each of the M members that have the event is a link with probability p_sel. A link
 draws L entries, sends to each with probability p_a, and a copy takes effect with probability
-`arrival` if its receiver is alive. So D living members of the super-community have it at first.
+`arrival` if its receiver is alive. So D living members of the super-community have the event at
+first.
 
-*How many have it then*: in a community of up to `EXACT_SIZE` by the exact chain
-(`camcast.models.camcast.small_community`), in a larger one in the mean
-(`camcast.models.camcast.large_community`). And which round is the last, from one community to the
-next: `camcast.models.camcast.rounds`.
+*The spread.* The number of members that have the event in the end comes from the exact chain in a
+community of up to `EXACT_SIZE` (`camcast.models.camcast.small_community`), and from a mean field in
+a larger one (`camcast.models.camcast.large_community`). The last round of each community follows
+from that of the communities below it (`camcast.models.camcast.rounds`).
 
 Several paths
 -------------
-Where a community has several below it that may have the event (3.6), which of them do is dealt
-with exactly, pattern by pattern: the cost doubles with each community that is waiting for one
-above it. *How many* members have it is taken as independent between them.
+Where several communities below another may have the event (3.6), each pattern of which of them do
+is weighted by its exact probability: the cost doubles with each community that is waiting for one
+above it. The *numbers* of members that have the event are taken as independent between them.
 
-How far from the simulation: docs/models.md. Not for gossip that hardly survives: with k·r below
-about 2 the number of members who have the event varies, and the large communities' mean field
-does not; nor do the rounds of any. In the paper's setting all is within 0.005 and 0.2 rounds.
+docs/models.md has the distance from the simulation; in the paper's setting it is up to 0.005, and
+0.2 rounds. Do not use the model where gossip hardly survives: with k·r below about 2 the number of
+members that have the event varies, which the mean field of large communities and the rounds of any
+do not.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ class Prediction:
 
     size: int
     arrival: float
-    """The probability that the event gets to a living member at all."""
+    """The probability that the event gets to any living member."""
     reception: float
     """The share of living members that have the event, the publisher included."""
     reliability: float
@@ -80,19 +82,19 @@ class Prediction:
 
 @frozen(eq=False)
 class Outcome:
-    """What becomes of the event in one community, over all ways in which it may get there."""
+    """The outcome in one community, over all ways in which the event may get there."""
 
     arrival: float
     reception: float
     reliability: float
     infected: Law
-    """How many members have the event, given that one has."""
+    """How many members have the event, given that at least one has it."""
 
 
 def predict(setting: Setting) -> list[Prediction]:
-    """Predict what one publication in the first community comes to, community by community.
+    """Predict the measures of one publication in the first community, community by community.
 
-    Communities that the event cannot reach are predicted as well, with zeros. Deterministic.
+    A community that the event cannot reach has zeros, and None for its rounds. Deterministic.
     """
     outcomes = predict_outcomes(setting)
     rounds = last_rounds(setting, [outcome.arrival for outcome in outcomes])
@@ -105,7 +107,7 @@ def predict(setting: Setting) -> list[Prediction]:
 def summarise(
     setting: Setting, index: int, outcome: Outcome, rounds: float | None = None
 ) -> Prediction:
-    """Return the measures of a community, of which the messages follow from the infected."""
+    """Return the measures of a community; messages are its infected members times their fan-out."""
     community = setting.communities[index]
     infected = outcome.arrival * outcome.infected.mean
     supers = [setting.communities[above].size for above in community.supers]
@@ -139,10 +141,10 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
     # pattern of communities that have the event -> its probability; see "Several paths"
     joint: dict[tuple[int, ...], float] = {(0,): first.arrival, (): 1 - first.arrival}
     for index in range(1, len(communities)):
-        waiting = [
-            child for child in range(index) if max(communities[child].supers, default=0) >= index
-        ]
-        joint = _merge(joint, waiting)
+        merged: dict[tuple[int, ...], float] = {}  # without communities that nothing waits for
+        for pattern, weight in joint.items():
+            kept = tuple(one for one in pattern if max(communities[one].supers, default=0) >= index)
+            merged[kept] = merged.get(kept, 0.0) + weight
         climbs = {
             child: Climb(
                 outcomes[child].infected,
@@ -156,7 +158,7 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
         givens: dict[tuple[int, ...], Given] = {}
         weights: dict[tuple[int, ...], float] = {}
         following: dict[tuple[int, ...], float] = {}
-        for pattern, weight in joint.items():
+        for pattern, weight in merged.items():
             entry = tuple(child for child in pattern if child in climbs)
             if entry and entry not in givens:
                 givens[entry] = _entered(
@@ -169,17 +171,6 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
         joint = following
         outcomes.append(_combine([(weights[entry], given) for entry, given in givens.items()]))
     return outcomes
-
-
-def _merge(
-    joint: dict[tuple[int, ...], float], waiting: Sequence[int]
-) -> dict[tuple[int, ...], float]:
-    """Forget the communities above which none is left to look at."""
-    merged: dict[tuple[int, ...], float] = {}
-    for pattern, weight in joint.items():
-        kept = tuple(index for index in pattern if index in waiting)
-        merged[kept] = merged.get(kept, 0.0) + weight
-    return merged
 
 
 def _combine(parts: Sequence[tuple[float, Given]]) -> Outcome:
@@ -201,7 +192,7 @@ def _combine(parts: Sequence[tuple[float, Given]]) -> Outcome:
 
 @lru_cache(maxsize=1024)
 def _published(size: int, fan_out: int, arrival: float, stillborn: float) -> Outcome:
-    """Return the outcome where the event is published, by a member that is alive for certain."""
+    """Return the outcome in the community of the publisher, which is alive."""
     if alive_at_most(size, stillborn) <= EXACT_SIZE:
         others, chances = alive_exactly(size - 1, stillborn)
         law = np.zeros((len(others), int(others[-1]) + 2))
@@ -219,7 +210,7 @@ def _published(size: int, fan_out: int, arrival: float, stillborn: float) -> Out
 
 
 def _entered(community: Community, setting: Setting, climbs: Sequence[Climb]) -> Given:
-    """Return the outcome if exactly the communities of `climbs` have the event."""
+    """Return the outcome in a community if the event climbs from those of `climbs` only."""
     size, fan_out, arrival = community.size, community.fan_out, setting.arrival
     if alive_at_most(size, setting.stillborn) <= EXACT_SIZE:
         alive, chances = alive_exactly(size, setting.stillborn)

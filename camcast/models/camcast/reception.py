@@ -1,17 +1,17 @@
-"""How probable it is that a process receives an event: infect-and-die, and the climb.
+"""The probability that a process receives an event, by infect-and-die gossip and climbs.
 
 In one community
 ----------------
-Each process that has the event sends it once, to k of the N - 1 others. A process is missed by
-one sender with probability 1 - k/(N-1). Of the N - 2 others than itself and the publisher, a
-share π has the event, and the publisher does for certain, so
+Each process that has the event sends it once, to k of the N - 1 others. A sender misses a given
+process with probability 1 - k/(N-1). Of the N - 2 processes besides that one and the publisher a
+share π has the event, and the publisher certainly has it, so that
 
     π = 1 - (1 - k/(N-1)) ^ (1 + (N-2) π)
 
-whose largest solution is the mean-field limit of 000, 4.5.1 and of [24] there (π of the paper,
+The largest solution is the mean-field limit of 000, 4.5.1 and of [24] there (π of the paper,
 without the publisher). It is exactly 1 when k >= N - 1. It neglects that gossip may die out
-in its first rounds, which has a probability below e^-k, and it takes tables for uniform and
-independent of each other; the mean table of a membership bounds k.
+in its first rounds, which has a probability below e^-k, and it takes tables to be uniform and
+independent of each other. k is at most the mean size of the tables that the membership keeps.
 
 The climb
 ---------
@@ -20,14 +20,14 @@ sends to each of z super-processes with probability p_a, so that
 
     pit = 1 - (1 - p_sel (1 - (1-p_a)^z)) ^ M
 
-This is Equation 6 with p_succ = 1, as TCP has it, where Equation 6 itself says 1 always. The
-E = M p_sel p_a z / pit messages of a climb that succeeds reach the share
-d = 1 - (1 - 1/N_u) ^ E of the super-community at once, and gossip does the rest:
+This is the exact pit for p_succ = 1, as over TCP, where Equation 6 gives 1 always. A climb that
+succeeds has E = M p_sel p_a z / pit messages in the mean, which reach the share
+d = 1 - (1 - 1/N_u) ^ E of the super-community directly; gossip reaches others from there:
 
     π_u = 1 - (1-d) (1 - k/(N_u-1)) ^ ((N_u-1) π_u)
 
-The reception of an ancestor is the product of all pit on the way and its own π_u: exact where
-pit = 1, else an approximation, which puts the mean in place of M and of E.
+The reception of an ancestor is the product of all pit on the way and its own π_u. Where pit is
+below 1 this is a further approximation, as M and E are replaced by their means.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Level:
 
     @property
     def fan_out(self) -> float:
-        """k: how many processes each sends to, at most its table and all others."""
+        """k, the number of processes that each sends to: at most its table, and all others."""
         wanted = self.parameters.fan_out(self.size)
         return max(0.0, min(float(wanted), self.view, self.size - 1.0))
 
@@ -61,8 +61,8 @@ class Level:
 def predict(levels: Sequence[Level]) -> list[float]:
     """Predict the reception at each level of an event published in the first.
 
-    `levels` runs from the event's own community to the root. At the first level the
-    publisher does not count.
+    `levels` runs from the event's own community to the root. The publisher does not count in the
+    reception of the first level.
     """
     first, *above = levels
     reception = spread(first, publisher=True)
@@ -80,9 +80,10 @@ def predict(levels: Sequence[Level]) -> list[float]:
 
 
 def spread(level: Level, *, publisher: bool = False, direct: float = 0.0) -> float:
-    """Return π: the share that gossip reaches, of those who do not publish.
+    """Return π, the share of the members that gossip reaches.
 
-    A share `direct` has the event from below; `publisher` says that one member began it.
+    With `publisher` one member has the event at first, and does not count in the share. A share
+    `direct` has the event from the community below.
     """
     if level.size <= 1:
         return 1.0
@@ -98,7 +99,7 @@ def spread(level: Level, *, publisher: bool = False, direct: float = 0.0) -> flo
 
 
 def climb(level: Level, infected: float, super_size: int) -> float:
-    """Return pit: the probability of an upward message if `infected` members have the event."""
+    """Return pit, the probability of an upward message if `infected` members have the event."""
     links = min(level.parameters.z, super_size)
     p_sel = level.parameters.selection_probability(level.size)
     silent = 1 - p_sel * (1 - (1 - level.parameters.link_probability(level.size, links)) ** links)

@@ -2,58 +2,59 @@
 
 The paper's forms
 -----------------
-All N members that gossip to ln N + c others each are reached with probability e^(-e^-c), an
-asymptote. An event climbs with probability pit (Equation 6). The reliability is their product
-along the way. Every function takes floats or arrays of numpy and broadcasts.
+If N members gossip to ln N + c others each, all are reached with probability e^(-e^-c), an
+asymptote for large N. An event climbs with probability pit (Equation 6). The reliability is the
+product of these probabilities on the way up. Every function takes floats or arrays of numpy and
+broadcasts.
 
 Three readings of that product differ from each other, and the paper prints the first:
 
 1. ∏_{i=x-1..j} e^(-e^-c_i) pit_i has as many climbs as communities. But an event that is to
-   reach Π_{t_j} from the bottom climbs once less: pit_{t_j} takes it *out* of Π_{t_j}, and the
-   root has none at all. `joint_reliability` leaves it out.
+   reach Π_{t_j} from the bottom climbs once less: pit_{t_j} takes it *out* of Π_{t_j}, and from the
+   root nothing climbs. `joint_reliability` leaves pit_{t_j} out.
 2. Even so it is the probability that everybody *in all communities up to* Π_{t_j} receives it.
-3. The definition in 4.5.1 ("every process interested in topic t_i") asks for one community, for
-   which those below need not be complete: e^(-e^-c_j) ∏ pit_i. `community_reliability`.
+3. The definition in 4.5.1 ("every process interested in topic t_i") is about one community, and the
+   communities below need not be complete: e^(-e^-c_j) ∏ pit_i, `community_reliability`.
 
 How far from the exact chain
 ----------------------------
-`final_size` is the exact law of who has the event in the end. Against it, with a fan-out of
-k = ceil(ln N + c) and c' = k - ln N, no loss and no crash, e^(-e^-c') is too low (in the
+`final_size` is the exact law of how many members have the event in the end. Against it, with a
+fan-out of k = ceil(ln N + c) and c' = k - ln N, no loss and no crash, e^(-e^-c') is too low (in the
 publisher's community; docs/models.md has the table): at c = 0 by 0.169 for N = 10, by 0.041 for
-N = 100 and by 0.008 for N = 1,000; at c = 5 by 0.0033, 0.0019 and 0.0004. With the c that was
-asked for, before rounding up, it is lower still, by up to 0.41.
+N = 100 and by 0.008 for N = 1,000; at c = 5 by 0.0033, 0.0019 and 0.0004. e^(-e^-c), of the
+constant before rounding up, is lower still, by up to 0.41.
 
-With loss or crashes it does not apply as it stands: what counts is the number of copies that
-*take effect*, k · p_succ. In the paper's setting with half of the processes stillborn, the
-community of 1,000 is complete with probability 0.053, where e^(-e^-5) is 0.993. Use
+With loss or crashes e^(-e^-c) does not apply: what counts is the number of copies that *take
+effect*, k · p_succ. In the paper's setting with half of the processes stillborn, the community of
+1,000 is complete with probability 0.053, where e^(-e^-5) is 0.993. Use
 `camcast.models.camcast.prediction` there.
 
 The conditions of 4.5.2
 -----------------------
-Under which c CAMCAST can be as reliable as (a), (b) and (c) *at the root*, if all communities
-have the same N_t, c1, z and pit. Let w = -(climbs) ln pit >= 0; the paper has x climbs, x - 1 are
-right, see above, and `climbs=x` restores what it prints. From the equality of the products,
+They say for which c CAMCAST can be as reliable as (a), (b) and (c) *at the root*, if all
+communities have the same N_t, c1, z and pit. Let w = -(climbs) ln pit >= 0. The paper counts x
+climbs, where x - 1 are right (see above); `climbs=x` gives the printed results. From the equality
+of the products,
 
     (a)  x e^-c1 + w = e^-c
     (b)  x e^-c1 + w = x e^-c
     (c)  x e^-c1 + w = (C + 1) e^-c
 
 so that with s = 1, x, C + 1 respectively c1 = ln x - ln(s e^-c - w): the paper's three results
-follow by taking out e^-c. Its steps on the way are garbled (a minus lost in (a), "t" for x, a
-condition in (c) that names one bound twice), its results for c1 are right. The conditions:
+follow by taking out e^-c. Its derivations have misprints (a minus lost in (a), "t" for x, a
+condition in (c) that names one bound twice); its results for c1 are right. The conditions:
 
-* c < ln(s/w). The paper has "<=", but at equality c1 is infinite. And it adds that beyond it "no
-  matter what is the size of the super-topic table" the same reliability is out of reach. It is
-  not: pit contains z, g and a, and the bound is infinite when pit is 1.
+* c < ln(s/w). The paper has "<=", but at equality c1 is infinite. The paper adds that beyond the
+  bound the same reliability is out of reach "no matter what is the size of the super-topic table".
+  It is not: pit contains z, g and a, and the bound is infinite when pit is 1.
 * c1 >= 0, that is c >= ln(s/(x + w)). For (a) and (b) this is negative or 0, and the paper's
-  c >= 0 is sufficient, but not necessary ("if c < 0 [...] we cannot" is wrong). Nor is c1 >= 0
-  needed by the algorithm, which only wants ln N + c1 > 0. It is kept as the paper's wish.
-* The bound on z: the z for which ln N_t + c1 + z is at most the table of the alternative
-  (`camcast.models.camcast.crossover.z_limit` with this c1). The paper's for (a) and (b) follow. Its
-  bound for (c), c + ln C + ln(C + 1 + x e^c ln pit) - ln x, silently takes m = N_t (clusters as
-  large as communities), and in 004 a parenthesis is missing besides.
-* For (a) the bound is ln(n / (x N_t)) + ln(1 - w e^c), so it is at most 0 if the hierarchy is
-  all there is (n = x N_t), and no z does. CAMCAST pays off when n >> x N_t e^z. For (b) the
+  c >= 0 is sufficient, but not necessary ("if c < 0 [...] we cannot" is wrong). The algorithm does
+  not need c1 >= 0, only ln N + c1 > 0; the condition is kept because the paper states it.
+* The bound on z: ln N_t + c1 + z is at most the table of the alternative. The paper's bounds for
+  (a) and (b) follow. Its bound for (c), c + ln C + ln(C + 1 + x e^c ln pit) - ln x, holds only for
+  m = N_t (clusters as large as communities), and in 004 a parenthesis is missing besides.
+* For (a) the bound on z is ln(n / (x N_t)) + ln(1 - w e^c). If the hierarchy is the whole system
+  (n = x N_t) it is at most 0, which no z meets. CAMCAST pays off when n >> x N_t e^z. For (b) the
   left side is a process with a super-topic table and the right the root's x tables: no process
   has both.
 """
@@ -76,119 +77,86 @@ _WIDTH_KEPT: Final = 128  # chosen: 256 matrices of that width are 32 MB
 def gossip_reliability(c: ArrayLike) -> Values:
     """Return e^(-e^-c): all of a large community receive, at a fan-out of ln N + c (4.5.1, 2.2).
 
-    Also (a), the broadcast (4.5.2). An asymptote for N → ∞ without loss or crashes; see the
-    module's text for the distance.
+    This is also the reliability of (a), the broadcast (4.5.2). It is an asymptote for N → ∞ without
+    loss or crashes; the module's text says how far it is from the exact chain.
     """
     return np.asarray(np.exp(-np.exp(-np.asarray(c, dtype=np.float64))))
 
 
-def susceptible_processes(size: ArrayLike, p_sel: ArrayLike, share: ArrayLike = 1.0) -> Values:
-    """Return nbSuscProc = N p_sel π: how many members send upward in the mean (4.5.1).
-
-    `share` is π, the share of the N members that have the event. Raises `ValueError` for a size
-    below 1 or a probability outside [0, 1].
-    """
-    product = numbers(size, 1, "size") * numbers(p_sel, 0, "p_sel", 1)
-    return np.asarray(product * numbers(share, 0, "share", 1))
-
-
-def no_upward_message(
-    size: ArrayLike,
-    p_sel: ArrayLike,
-    p_a: ArrayLike,
-    z: ArrayLike,
-    p_succ: ArrayLike,
-    share: ArrayLike = 1.0,
-) -> Values:
-    """Return pbNoUpwardMsg = (1 - p_succ)^(nbSuscProc p_a z) (4.5.1).
-
-    p_succ: an upward copy arrives and finds its receiver alive, (1 - loss)(1 - crash). By
-    Jensen's inequality this is below the exact probability; see `climb_probability`.
-    """
-    copies = susceptible_processes(size, p_sel, share) * numbers(p_a, 0, "p_a", 1)
-    copies = copies * numbers(z, 0, "z")
-    return np.asarray((1 - numbers(p_succ, 0, "p_succ", 1)) ** copies)
-
-
 def climb_probability(
-    size: ArrayLike,
-    p_sel: ArrayLike,
-    p_a: ArrayLike,
-    z: ArrayLike,
-    p_succ: ArrayLike,
-    share: ArrayLike = 1.0,
+    size: ArrayLike, p_sel: ArrayLike, p_a: ArrayLike, z: ArrayLike, p_succ: ArrayLike
 ) -> Values:
-    """Return pit = 1 - pbNoUpwardMsg (Equation 6), which is too high.
+    """Return pit = 1 - (1 - p_succ)^(N p_sel p_a z) (Equation 6), which is too high.
 
-    `exact_climb_probability` is not. Equation 6 raises the probability that one copy is lost to
-    the *mean* number of copies, as if that many were always sent. With the paper's g = 5,
-    a = 1 and z = 3 in a community of 1,000 it says 0.99992 at p_succ = 0.85 where 0.958 is exact,
-    and always 1 at p_succ = 1 where 0.971 is.
+    `size` is N π, the members that have the event; nbSuscProc of 4.5.1 is N π p_sel. p_succ is the
+    probability that a copy arrives and finds its receiver alive, (1 - loss)(1 - crash). The
+    equation raises the probability that one copy is lost to the *mean* number of copies, as if that
+    many were always sent; by Jensen's inequality pit is above `exact_climb_probability`. With the
+    paper's g = 5, a = 1 and z = 3 in a community of 1,000 it is 0.99992 at p_succ = 0.85 where
+    0.958 is exact, and 1 at p_succ = 1 where 0.971 is. Raises `ValueError` for a size below 1, a z
+    below 0 or a probability outside [0, 1].
     """
-    return np.asarray(1 - no_upward_message(size, p_sel, p_a, z, p_succ, share))
+    copies = numbers(size, 1, "size") * numbers(p_sel, 0, "p_sel", 1) * numbers(p_a, 0, "p_a", 1)
+    copies = copies * numbers(z, 0, "z")
+    return np.asarray(1 - (1 - numbers(p_succ, 0, "p_succ", 1)) ** copies)
 
 
 def exact_climb_probability(
-    size: ArrayLike,
-    p_sel: ArrayLike,
-    p_a: ArrayLike,
-    z: ArrayLike,
-    p_succ: ArrayLike,
-    share: ArrayLike = 1.0,
+    size: ArrayLike, p_sel: ArrayLike, p_a: ArrayLike, z: ArrayLike, p_succ: ArrayLike
 ) -> Values:
-    """Return 1 - (1 - p_sel (1 - (1 - p_a p_succ)^z))^M, M = N π: at least one copy is received.
+    """Return 1 - (1 - p_sel (1 - (1 - p_a p_succ)^z))^M: at least one of M members' copies arrives.
 
-    Each of the M members that have the event is a link with probability p_sel, and then each of
-    z entries gets a copy with probability p_a and is alive and reached with p_succ. Exact for a
-    given M, and for crashes as far as the entries' are independent (a super-community large
-    beside the number of copies). Raises `ValueError` as `climb_probability`.
+    `size` is M, the members that have the event. Each is a link with probability p_sel, and then
+    sends to each of z entries with probability p_a; such a copy arrives at a living process with
+    p_succ. This is exact for a given M if the crashes of the entries are independent, as in a
+    super-community that is large beside the number of copies. Raises `ValueError` as
+    `climb_probability`.
     """
-    members = numbers(size, 1, "size") * numbers(share, 0, "share", 1)
     p_copy = numbers(p_a, 0, "p_a", 1) * numbers(p_succ, 0, "p_succ", 1)
     link = numbers(p_sel, 0, "p_sel", 1) * (1 - (1 - p_copy) ** numbers(z, 0, "z"))
-    return np.asarray(1 - (1 - link) ** members)
+    return np.asarray(1 - (1 - link) ** numbers(size, 1, "size"))
 
 
 def joint_reliability(c: ArrayLike, pit: ArrayLike) -> Values:
-    """Return ∏ e^(-e^-c_i) ∏ pit_i: everybody in the event's community and all above has it.
+    """Return ∏ e^(-e^-c_i) ∏ pit_i: all members of the communities up to the j-th have the event.
 
-    The last axis runs from the event's own community to the root; the last pit on it, which
-    would leave the root, does not count. (The paper's product, 4.5.1, has it count.) Entry j of
-    the result is for the communities up to the j-th.
+    The last axis runs from the event's own community to the root; entry j of the result is for the
+    communities up to the j-th. The last pit, which would leave the root, does not count, as it does
+    in the paper's product (4.5.1).
     """
     c, pit = levels(c, pit)
     return np.asarray(np.cumprod(gossip_reliability(c), axis=-1) * _climbs(pit))
 
 
 def community_reliability(c: ArrayLike, pit: ArrayLike) -> Values:
-    """Return e^(-e^-c_j) ∏_{i<j} pit_i: everybody in the j-th community from the bottom has it.
+    """Return e^(-e^-c_j) ∏_{i<j} pit_i: all members of the j-th community from the bottom have it.
 
-    This is the reliability that 4.5.1 defines and that a simulation measures; the communities
-    below need not be complete for it, but large enough a share π for pit.
+    This is the reliability that 4.5.1 defines and that a simulation measures. The communities below
+    need not be complete for it, but their members that have the event must suffice for pit.
     """
     c, pit = levels(c, pit)
     return np.asarray(gossip_reliability(c) * _climbs(pit))
 
 
 def _climbs(pit: Values) -> Values:
-    """Return the running product of pit, one behind: nothing climbs into the first."""
+    """Return for each community the product of pit of the communities below it; 1 for the first."""
     pit = numbers(pit, 0, "pit", 1)
     ones = np.ones_like(pit[..., :1])
     return np.asarray(np.cumprod(np.concatenate([ones, pit[..., :-1]], axis=-1), axis=-1))
 
 
 def multicast_reliability(c: ArrayLike) -> Values:
-    """Return (b): the running product of e^(-e^-c_i) from the bottom up (4.5.2)."""
+    """Return the reliability of (b): the running product of e^(-e^-c_i), bottom up (4.5.2)."""
     (c,) = levels(c)
     return np.asarray(np.cumprod(gossip_reliability(c), axis=-1))
 
 
 def hierarchical_reliability(clusters: ArrayLike, c1: ArrayLike, c2: ArrayLike) -> Values:
-    """Return (c): e^(-C e^-c1 - e^-c2), for C clusters (4.5.2, [24] there).
+    """Return the reliability of (c): e^(-C e^-c1 - e^-c2), for C clusters (4.5.2, [24] there).
 
-    That is if a *cluster* sends ln C + c2 copies to others. If every process does, as Equation 5
-    counts, it is `camcast.models.baselines.both_tables_reliability`, which is much larger.
-    Raises `ValueError` for C below 1.
+    It holds if a *cluster* sends ln C + c2 copies to others. If every process does, as Equation 5
+    counts, the reliability is e^(-e^-(c1 + c2)), which is much larger: see
+    `camcast.models.baselines`. Raises `ValueError` for C below 1.
     """
     inner = numbers(clusters, 1, "clusters") * np.exp(-np.asarray(c1, dtype=np.float64))
     return np.asarray(np.exp(-inner - np.exp(-np.asarray(c2, dtype=np.float64))))
@@ -200,9 +168,9 @@ def hierarchical_reliability(clusters: ArrayLike, c1: ArrayLike, c2: ArrayLike) 
 def c_range(
     share: ArrayLike, depth: ArrayLike, pit: ArrayLike, climbs: ArrayLike | None = None
 ) -> tuple[Values, Values]:
-    """Return for which c of an alternative a c1 >= 0 gives CAMCAST its reliability at the root.
+    """Return for which c of an alternative a c1 >= 0 makes CAMCAST as reliable at the root.
 
-    From the first value, included, to the second, excluded. `share` is s: 1 for (a), x for (b), and
+    The range includes the first value and not the second. `share` is s: 1 for (a), x for (b), and
     C + 1 for (c) with c1 = c2 = c. `depth` is x, `climbs` the number of pit in CAMCAST's product:
     x - 1 by default, x in the paper, whose ranges are [0, -ln(-x ln pit)] for (a), [0, -ln(-ln
     pit)] for (b). Raises `ValueError` for x or s below 1 or a pit outside [0, 1].
@@ -220,11 +188,11 @@ def equal_c1(
     pit: ArrayLike,
     climbs: ArrayLike | None = None,
 ) -> Values:
-    """Return the c1 with which CAMCAST is as reliable as an alternative with c, at the root.
+    """Return the c1 with which CAMCAST is as reliable at the root as an alternative with c.
 
-    Equations 7 to 11, solved; see `c_range` for what is given. With x climbs it is the paper's
+    This solves Equations 7 to 11; `c_range` explains the arguments. With x climbs it is the paper's
     c - ln(1 + x e^c ln pit) + ln x for (a), c - ln(1 + e^c ln pit) for (b), and for (c), c_t = ln x
-    + c - ln(x e^c ln pit + C + 1). nan where there is none (c too large for this pit).
+    + c - ln(x e^c ln pit + C + 1). nan where there is no such c1 (c is too large for this pit).
     """
     x, s = numbers(depth, 1, "depth"), numbers(share, 1, "share")
     left = s * np.exp(-np.asarray(c, dtype=np.float64)) - _loss_of_climbs(x, pit, climbs)
@@ -248,15 +216,15 @@ def final_size(
 ) -> Values:
     """Return the exact law of infect-and-die: P(u susceptibles never receive), u = 0...
 
-    A community of `size` processes, of which `start` have the event at first and `susceptible`
-    could get it (by default all others; the rest is dead). Each that has it sends it to
-    `fan_out` distinct others, of which each receives it with probability `arrival`.
+    Of a community of `size` processes `start` have the event at first, and `susceptible` can get it
+    (by default all others; the rest are dead). Every process that has the event sends it to
+    `fan_out` distinct others, each of which receives it with probability `arrival`.
 
-    Who sends when does not matter for who has it in the end, so let them send one after the
-    other: s susceptibles left turn into s - d with a probability that depends on s only, and the
-    chain ends when all who have it have sent. O(N^2 k) operations, all of them on positive
-    numbers; the closed formulas for this law cancel catastrophically beyond N = 50.
-    Raises `ValueError` for numbers that do not fit together.
+    The order of sending does not matter for the outcome, so let processes send one after the other:
+    s susceptibles left turn into s - d with a probability that depends on s only, and the chain
+    ends when all that have the event have sent. That takes O(N^2 k) operations, all on positive
+    numbers; the closed formulas for this law cancel catastrophically beyond N = 50. Raises
+    `ValueError` for numbers that do not fit together.
     """
     susceptible = size - start if susceptible is None else susceptible
     if not (0 <= start <= start + susceptible <= size and 0 <= fan_out < max(size, 2)):
@@ -270,10 +238,10 @@ def final_size(
 def run_chain(
     law: Values, alive: NDArray[np.int64], size: int, fan_out: int, arrival: float
 ) -> Values:
-    """Return the laws of the susceptibles left in the end, for many beginnings at once.
+    """Return the laws of the susceptibles left in the end, for several initial laws at once.
 
-    Row i of `law` is the law of the number of susceptibles at the beginning in a community of
-    `size` with `alive[i]` living processes.
+    Row i of `law` is the law of the initial number of susceptibles in a community of `size` with
+    `alive[i]` living processes.
     """
     width = law.shape[1]
     step = sending(size - 1, fan_out, arrival, width)
@@ -282,7 +250,7 @@ def run_chain(
     final: Values = np.zeros_like(law)
     running: Values = law
     for sent in range(int(alive.max(initial=0)) + 1):
-        # those with as many senders behind them as have the event are done
+        # where as many processes have sent as have the event, the chain has ended
         done = infected == sent
         final += np.where(done, running, 0.0)
         running = np.where(done, 0.0, running)
@@ -298,8 +266,8 @@ def run_chain(
 def sending(others: int, copies: int, arrival: float, width: int) -> Values:
     """Return the matrix of one sender: P(s' of s susceptibles are left), s and s' below `width`.
 
-    It sends to `copies` distinct ones of `others`, each of which receives with probability
-    `arrival`: a hypergeometric number of susceptibles, thinned.
+    The sender chooses `copies` distinct processes of `others`, a hypergeometric number of them
+    susceptible; each copy arrives with probability `arrival`.
     """
     if width > _WIDTH_KEPT:
         return _sending(others, copies, arrival, width)
@@ -331,9 +299,9 @@ def _binomials(trials: int, p: float) -> Values:
 
 
 def _hypergeometric(population: int, marked: int, drawn: int) -> Values:
-    """Return the law of how many marked ones are among those drawn, 0..drawn.
+    """Return P(j of those drawn are marked), j = 0..drawn.
 
-    By the ratios of neighbours, which is accurate for a population of any size.
+    Each probability comes from the one before by their ratio, which is accurate for any population.
     """
     law = np.zeros(drawn + 1)
     low, high = max(0, drawn - (population - marked)), min(drawn, marked)

@@ -1,9 +1,9 @@
 """In which round the last member of each community sends.
 
-The mean-field recursion f(t+1) = S(t) (1 - p^f(t)) for the f(t) who send in round t; a
-round is the last with probability e^-f(t+1). An event that enters from below does so in a
-random round, and gossip starts from that; so the recursion is run for every such round and
-weighted. Rounds beyond `_ROUNDS_MAX` are not looked at.
+By the mean-field recursion, f(t+1) = S(t) (1 - p^f(t)) members send in round t + 1, where S(t)
+living members do not have the event after round t; a round is the last with probability e^-f(t+1).
+An event from below enters a community in a random round, in which its gossip starts, so that the
+recursion runs for every such round and is weighted. Rounds beyond `_ROUNDS_MAX` are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from camcast.models.camcast.messages import Values
 from camcast.settings.chain import Community, Setting
 
 _ROUNDS_MAX: Final = 400  # chosen: ten times what 10^15 processes take
-_FRONTIER_MIN: Final = 1e-4  # chosen: expected senders below which a round adds nothing to see
+_FRONTIER_MIN: Final = 1e-4  # chosen: with fewer expected senders a round adds less than is printed
 
 
 @frozen(eq=False)
@@ -31,7 +31,7 @@ class _Timeline:
 
     @property
     def front(self) -> Values:
-        """How many send in each round in the mean."""
+        """The mean number of senders in each round."""
         return np.asarray(self.weights @ self.fronts)
 
     def silence(self, log_silent: float) -> Values:
@@ -40,9 +40,9 @@ class _Timeline:
 
 
 def last_rounds(setting: Setting, arrivals: Sequence[float]) -> list[float | None]:
-    """Return the mean of the last round in which each community sends; where none ever does, None.
+    """Return the mean of the last round in which each community sends; None if it never does.
 
-    `arrivals` says with what probability the event gets to each.
+    `arrivals` are the probabilities that the event gets to each community.
     """
     timelines: dict[int, _Timeline] = {}
     found: list[float | None] = []
@@ -59,7 +59,7 @@ def last_rounds(setting: Setting, arrivals: Sequence[float]) -> list[float | Non
             seeds = np.minimum(seeds, alive)
         fronts, quiet = _gossip_rounds(community, setting, alive, seeds, hit)
         timelines[index] = _Timeline(weights, fronts)
-        # the round of entry, and every later one that is not the last but one with probability
+        # the round of entry, and each later round with the probability that somebody sends in it
         mean = np.arange(1, len(weights) + 1) + (1 - quiet).sum(axis=1)
         found.append(float(weights @ mean))
     return found
@@ -70,8 +70,8 @@ def _entries(
 ) -> tuple[Values, Values, Values]:
     """Return how the event enters a community from below, by round.
 
-    That is the probability that it enters first in each round, how many members then have it,
-    and the probability that a member has a copy from below that was sent in each round.
+    These are the probability that it first enters in each round, the mean number of members that
+    then have it, and the probability that a member gets a copy sent from below in each round.
     """
     community = setting.communities[index]
     living = 1 - setting.stillborn
@@ -89,7 +89,7 @@ def _entries(
         front = np.pad(timeline.front, (0, rounds - timeline.fronts.shape[1]))
         copies += arrivals[child] * front * below.p_sel * p_a * links * setting.arrival
     entered = -np.diff(silence, prepend=1.0)
-    # a copy that is sent in one round has its receiver send in the next
+    # the receiver of a copy sends in the round after the copy was sent
     weights = np.concatenate([[0.0], entered / max(float(entered.sum()), 1e-300)])
     several = np.maximum(copies * living, 1e-12)
     seeds = np.concatenate([[1.0], several / -np.expm1(-several)])
@@ -117,6 +117,6 @@ def _gossip_rounds(
         log_missed = front * log_p + (log_unhit[time] if time < len(hit) else 0.0)
         log_missed = np.where(entry <= time, log_missed, 0.0)
         front = -left * np.expm1(log_missed)
-        silent = np.exp(-front)  # those left are few and Poisson, where it matters
+        silent = np.exp(-front)  # where it matters, senders are few and Poisson distributed
         left = left - front
     return np.stack(fronts, axis=1), np.stack(quiet, axis=1)

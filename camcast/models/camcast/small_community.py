@@ -1,7 +1,8 @@
 """Small communities: the exact law of how many members have the event in the end.
 
-The law of D, how many have it at first, comes from the links below. Then the exact chain of
-`camcast.models.camcast.reliability` runs for every number A of living members, weighted binomially.
+The links of the communities below decide the law of D, the number of members that have the event at
+first. The exact chain of `camcast.models.camcast.reliability` then runs for every number A of
+living members, weighted by the binomial law.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from camcast.models.camcast.messages import Values
 from camcast.models.camcast.reliability import run_chain, sending
 
 _NEGLIGIBLE: Final = 1e-10  # chosen: probability mass left out of a law, below any simulation
-_LINKS_SEEN: Final = 20_000  # chosen: as many reach a community of 64, if 1 copy in 10 arrives
+_LINKS_SEEN: Final = (
+    20_000  # chosen: so many links reach a community of 64, if 1 copy in 10 arrives
+)
 _LINKS_MAX: Final = 128  # chosen: more links than that are counted in bundles
 
 
 def alive_at_most(size: int, stillborn: float) -> int:
-    """Return how many members are alive at the most, up to a negligible probability."""
+    """Return a number of living members that is exceeded with negligible probability only."""
     if stillborn == 0:
         return size
     mean = size * (1 - stillborn)
@@ -32,14 +35,17 @@ def alive_at_most(size: int, stillborn: float) -> int:
 
 
 def alive_exactly(size: int, stillborn: float) -> tuple[NDArray[np.int64], Values]:
-    """Return how many may be alive (whole numbers) and how probable each is."""
+    """Return the numbers of living members that may occur, and the probability of each."""
     weights = binomial(size, 1 - stillborn, alive_at_most(size, stillborn))
     alive = np.flatnonzero(weights > _NEGLIGIBLE)
     return alive, weights[alive] / weights[alive].sum()
 
 
 def enter_exactly(law: Values, climb: Climb, size: int, arrival: float) -> Values:
-    """Let the links of a community below send: rows of P(s members do not have the event)."""
+    """Let the links of a community below send their copies.
+
+    Each row of `law`, and of the result, is a law of the members that do not have the event.
+    """
     step = sending(size, climb.links, climb.p_a * arrival, law.shape[1])
     number = _links(climb)
     bundle = ceil((len(number) - 1) / _LINKS_MAX)
@@ -54,7 +60,7 @@ def enter_exactly(law: Values, climb: Climb, size: int, arrival: float) -> Value
 
 
 def _links(climb: Climb) -> Values:
-    """Return the law of how many members act as links."""
+    """Return the law of the number of members that act as links."""
     counts, weights, p_sel = climb.infected.counts, climb.infected.weights, climb.p_sel
     mean = counts * p_sel
     most = int(min(counts.max(), np.max(mean + 8 * np.sqrt(mean)) + 17, _LINKS_SEEN))
@@ -86,7 +92,11 @@ def spread_exactly(
     fan_out: int,
     arrival: float,
 ) -> Given:
-    """Run the chain from the `law` of those who do not have the event, for each number alive."""
+    """Return the outcome of gossip, by the exact chain.
+
+    Row i of `law` is the initial law of the members that do not have the event, if `alive[i]`
+    members live, which has probability `chances[i]`.
+    """
     final = run_chain(law, alive, size, fan_out, arrival)
     left = np.arange(law.shape[1])
     infected = np.maximum(alive[:, None] - left, 0)

@@ -2,41 +2,43 @@
 
 In the paper
 ------------
-A node has i neighbours with probability p_i, and a node at the end of a link has i *others*
-with probability q_i. It sends an event to each with probability Γ = sigma + (1 - sigma) gamma,
-independently, so that what spreads from a node is a branching process, and what is reached is a
-tree: the probability of a second way to a node goes as 1/N (4). `receivers_law` has the law of
-its size by Equations 9 to 13, and `mean_receivers` its mean, Equation 17. That diverges when
-Γ⟨q⟩ reaches 1, the *threshold*, from where on the event *percolates* (4.4).
+A node has i neighbours with probability p_i, and a node at the end of a link has i *other*
+neighbours with probability q_i. A node sends an event to each of them with probability
+Γ = sigma + (1 - sigma) gamma, independently. So the event spreads as a branching process, and the
+nodes it reaches are a tree: the probability of a second path to a node goes as 1/N (4).
+`receivers_law` has the law of the tree's size by Equations 9 to 13, and `mean_receivers` its mean,
+Equation 17. The mean diverges when Γ⟨q⟩ reaches 1, the *threshold*, from which on the event
+*percolates* (4.4).
 
 What the paper has wrong
 ------------------------
-⟨s⟩ = sigma ⟨r⟩ (4.3) takes receivers for subscribers as often as anybody. But a subscriber gets
-every copy that there is for it, and another node the share gamma: at the end of a link that was
-used is a subscriber with probability sigma/Γ. So ⟨s⟩ = sigma + (⟨r⟩ - 1) sigma/Γ, the publisher
-being anybody. (With gamma = 0 only the publisher can be a receiver without a subscription.)
+⟨s⟩ = sigma ⟨r⟩ (4.3) assumes that receivers subscribe as often as other nodes. But a subscriber is
+sent every copy, and another node only the share gamma: the node at the end of a link that was used
+subscribes with probability sigma/Γ. So ⟨s⟩ = sigma + (⟨r⟩ - 1) sigma/Γ, as the publisher may be any
+node. (With gamma = 0 only the publisher can be a receiver without a subscription.)
 
 Beyond the threshold
 --------------------
 Equations 12 and 13 still hold, at x = 1 with a root u below 1 (Newman 2005, [17]): along a link
 that is followed, the event dies out with probability u = F→(u). Hence
 
-* the event percolates with probability 1 - F(u), and the mean over those that do not, times
+* the event percolates with probability 1 - F(u). The mean size of the events that do not, times
   their probability, is the part of R'(1) that stays finite: F(u) + F'(u) u / (1 - F→'(u));
-* *whom* it then reaches, is told by going back from a node over the links on which it would have
-  got the event. All of a subscriber's bring it; of the others', each with probability gamma. So a
-  way back over a link dies out with probability
+* the nodes that a percolating event reaches are found by going back from a node over the links on
+  which it would have got the event: every link of a subscriber, and each link of another node with
+  probability gamma. A way back over a link dies out with probability
 
       v = sigma G→(v) + (1 - sigma) G→(1 - gamma + gamma v)
 
-  and of the subscribers the share 1 - G(v) is reached, of others 1 - G(1 - gamma + gamma v).
+  so that the share 1 - G(v) of the subscribers is reached, and 1 - G(1 - gamma + gamma v) of
+  others.
 
-Forwards every link counts by itself, backwards those to one node depend on whether it
-subscribes. Both have the same threshold, since both have the mean Γ⟨q⟩, but percolating and
-being reached are not equally probable, as they are in percolation over independent links.
+Forwards all links are independent; backwards the links of one node depend on its subscription. Both
+directions have the same threshold, since both have the mean Γ⟨q⟩, but an event does not percolate
+with the same probability with which a node is reached, as it does over independent links.
 
-Degrees of neighbours are taken as independent. In a simple graph with hubs they are not: see
-docs/percolation.md for how far the simulation is from this.
+Degrees of neighbours are taken as independent. In a simple graph with hubs they are not:
+docs/percolation.md has the distance from the simulation.
 """
 
 from __future__ import annotations
@@ -138,38 +140,13 @@ def forwarding(sigma: float, gamma: float) -> float:
     return sigma + (1 - sigma) * gamma
 
 
-def forwarded_law(law: Law, gamma_total: float) -> Law:
-    """Return f_i of degrees p (Equation 1), or of excess degrees q (Equation 2).
-
-    f_i = Γ^i Σ_j p_j C(j, i) (1-Γ)^(j-i): the probability to send to i neighbours.
-    """
-    forwarded, sent = np.zeros(len(law)), np.zeros(len(law))
-    sent[0] = 1.0  # the law of how many of j neighbours are sent to, from j = 0 on
-    for probability in law:
-        forwarded += probability * sent
-        sent[1:] = sent[1:] * (1 - gamma_total) + sent[:-1] * gamma_total
-        sent[0] *= 1 - gamma_total
-    return forwarded
-
-
-def generating(law: Law, x: ArrayLike) -> Any:
-    """Return Σ law_i x^i, a generating function (Equations 3 and 4), of |x| <= 1."""
-    return np.polynomial.polynomial.polyval(np.asarray(x), law)
-
-
 def generating_forwarded(law: Law, gamma_total: float, x: ArrayLike) -> Any:
-    """Return F(x) = G(Γx + 1 - Γ), or F→ of the excess degrees (Equation 5)."""
-    return generating(law, gamma_total * np.asarray(x) + 1 - gamma_total)
+    """Return Σ f_i x^i, where f_i is the probability to send to i neighbours (Equations 1 to 5).
 
-
-def mean_forwarded(degrees: Degrees, gamma_total: float) -> float:
-    """Return F'(1) = Γ⟨p⟩ (Equation 6)."""
-    return gamma_total * degrees.mean
-
-
-def mean_forwarded_excess(degrees: Degrees, gamma_total: float) -> float:
-    """Return F→'(1) = Γ⟨q⟩ (Equation 7), the mean number of successors of a relay."""
-    return gamma_total * degrees.mean_excess
+    That is F(x) = G(Γx + 1 - Γ) of degrees p, or F→(x) of excess degrees q, for |x| <= 1; G is the
+    generating function of `law`. F'(1) = Γ⟨p⟩ and F→'(1) = Γ⟨q⟩ (Equations 6 and 7).
+    """
+    return np.polynomial.polynomial.polyval(gamma_total * np.asarray(x) + 1 - gamma_total, law)
 
 
 # -- all receivers --------------------------------------------------------------------------------
@@ -178,10 +155,10 @@ def mean_forwarded_excess(degrees: Degrees, gamma_total: float) -> float:
 def receivers_law(degrees: Degrees, gamma_total: float, most: int) -> tuple[Law, Law]:
     """Return r_i from a node and r→_i from a link, for i = 0..most (Equations 9 to 13).
 
-    They are the coefficients of R(x) = x F(R→(x)) and R→(x) = x F→(R→(x)), by Cauchy's integral
-    over a circle inside the unit circle, where iterating the second converges.
+    They are the coefficients of R(x) = x F(R→(x)) and R→(x) = x F→(R→(x)), computed by Cauchy's
+    integral over a circle inside the unit circle, where iterating the second equation converges.
     """
-    points = 1 << (4 * most + 4).bit_length()  # chosen: what comes from beyond is below 10^-12
+    points = 1 << (4 * most + 4).bit_length()  # chosen: aliasing of later terms is below 10^-12
     radius = 1e-12 ** (1 / points)
     x = radius * np.exp(2j * np.pi * np.arange(points) / points)
     from_link = np.zeros(points, np.complex128)
@@ -197,12 +174,6 @@ def receivers_law(degrees: Degrees, gamma_total: float, most: int) -> tuple[Law,
     return r, r_link
 
 
-def mean_receivers_of_link(degrees: Degrees, gamma_total: float) -> float:
-    """Return R→'(1) = 1 / (1 - F→'(1)) (Equation 16); infinite from the threshold on."""
-    successors = mean_forwarded_excess(degrees, gamma_total)
-    return 1 / (1 - successors) if successors < 1 else inf
-
-
 def mean_receivers(degrees: Degrees, gamma_total: float) -> float:
     """Return ⟨r⟩ = 1 + Γ⟨p⟩² / ((1+Γ)⟨p⟩ - Γ⟨p²⟩) (Equation 17); infinite from the threshold on.
 
@@ -215,14 +186,15 @@ def mean_receivers(degrees: Degrees, gamma_total: float) -> float:
 
 
 def mean_subscribers_of_the_paper(sigma: float, receivers: float) -> float:
-    """Return ⟨s⟩ = sigma ⟨r⟩, as the paper has it (4.3); the module's text says what is wrong."""
+    """Return ⟨s⟩ = sigma ⟨r⟩, as printed (4.3); the module's text says why it is wrong."""
     return sigma * receivers if sigma else 0.0
 
 
 def mean_subscribers(sigma: float, gamma: float, receivers: float) -> float:
     """Return how many of the receivers of an event that does not percolate subscribe to it.
 
-    That is sigma + (⟨r⟩ - 1) sigma/Γ: the publisher is anybody, the others end a link.
+    That is sigma + (⟨r⟩ - 1) sigma/Γ: the publisher subscribes with probability sigma, and a node
+    that was sent the event over a link with probability sigma/Γ.
     """
     return sigma + (receivers - 1) * sigma / forwarding(sigma, gamma) if sigma else 0.0
 
@@ -233,15 +205,16 @@ def mean_subscribers(sigma: float, gamma: float, receivers: float) -> float:
 def threshold(degrees: Degrees) -> float:
     """Return the Γ from which Equation 17 diverges: ⟨p⟩ / (⟨p²⟩ - ⟨p⟩) (4.4).
 
-    Above 1, or infinite, if no event can percolate, as the network has no giant component.
+    A value above 1, or infinite, means that no event percolates: the network has no giant
+    component.
     """
     return 1 / degrees.mean_excess if degrees.mean_excess else inf
 
 
 def other_threshold(degrees: Degrees, probability: float) -> float | None:
-    """Return the sigma from which events percolate at a gamma, or the gamma at a sigma.
+    """Return the least sigma with which events percolate at a given gamma; None if there is none.
 
-    Γ is symmetric in both. None if they do not for any.
+    Γ is symmetric in both, so that this is also the least gamma at a given sigma.
     """
     least = threshold(degrees)
     if probability >= least:
@@ -254,7 +227,7 @@ def other_threshold(degrees: Degrees, probability: float) -> float | None:
 
 @frozen(kw_only=True)
 class Coverage:
-    """Whom an event reaches."""
+    """How many nodes and subscribers an event reaches, in infinite networks and a finite one."""
 
     gamma_total: float
     """Γ of Equation 1; with loss, Γ times the probability that a copy takes effect."""
@@ -265,21 +238,21 @@ class Coverage:
     subscribers_infinite: float
     """⟨s⟩ in an infinite network, corrected."""
     percolates: float
-    """Probability that an event gets beyond any bound."""
+    """Probability that an event percolates: in an infinite network it reaches infinitely many."""
     reached: float
-    """Share of all nodes that an event which does reaches."""
+    """Share of all nodes that a percolating event reaches."""
     reached_subscribers: float
-    """The same of those that subscribe."""
+    """Share of the subscribers that a percolating event reaches."""
     receivers: float
-    """Mean number in a network of so many nodes, the publisher included.
+    """Mean number of receivers in the finite network, the publisher included.
 
-    At the threshold, where it would be infinite, it is held at all of them.
+    It is at most the number of nodes, also at the threshold, where the formula is infinite.
     """
     subscribers: float
-    """Mean number of those that subscribe."""
+    """Mean number of subscribers among the receivers in the finite network."""
 
     def as_json(self) -> dict[str, float | None]:
-        """Return it as JSON takes it: None for what is infinite."""
+        """Return the measures as a JSON object, with None for infinite ones."""
         values = attrs.asdict(self)
         return {name: None if value == inf else value for name, value in values.items()}
 
@@ -287,7 +260,7 @@ class Coverage:
 def coverage(
     degrees: Degrees, nodes: int, sigma: float, gamma: float, arrival: float = 1.0
 ) -> Coverage:
-    """Return whom an event reaches in a network of `nodes` living nodes with these degrees.
+    """Return how far an event spreads in a network of `nodes` living nodes with these degrees.
 
     `arrival` is the probability that a neighbour lives and a copy to it arrives; the paper has
     neither loss nor crashes. Raises `ValueError` for a probability outside [0, 1].
@@ -329,7 +302,7 @@ def coverage(
 
 
 def _forward(law: Law, gamma_total: float, u: float) -> tuple[float, float]:
-    """Return F(u) and F'(u), of degrees or of excess degrees."""
+    """Return F(u) and F'(u) of degrees, or F→(u) and F→'(u) of excess degrees."""
     value, slope = _with_slope(law, gamma_total * u + 1 - gamma_total)
     return value, gamma_total * slope
 
@@ -337,10 +310,10 @@ def _forward(law: Law, gamma_total: float, u: float) -> tuple[float, float]:
 def missed_by_link(
     degrees: Degrees, sigma: float, gamma: float, arrival: float = 1.0
 ) -> tuple[float, float]:
-    """Return how probably a link does not bring an event that percolates to one of its ends.
+    """Return the probabilities that a link does not bring a percolating event to one of its ends.
 
-    To a subscriber, v of the module's text, and to another node, 1 - gamma + gamma v; with loss,
-    v itself is thinned alike.
+    The first is for a subscriber, v of the module's text, the second for another node,
+    1 - gamma + gamma v. A link brings the event only if a copy arrives, with probability `arrival`.
     """
     q = degrees.q
 
@@ -360,9 +333,10 @@ def _with_slope(law: Law, x: float) -> tuple[float, float]:
 
 
 def _least_root(curve: Callable[[float], tuple[float, float]]) -> float:
-    """Return the least u with curve(u) = u, of a generating function: it is convex, and 1 at 1.
+    """Return the least u with curve(u) = u; `curve` is a generating function and its derivative.
 
-    Newton's method from 0 stays below the root, as the curve does above the tangent.
+    A generating function is convex and 1 at 1. Newton's method from 0 stays below the root, as a
+    convex curve lies above its tangents.
     """
     u = 0.0
     for _ in range(_STEPS_MAX):

@@ -1,27 +1,27 @@
-"""Percolation gossip as it is shipped: what an event comes to on an overlay of SCAMP (paper 003).
+"""The measures of an event of percolation gossip as it is shipped, on an overlay of SCAMP (003).
 
-The overlay of `camcast.protocols.percolation` is the union of both directions of SCAMP's arcs: a
-process's neighbours are who is in its view, and who has it in theirs. SCAMP sees to it that
-everybody has w = round((c+1) ln n) holders (renewals ask for as many). Whose holders are drawn from
-the n - 1 others by chance has
+The overlay of `camcast.protocols.percolation` is the union of both directions of SCAMP's arcs: the
+neighbours of a process are the members of its view and its holders, the processes that have it in
+their views. SCAMP's renewals keep the holders of every process at w = round((c+1) ln n). If they
+are drawn at random from the n - 1 others, a process has
 
     w + Binomial(n - 1 - w, w/(n - 1))
 
-neighbours, nearly 2w of them: the w holders, and who of the rest has it among its own. The shipped
-views give 3 to 7 % fewer, as arcs in both directions are more frequent than by chance, and a
-variance a half larger.
+neighbours, nearly 2w: its w holders, and those of the rest that it holds itself. Shipped views give
+3 to 7 % fewer neighbours, as arcs in both directions are more frequent than by chance, and a
+variance larger by a half.
 
-From that degree distribution come the measures, by the giant component of
-`camcast.models.percolation.reach`: with Γ⟨q⟩ far above 1, Equation 17 diverges. It holds below the
-threshold, and is used there (gamma below some hundredths where few subscribe). Γ, and the ways
-back, are thinned by the probability that a neighbour lives and a copy to it arrives.
+The measures follow from that degree distribution by the giant component of
+`camcast.models.percolation.reach`, as Equation 17 diverges with Γ⟨q⟩ far above 1. Below the
+threshold (gamma below some hundredths where few subscribe) Equation 17 holds and is used. Γ, and
+the ways back, are thinned by the probability that a neighbour lives and a copy to it arrives.
 
-Close to the threshold neither holds in a finite overlay: for Γ from a half of it to twice as much
-they are not to be used, and `ScampPrediction.in_words` says so.
+Close to the threshold neither holds in a finite overlay: do not use the model for Γ between half
+the threshold and twice the threshold; `ScampPrediction.in_words` says so.
 
-Approximations: the overlay is a tree around everybody, though neighbours are a fifth of all in a
-group of 120; whoever is missed, is independently of others; and there is no TTL. Against shipped
-nodes: tests/laws/test_live_models.py. There is no closed form for the rounds.
+Approximations: the overlay is a tree around every process, though a fifth of all processes are
+neighbours in a group of 120; processes are missed independently of each other; and there is no TTL.
+tests/laws/test_live_models.py compares with shipped nodes. There is no closed form for the rounds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from camcast.settings.scamp_graph import ScampOverlay
 
 
 def overlay_degrees(setting: ScampOverlay) -> Degrees:
-    """Return how many neighbours a process has."""
+    """Return the distribution of the number of neighbours of a process."""
     others, w = setting.processes - 1, setting.holders
     rest, p = others - w, w / others
     if not rest:
@@ -59,19 +59,19 @@ def overlay_degrees(setting: ScampOverlay) -> Degrees:
 
 @frozen(kw_only=True)
 class ScampPrediction(EventPrediction):
-    """The measures of `camcast.models.baselines.BaselinePrediction`, and what a process knows."""
+    """The measures of one event of percolation gossip on an overlay of SCAMP."""
 
     entries: float
-    """Neighbours, of whom one knows what they subscribe to."""
+    """The mean number of neighbours of a process, whose subscriptions it knows."""
     coverage: Coverage
-    """What it is from."""
+    """The percolation measures that the others are computed from."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the measures as JSON takes them."""
+        """Return the measures as a JSON object."""
         return super().as_json() | {"coverage": self.coverage.as_json()}
 
     def in_words(self) -> str:
-        """Say which of the two models holds."""
+        """Say for people which of the two models holds, if any does."""
         found = self.coverage
         if found.threshold / 2 < found.gamma_total < 2 * found.threshold:
             return (
@@ -91,7 +91,7 @@ class ScampPrediction(EventPrediction):
 
 
 def predict_on_scamp(setting: ScampOverlay) -> ScampPrediction:
-    """Predict what one publication comes to. Deterministic; see the module's text."""
+    """Predict the measures of one publication. Deterministic; see the module's text."""
     gamma, degrees = setting.gamma, overlay_degrees(setting)
     alive = 1 - setting.crash
     others = (setting.processes - 1) * alive
@@ -101,11 +101,11 @@ def predict_on_scamp(setting: ScampOverlay) -> ScampPrediction:
     covered = coverage(degrees, nodes, sigma, gamma, effect)
     total = forwarding(sigma, gamma)
     percolates, dies_out = covered.percolates, 1 - covered.percolates
-    # by Equation 17; who has the event of those that die out above the threshold, is left out
+    # by Equation 17; above the threshold the receivers of events that die out are left out
     few = 0.0 if covered.receivers_infinite == inf else covered.receivers - 1
     few_found = few / (others * total) if others * total else 0.0
     wanting = others * sigma
-    by_few = degrees.mean + few * degrees.mean_excess  # neighbours of the publisher and of them
+    by_few = degrees.mean + few * degrees.mean_excess  # neighbours of the publisher and those few
 
     def copies(subscriber: float, other: float) -> float:
         sent = percolates * others * _relayed(setting, degrees, sigma, effect, subscriber, other)
@@ -133,15 +133,16 @@ def _relayed(
     subscriber: float,
     other: float,
 ) -> float:
-    """Return how many copies a node sends of an event that percolates, 0 if it is missed.
+    """Return the mean number of copies that a node sends of a percolating event; 0 if it is missed.
 
-    A neighbour gets one with the probability `subscriber` or `other`, but not if the event is from
-    it. Who brings an event rather subscribes than not; so do the neighbours of who is not missed.
+    The node sends a copy to a neighbour with the probability `subscriber` or `other`, by the
+    neighbour's subscription, but not to the one that the event came from. That one is more often a
+    subscriber than a random neighbour, as are all neighbours of a node that is not missed.
     """
     missed = missed_by_link(degrees, sigma, setting.gamma, effect)
     count = np.arange(len(degrees.p), dtype=np.float64)
     q = degrees.q
-    # the neighbour at the end of a link has the event, by one of its others
+    # the neighbour at the end of a link has the event over one of its other links
     has, other_has = (1 - float(q @ chance ** count[: len(q)]) for chance in missed)
     bringing = sigma * has + (1 - sigma) * other_has
     if not bringing:

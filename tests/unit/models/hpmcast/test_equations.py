@@ -35,7 +35,7 @@ from camcast.models.hpmcast.membership import (
 )
 from camcast.models.hpmcast.parasites import covered_share, uninterested_delegates, vain_copies
 from camcast.models.hpmcast.prediction import predict
-from camcast.models.pmcast import pmcast_law, pmcast_reach, pmcast_rounds
+from camcast.models.pmcast import pmcast_law, pmcast_rounds
 from camcast.models.pmcast_law import (
     SUSCEPTIBLE_MAX,
     completion_rounds,
@@ -113,12 +113,10 @@ def test_pittel_is_near_the_chain_of_large_systems() -> None:
 
 def test_equations_6_to_9_are_those_of_a_smaller_system() -> None:
     n, p, F = 60, 0.25, 4
-    assert pmcast_reach(n, p, F, 0.9) == pytest.approx(F * p / (n * p - 1) * 0.9)
     assert pmcast_law(n, p, F, 5, 0.9) == pytest.approx(infected_law(15, 1.0, 5, 0.9))
     assert pmcast_rounds(n, p, F) == pytest.approx(log(15) * (1 / 1 + 1 / log(2)))
     assert pmcast_rounds(100, 0.01, 2) == 0  # n p_1 = 1
     assert pmcast_rounds(100, 0.005, 2) < -100
-    assert pmcast_reach(100, 0.01, 2) == 0
 
 
 def test_the_formula_of_figure_6_is_equation_9() -> None:
@@ -209,7 +207,7 @@ def test_equation_2_is_slower_than_the_algorithm() -> None:
 def test_equation_6_is_larger_than_the_algorithm_s_probability() -> None:
     """Of 22 with two interested, the other one is chosen by F of 21."""
     assert new_infected_law(21, 1, 2, 1)[1] == pytest.approx(2 / 21)
-    assert pmcast_reach(22, 2 / 22, 2) == pytest.approx(2 / 11)
+    assert pmcast_law(22, 2 / 22, 2, 1)[2] == pytest.approx(2 / 11)
 
 
 # --- the hierarchy ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from math import comb, exp, inf, pi, prod
 
@@ -15,14 +16,9 @@ from camcast.models.percolation.reach import (
     Degrees,
     coverage,
     degrees_of,
-    forwarded_law,
     forwarding,
-    generating,
     generating_forwarded,
-    mean_forwarded,
-    mean_forwarded_excess,
     mean_receivers,
-    mean_receivers_of_link,
     mean_subscribers,
     mean_subscribers_of_the_paper,
     other_threshold,
@@ -37,11 +33,23 @@ POISSON = poisson_degrees(5)
 PROBABILITIES = [(0.0, 0.0), (0.1, 0.6), (0.3, 0.0), (0.0, 0.2), (1.0, 0.5), (0.4, 1.0)]
 
 
-def derivative(law: Degrees, which: str, total: float) -> float:
+def forwarded_law(law: np.ndarray, total: float) -> list[float]:
+    """f_i as Equations 1 and 2 print it: the probability to send to i neighbours."""
+    return [
+        total**i * sum(law[j] * comb(j, i) * (1 - total) ** (j - i) for j in range(i, len(law)))
+        for i in range(len(law))
+    ]
+
+
+def generating(law: Iterable[float], x: float) -> float:
+    """A generating function by its definition, Equations 3, 4 and 11."""
+    return float(sum(p * x**i for i, p in enumerate(law)))
+
+
+def derivative(law: np.ndarray, total: float) -> float:
     """F'(1) by the difference of two values."""
     step = 1e-6
-    probabilities = getattr(law, which)
-    below, above = (generating_forwarded(probabilities, total, 1 + side * step) for side in (-1, 1))
+    below, above = (generating_forwarded(law, total, 1 + side * step) for side in (-1, 1))
     return float(above - below) / (2 * step)
 
 
@@ -88,22 +96,14 @@ def test_what_is_no_distribution_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("sigma", "gamma"), PROBABILITIES)
-def test_equations_1_and_2(sigma: float, gamma: float) -> None:
-    total = forwarding(sigma, gamma)
-    assert 1 - total == pytest.approx((1 - sigma) * (1 - gamma))
-    for law in (SMALL.p, SMALL.q):
-        literal = [
-            total**i * sum(law[j] * comb(j, i) * (1 - total) ** (j - i) for j in range(i, len(law)))
-            for i in range(len(law))
-        ]
-        assert forwarded_law(law, total) == pytest.approx(literal)
+def test_the_total_forwarding_probability(sigma: float, gamma: float) -> None:
+    assert 1 - forwarding(sigma, gamma) == pytest.approx((1 - sigma) * (1 - gamma))
 
 
 @pytest.mark.parametrize("total", [0.0, 0.37, 1.0])
 @pytest.mark.parametrize("x", [0.0, 0.3, 1.0])
-def test_equations_3_to_5(x: float, total: float) -> None:
+def test_equations_1_to_5(x: float, total: float) -> None:
     for law in (SMALL.p, SMALL.q):
-        assert generating(law, x) == pytest.approx(sum(p * x**i for i, p in enumerate(law)))
         by_coefficients = generating(forwarded_law(law, total), x)
         assert generating_forwarded(law, total, x) == pytest.approx(by_coefficients)
 
@@ -111,9 +111,8 @@ def test_equations_3_to_5(x: float, total: float) -> None:
 @pytest.mark.parametrize("total", [0.1, 0.37, 1.0])
 def test_equations_6_to_8(total: float) -> None:
     for law in (SMALL, POISSON):
-        assert mean_forwarded(law, total) == pytest.approx(derivative(law, "p", total), rel=1e-6)
-        by_difference = derivative(law, "q", total)
-        assert mean_forwarded_excess(law, total) == pytest.approx(by_difference, rel=1e-6)
+        assert derivative(law.p, total) == pytest.approx(total * law.mean, rel=1e-6)
+        assert derivative(law.q, total) == pytest.approx(total * law.mean_excess, rel=1e-6)
         assert law.mean_excess == pytest.approx((law.square - law.mean) / law.mean)
 
 
@@ -125,7 +124,7 @@ def recurrence(law: Degrees, total: float, most: int) -> tuple[list[float], list
     f, f_link = forwarded_law(law.p, total), forwarded_law(law.q, total)
     r_link = [0.0]
 
-    def next_one(f: np.ndarray, i: int) -> float:
+    def next_one(f: list[float], i: int) -> float:
         return float(
             sum(
                 f[j]
@@ -174,9 +173,10 @@ def test_equations_14_to_17(total: float) -> None:
     """The mean of the law of (9) and (10), by (14) to (16), and as (17) has it."""
     r, r_link = receivers_law(POISSON, total, 600)
     mean, mean_link = r @ np.arange(601), r_link @ np.arange(601)
-    assert mean_receivers_of_link(POISSON, total) == pytest.approx(mean_link, rel=1e-6)
-    assert 1 + mean_forwarded_excess(POISSON, total) * mean_link == pytest.approx(mean_link)  # (15)
-    by_14 = 1 + mean_forwarded(POISSON, total) * mean_receivers_of_link(POISSON, total)
+    successors = total * POISSON.mean_excess
+    assert 1 + successors * mean_link == pytest.approx(mean_link)  # (15)
+    assert 1 / (1 - successors) == pytest.approx(mean_link, rel=1e-6)  # (16)
+    by_14 = 1 + total * POISSON.mean / (1 - successors)
     assert mean_receivers(POISSON, total) == pytest.approx(by_14)
     assert mean_receivers(POISSON, total) == pytest.approx(mean, rel=1e-6)
     assert mean_receivers(POISSON, total) == pytest.approx(1 + 5 * total / (1 - 5 * total))
