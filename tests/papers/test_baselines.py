@@ -25,8 +25,7 @@ from camcast.population import camcast as population
 from camcast.population import count_chain
 from camcast.population.baselines import simulate
 from camcast.population.outcome import Outcome
-from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST
-from camcast.reproduction.camcast.plan import TOPOLOGIES
+from camcast.reproduction.camcast.plan import BROADCAST, CAMCAST, TOPOLOGIES
 from camcast.reproduction.camcast.tables import PARASITES, ROUNDS
 from camcast.settings.baselines import PROTOCOLS, Baseline, Protocol, baseline
 from camcast.settings.chain import Setting, chain

@@ -22,10 +22,18 @@ from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import camcast as population
 from camcast.population.outcome import Outcome
-from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST, PMCAST
-from camcast.reproduction.camcast.paper import compute, reproduce
-from camcast.reproduction.camcast.parasites import copies_outside
-from camcast.reproduction.camcast.plan import CRASHED, SIZES, TOPOLOGIES, Plan, setting_of
+from camcast.reproduction.camcast.cells import compute, copies_outside
+from camcast.reproduction.camcast.paper import reproduce
+from camcast.reproduction.camcast.plan import (
+    BROADCAST,
+    CAMCAST,
+    CRASHED,
+    PMCAST,
+    SIZES,
+    TOPOLOGIES,
+    Plan,
+    setting_of,
+)
 from camcast.reproduction.camcast.pmcast_rows import expected_parasites, multicast
 from camcast.reproduction.camcast.tables import PARASITES, ROUNDS
 from camcast.settings.chain import Setting, chain

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from math import hypot, sqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,21 +30,32 @@ from camcast.report.evidence import (
     told_apart,
     value,
 )
-from camcast.reproduction.camcast.approaches import BROADCAST, CAMCAST, FAN_OUTS, PMCAST
+from camcast.reproduction.camcast.cells import Results
 from camcast.reproduction.camcast.plan import (
     ALONE,
     ALONE_C,
+    BROADCAST,
+    CAMCAST,
     COMMUNITIES,
     CRASHED_COMPARED,
     EASED,
     INVOLVED,
     PARAMETERS,
+    PMCAST,
     SIZES,
     SUCCESS,
+    alone,
+    group_of,
+    involved,
     setting_of,
 )
-from camcast.reproduction.camcast.results import Results, group_of
-from camcast.reproduction.camcast.tables import BY_EQUATION_5, BY_EQUATION_12, Entry, Table
+from camcast.reproduction.camcast.tables import (
+    BY_EQUATION_5,
+    BY_EQUATION_12,
+    FAN_OUTS,
+    Entry,
+    Table,
+)
 from camcast.settings.baselines import baseline
 
 EXPERIMENTS: Final = 100  # [CAMCAST 6.1.1] "averaged over 100 experiments"
@@ -155,17 +166,17 @@ def _levels(tables: Sequence[Table]) -> Iterator[Evidence]:
 
 
 def _figures(results: Results) -> Iterator[Evidence]:
-    of = partial(_intervals, results)
-    none, half = of("reception", 0.0), of("reception", _HALF)
+    of = results.intervals
+    none, half = of("reception"), of("reception", crash=_HALF)
     bounds = [float(bound) for bound in gossip_messages(np.array(SIZES), PARAMETERS.c)]
-    ratios = [sent.times(1 / b) for sent, b in zip(of("messages", 0.0), bounds, strict=True)]
+    ratios = [sent.times(1 / b) for sent, b in zip(of("messages"), bounds, strict=True)]
     yield _statement(
         "Figure 13",
         "The message complexity is of an order of Nt · ln Nt as expected.",
         [between(ratio, 1 - _NEAR, 1 + _NEAR) for ratio in ratios],
         f"Without crashes a community sends this share of N (ln N + c): {_percent(ratios)}.",
     )
-    upward = of("upward_messages", _HALF)[:-1]
+    upward = of("upward_messages", crash=_HALF)[:-1]
     climbing = results.spread(crash=_HALF)["upward_share"]
     yield _value(
         "Figure 14",
@@ -200,8 +211,8 @@ def _figures(results: Results) -> Iterator[Evidence]:
 
 
 def _reliability(results: Results) -> Iterator[Evidence]:
-    of = partial(_intervals, results, "reliability")
-    rising = {crash: of(crash) for crash in (_HALF, CRASHED_COMPARED, 0.0)}
+    crashes = _HALF, CRASHED_COMPARED, 0.0
+    rising = {crash: results.intervals("reliability", crash=crash) for crash in crashes}
     strong = rising[CRASHED_COMPARED]
     yield _statement(
         "Figure 16",
@@ -224,8 +235,8 @@ def _reliability(results: Results) -> Iterator[Evidence]:
 
 def much_better(results: Results, paper: str, item: str, measure: str) -> Evidence:
     """Judge that a weakly consistent membership does better than one with stillborn processes."""
-    stillborn = _intervals(results, measure, CRASHED_COMPARED)
-    weak = _intervals(results, measure, CRASHED_COMPARED, weak=True)
+    stillborn = results.intervals(measure, crash=CRASHED_COMPARED)
+    weak = results.intervals(measure, crash=CRASHED_COMPARED, weak=True)
     return statement(
         paper,
         item,
@@ -245,7 +256,8 @@ def much_better(results: Results, paper: str, item: str, measure: str) -> Eviden
 
 def smaller_above(results: Results, paper: str, item: str, quote: str) -> Evidence:
     """Judge that fewer of a super-community receive an event than of the community below."""
-    third, half = (_intervals(results, "reception", crash) for crash in (CRASHED_COMPARED, _HALF))
+    crashes = CRASHED_COMPARED, _HALF
+    third, half = (results.intervals("reception", crash=crash) for crash in crashes)
     return statement(
         paper,
         item,
@@ -259,9 +271,8 @@ def smaller_above(results: Results, paper: str, item: str, quote: str) -> Eviden
 
 
 def _involved(results: Results) -> Iterator[Evidence]:
-    found = results.involved(INVOLVED)["communities"]
-    of = [Interval(**community["reliability"]) for community in found]
-    received = [Interval(**community["reception"]) for community in found]
+    of = results.intervals("reliability", **involved(INVOLVED))
+    received = results.intervals("reception", **involved(INVOLVED))
     all_ten = (of[-1].mean or 0.0) ** 10, (of[-1].mean or 0.0) ** 5
     for item in ("1.4, 7 %", "7"):
         yield _value(
@@ -280,16 +291,15 @@ def _involved(results: Results) -> Iterator[Evidence]:
 
 def _analysis(results: Results) -> Iterator[Evidence]:
     for c in ALONE_C:
-        found = results.alone(c)["communities"][0]
         yield _value(
             f"2.2, c = {c}",
             "the probability that every process receives an event goes to e^(-e^-ct) as Nt goes to"
             " infinity",
             float(gossip_reliability(c)),
-            Interval(**found["reliability"]),
+            results.intervals("reliability", **alone(c))[0],
             f"A community of {ALONE:,}, where ln N + c is a whole fan-out; nothing is lost.",
         )
-    sent = _intervals(results, "upward_messages", 0.0)
+    sent = results.intervals("upward_messages")
     size = SIZES[0]
     yield _value(
         "4.3.1, nbUpwardMsg",
@@ -299,8 +309,7 @@ def _analysis(results: Results) -> Iterator[Evidence]:
         f"From g, of {size:,} without crashes: {sent[0].mean:.2f} copies are sent, and {SUCCESS:g}"
         " of them arrive.",
     )
-    messages = [_intervals(results, name, 0.0) for name in ("messages", "upward_messages")]
-    total = sum(interval.mean or 0.0 for row in messages for interval in row)
+    total = sum(interval.mean or 0.0 for interval in (*results.intervals("messages"), *sent))
     bound = camcast_messages_order(len(SIZES), max(SIZES), PARAMETERS.c, PARAMETERS.z)
     yield _value(
         "4.3.1, Equation 3",
@@ -310,7 +319,7 @@ def _analysis(results: Results) -> Iterator[Evidence]:
         "All copies of an event without crashes, in the mean.",
         bound="most",
     )
-    reliability = _intervals(results, "reliability", 0.0)
+    reliability = results.intervals("reliability")
     setting = setting_of()
     pit = [
         float(climb_probability(at.size, at.p_sel, at.p_a(above), at.links(above), SUCCESS))
@@ -327,15 +336,9 @@ def _analysis(results: Results) -> Iterator[Evidence]:
             " out of e^(-e^-c), has the mean number of upward messages in the place of their law,"
             " and is that of all communities up to this one together.",
         )
-    harder = _intervals(results, "reliability", CRASHED_COMPARED)[-1]
-    easier = {
-        how: Interval(
-            **results.spread(crash=CRASHED_COMPARED, parameters=parameters)["communities"][-1][
-                "reliability"
-            ]
-        )
-        for how, parameters in EASED.items()
-    }
+    worse = partial(results.intervals, "reliability", crash=CRASHED_COMPARED)
+    harder = worse()[-1]
+    easier = {how: worse(parameters=parameters)[-1] for how, parameters in EASED.items()}
     yield _statement(
         "6.1.2, better reliability",
         "to achieve better reliability, we can easily adjust zt, pat and gt",
@@ -417,10 +420,10 @@ def less_memory(
 
 
 def _beside_broadcast(results: Results) -> Iterator[Evidence]:
-    alone = results.spread(group_of(SIZES), CRASHED_COMPARED)
-    broadcast = Interval(**alone["reception_of_all"])
-    of_all = Interval(**results.spread(crash=CRASHED_COMPARED)["reception_of_all"])
-    shares = _intervals(results, "reception", CRASHED_COMPARED)
+    broadcast, of_all = (
+        Interval(**results.spread(sizes, CRASHED_COMPARED)["reception_of_all"])
+        for sizes in (group_of(SIZES), SIZES)
+    )
     quote = (
         "the reception probability of an event is degraded by only 5% despite the crash of 30% of"
         " the processes with respect to a gossip-based approach"
@@ -434,16 +437,18 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
         f" {broadcast.mean:.1%}.",
         bound="most",
     )
-    root, everybody = _intervals(results, "reliability", 0.0)[-1], results.spread(group_of(SIZES))
+    root = results.intervals("reliability")[-1]
+    (everybody,) = results.intervals("reliability", sizes=group_of(SIZES))
     yield _statement(
         "4.5.2",
         "The probability that every processes receive an event is thus smaller with CAMCAST than"
         " with other algorithms in the general case, especially for the processes interested in the"
         " root topic.",
-        [exceeds(_reliable_of_all(everybody), root)],
+        [exceeds(everybody, root)],
         f"Without crashes all of the root community receive {root.mean:.1%} of the events, and all"
-        f" processes {_reliable_of_all(everybody).mean:.1%} of those of gossip broadcast.",
+        f" processes {everybody.mean:.1%} of those of gossip broadcast.",
     )
+    shares = results.intervals("reception", crash=CRASHED_COMPARED)
     less = [_less(share, broadcast) for share in shares]
     worst = max(less, key=lambda interval: interval.mean or 0.0)
     yield _value(
@@ -457,15 +462,6 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
 
 
 # -- intervals ------------------------------------------------------------------------------------
-
-
-def _intervals(results: Results, measure: str, crash: float, weak: bool = False) -> list[Interval]:
-    found = results.spread(crash=crash, weak=weak)["communities"]
-    return [Interval(**community[measure]) for community in found]
-
-
-def _reliable_of_all(found: Any) -> Interval:
-    return Interval(**found["communities"][0]["reliability"])
 
 
 def _less(one: Interval, other: Interval) -> Interval:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from camcast.models.camcast.messages import gossip_messages, upward_messages
+from camcast.reproduction.camcast.cells import Results, model
 from camcast.reproduction.camcast.plan import (
     COMMUNITIES,
     CRASHED,
@@ -16,9 +17,9 @@ from camcast.reproduction.camcast.plan import (
     SHARES_INVOLVED,
     SIZES,
     SUCCESS,
+    involved,
     setting_of,
 )
-from camcast.reproduction.camcast.results import Results, involved_model, model
 from camcast.reproduction.figure import Figure, Point
 
 _SHARES: Final = (
@@ -95,7 +96,7 @@ def _points(
         Point(
             series=community,
             x=crash,
-            model=getattr(model(SIZES, crash, weak)[at], measure),
+            model=getattr(model(crash=crash, weak=weak)[at], measure),
             formula=None if formula is None else formula(at, crash),
             runs=results.plan.runs,
             panel=f"{community}: {SIZES[at]:,} processes" if panels else "",
@@ -133,9 +134,9 @@ def _involved(results: Results) -> Figure:
             Point(
                 series=community,
                 x=share,
-                model=involved_model(share)[at].reliability,
+                model=model(**involved(share))[at].reliability,
                 runs=results.plan.runs,
-                **results.involved(share)["communities"][at]["reliability"],
+                **results.spread(**involved(share))["communities"][at]["reliability"],
             )
             for at, community in enumerate(COMMUNITIES)
             for share in SHARES_INVOLVED

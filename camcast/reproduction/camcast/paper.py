@@ -10,37 +10,19 @@ Where the paper leaves a convention open, the table's or figure's `notes` say wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pkgutil import resolve_name
-from typing import Any, Final, cast
+from typing import Final
 
-import attrs
 from attrs import frozen
 
-from camcast.population import baselines
-from camcast.population.outcome import Interval, mean_interval
+from camcast.population.outcome import Interval
 from camcast.report.evidence import Evidence
+from camcast.reproduction.camcast.cells import Results, compared, compute, model
 from camcast.reproduction.camcast.evidence import evidence
 from camcast.reproduction.camcast.figures import figures
-from camcast.reproduction.camcast.parasites import copies_outside
-from camcast.reproduction.camcast.plan import (
-    COMMUNITIES,
-    CRASHED_COMPARED,
-    PARAMETERS,
-    SIZES,
-    SUCCESS,
-    Plan,
-    setting_of,
-)
-from camcast.reproduction.camcast.pmcast_rows import multicast
-from camcast.reproduction.camcast.results import Results, compared, model
+from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, Plan
 from camcast.reproduction.camcast.tables import Table, tables
 from camcast.reproduction.figure import Figure
 from camcast.reproduction.paper import ByCells
-from camcast.settings.baselines import baseline
-from camcast.sweeps import JSON, Cell
-from camcast.systems import CAMCAST, SYSTEMS
-from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.streams import stream
 
 
 @frozen(kw_only=True)
@@ -66,73 +48,6 @@ class Reproduction:
     evidence: tuple[Evidence, ...]
 
 
-def compute(cell: Cell) -> JSON:
-    """Simulate one cell; the task of the sweep."""
-    given = cast(Mapping[str, Any], cell)
-    if given["kind"] == "parasites":
-        return _compute_parasites(given)
-    if given["kind"] == "multicast":
-        return _compute_multicast(given)
-    if given["kind"] == "baseline":
-        return _compute_baseline(given)
-    parameters = Parameters(**given["parameters"]) if "parameters" in given else PARAMETERS
-    setting = setting_of(
-        given["sizes"], given["crash"], given["weak"], parameters, given.get("success", SUCCESS)
-    )
-    simulate = resolve_name(SYSTEMS[CAMCAST].simulators[given["engine"]].simulate)
-    spread = simulate(setting, given["runs"], given["seed"], 0)
-    climbed = (spread.upward_messages > 0).mean(axis=0).tolist()
-    return {
-        "communities": [community.as_json() for community in spread.communities],
-        "rounds_to_reach_all": spread.rounds_to_reach_all.as_json(),
-        "reception_of_all": mean_interval(
-            spread.delivered.sum(axis=1) / spread.alive.sum(axis=1), 0.0, 1.0
-        ).as_json(),
-        "upward_share": climbed,
-    }
-
-
-def _compute_parasites(given: Mapping[str, Any]) -> JSON:
-    """Return the copies that uninterested processes received, run by run.
-
-    Of CAMCAST, of one event of every topic each.
-    """
-    sizes, runs, seed = given["sizes"], range(given["runs"]), given["seed"]
-    # ceil(x - 1) is floor(x), but for whole x, which ln n + 5 is for no n
-    c = PARAMETERS.c - (1 if given["fan_out"] == "floor" else 0)
-    setting = setting_of(sizes, parameters=attrs.evolve(PARAMETERS, c=c))
-    if given["interested"] is not None:
-        return [copies_outside(setting, 0, given["interested"], seed, run) for run in runs]
-    everywhere = range(len(sizes))
-    return [
-        sum(copies_outside(setting, at, sizes[at], seed, run) for at in everywhere) for run in runs
-    ]
-
-
-def _compute_multicast(given: Mapping[str, Any]) -> JSON:
-    """Return what became of an event each run, measure by measure."""
-    found = [
-        attrs.asdict(
-            multicast(
-                given["processes"],
-                given["interested"],
-                given["fan_out"],
-                SUCCESS,
-                stream(given["seed"], "workload", "multicast", run),
-            )
-        )
-        for run in range(given["runs"])
-    ]
-    return {measure: [run[measure] for run in found] for measure in found[0]}
-
-
-def _compute_baseline(given: Mapping[str, Any]) -> JSON:
-    """Return what became of an event each run, measure by measure."""
-    setting = baseline(given["protocol"], setting_of(given["sizes"]), given["published_in"])
-    spread = baselines.simulate(setting, given["runs"], given["seed"])
-    return {"rounds": spread.rounds.tolist(), "parasites": spread.parasite_copies.tolist()}
-
-
 def _together(simulated: Results) -> Reproduction:
     plan = simulated.plan
     ours = plan.about("camcast")
@@ -152,19 +67,17 @@ reproduce: Final = ByCells(compute, Results, _together)
 
 
 def _agreement(results: Results) -> tuple[Agreement, ...]:
-    spreads = {
-        engine: results.spread(crash=CRASHED_COMPARED, engine=engine, runs=runs)
-        for engine, runs in compared(results.plan).items()
-    }
-    predicted = model(SIZES, CRASHED_COMPARED)
+    predicted = model(crash=CRASHED_COMPARED)
     measures = ("reception", "reliability", "messages", "upward_messages", "rounds")
     return tuple(
         Agreement(
             community=community,
             measure=measure,
             by_simulator={
-                engine: Interval(**spread["communities"][at][measure])
-                for engine, spread in spreads.items()
+                engine: results.intervals(
+                    measure, crash=CRASHED_COMPARED, engine=engine, runs=runs
+                )[at]
+                for engine, runs in compared(results.plan).items()
             },
             model=getattr(predicted[at], measure),
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
+import attrs
 from attrs import frozen
 
 from camcast.reproduction.chosen_protocols import ChosenProtocols
+from camcast.settings.baselines import Protocol
 from camcast.settings.chain import Setting, chain
 from camcast.vocabulary.parameters import PRESETS, Parameters
 
@@ -32,6 +34,20 @@ TOPOLOGIES: Final[Mapping[str, tuple[int, ...]]] = {  # [CAMCAST Tables 1 and 2]
     "100 (j = 4)": (100,) * 5,
 }
 
+CAMCAST, BROADCAST, PMCAST = "(1) CAMCAST", "(2) gossip broadcast", "(3) PMcast"
+MULTICAST, HIERARCHICAL = "4.2 (b) gossip multicast", "4.2 (c) hierarchical gossip broadcast"
+APPROACHES: Final[Mapping[str, tuple[str, ...]]] = {
+    CAMCAST: ("camcast",),
+    BROADCAST: ("broadcast",),
+    # [CAMCAST 2] "In PMcast [22] [...] the processes are arranged into a hierarchy": by either name
+    PMCAST: ("pmcast", "hpmcast"),
+    MULTICAST: ("multicast",),
+    HIERARCHICAL: ("hierarchical",),
+}
+"""The rows of Tables 1 and 2 (6.1.2), by the names of protocols that choose them."""
+DIVIDED: Final[Mapping[str, Protocol]] = {MULTICAST: "multicast", HIERARCHICAL: "hierarchical"}
+"""The approaches that the paper's tables leave out."""
+
 
 @frozen(kw_only=True)
 class Plan(ChosenProtocols):
@@ -48,6 +64,12 @@ class Plan(ChosenProtocols):
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; known: {', '.join(ENGINES)}")
 
+    def approaches(self) -> tuple[str, ...]:
+        """Return the approaches that are to be computed, in the order of the tables."""
+        return tuple(
+            name for name, chosen_by in APPROACHES.items() if any(map(self.about, chosen_by))
+        )
+
 
 LIVE_SIZES: Final = (80, 30, 7)  # [CAMCAST 1.4, 7]
 INVOLVED: Final = 0.07  # [CAMCAST 1.4, 7: "only involving 7% of the processes"]
@@ -62,6 +84,22 @@ EASED: Final[Mapping[str, Parameters]] = {
 """[CAMCAST 6.1.2: "we can easily adjust zt, pat and gt"] chosen: twice, or all there is"""
 ALONE: Final = 1096  # chosen: ln N = 6.9994, so that ln N + c is a fan-out for whole c
 ALONE_C: Final = (0, 2, 5)  # chosen: unlikely, likely and nearly certain that all receive it
+
+
+def involved(share: float) -> dict[str, Any]:
+    """Return what `setting_of` is given of 1.4 and 7, where this share of g and d links upward."""
+    parameters = attrs.evolve(LIVE_PARAMETERS, p_sel=share)
+    return {"sizes": LIVE_SIZES, "parameters": parameters, "success": 1.0}
+
+
+def alone(c: int) -> dict[str, Any]:
+    """Return what `setting_of` is given of a single community without loss (2.2)."""
+    return {"sizes": (ALONE,), "parameters": attrs.evolve(PARAMETERS, c=c), "success": 1.0}
+
+
+def group_of(sizes: Sequence[int]) -> tuple[int]:
+    """Return the one group of everybody that gossip broadcast has (4.2, a)."""
+    return (sum(sizes),)
 
 
 def setting_of(

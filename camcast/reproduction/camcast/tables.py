@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor, log
 from typing import Any, Final
 
@@ -13,23 +12,24 @@ from attrs import frozen
 from camcast.models.baselines import predict_baseline
 from camcast.models.camcast.latency import hierarchical_latency, multicast_latency, rounds
 from camcast.models.camcast.parasites import flooded_parasites
-from camcast.models.camcast.prediction import Prediction
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population.outcome import mean_interval
-from camcast.reproduction.camcast.approaches import (
+from camcast.reproduction.camcast.cells import Results, model
+from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
+from camcast.reproduction.camcast.plan import (
     BROADCAST,
     CAMCAST,
     DIVIDED,
-    FAN_OUTS,
-    FAN_OUTS_PMCAST,
+    HIERARCHICAL,
     MULTICAST,
+    PARAMETERS,
     PMCAST,
-    approaches,
+    SUCCESS,
+    TOPOLOGIES,
+    group_of,
+    setting_of,
 )
-from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
-from camcast.reproduction.camcast.plan import PARAMETERS, SUCCESS, TOPOLOGIES, setting_of
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY, expected_parasites
-from camcast.reproduction.camcast.results import Results, group_of, model
 from camcast.settings.baselines import baseline
 
 ROUNDS: Final = {  # [CAMCAST Table 1]
@@ -42,6 +42,14 @@ PARASITES: Final = {  # [CAMCAST Table 2]
     BROADCAST: (11216, 1699, 3739),
     PMCAST: (453, 369, 615),
 }
+FAN_OUTS: Final = {
+    (CAMCAST, "ceil"): "measured at real nodes, an event of every topic",
+    (BROADCAST, "floor"): "measured at real nodes, fan-out ⌊ln n + c⌋",
+    (BROADCAST, "ceil"): "measured at real nodes, fan-out ⌈ln n + c⌉, as CAMCAST's is here",
+}
+"""What the measurement of Table 2 is of, by approach and rounding of the fan-out."""
+FAN_OUTS_PMCAST: Final = (2, 4)
+"""[hpmcast 5.3: F = 2] [chosen: 4, as of whole numbers it is nearest in Table 1's formula]"""
 
 _COLUMNS: Final = (
     *("approach", "how", "topology", "published", "mean", "low", "high", "deviation"),
@@ -120,11 +128,12 @@ class Table:
 
 @frozen
 class _Column:
-    """A topology of a table, whose entries are made here."""
+    """An approach in one topology, whose entries are made here."""
 
     results: Results
-    published: Mapping[str, tuple[float, ...]]
+    approach: str
     topology: str
+    published: float | None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -134,36 +143,38 @@ class _Column:
     def processes(self) -> int:
         return sum(self.sizes)
 
-    def told(self, approach: str, how: str, mean: float) -> Entry:
+    def told(self, how: str, mean: float) -> Entry:
         """Return what a formula says."""
-        return self._entry(approach, how, {"mean": mean}, "formula", None)
+        return self._entry(how, {"mean": mean}, "formula")
 
-    def measured(self, approach: str, how: str, interval: Mapping[str, Any]) -> Entry:
+    def measured(self, interval: Mapping[str, Any]) -> Entry:
         """Return what the plan's engine says."""
         plan = self.results.plan
-        return self._entry(approach, how, interval, plan.engine, plan.runs)
+        return self._entry("measured", interval, plan.engine, plan.runs)
 
-    def counted(self, approach: str, how: str, counts: Sequence[int], simulator: str) -> Entry:
+    def counted(self, how: str, counts: Sequence[int], simulator: str) -> Entry:
         """Return the mean of counts, with its interval unless there is no spread to tell it by."""
         values = np.array(counts, dtype=np.int64)
         alike = np.ptp(values) == 0
         interval = {"mean": float(values[0])} if alike else mean_interval(values, 0.0).as_json()
-        return self._entry(approach, how, interval, simulator, len(values))
+        return self._entry(how, interval, simulator, len(values))
+
+    def multicasts(self, interested: int, counted: Mapping[str, str]) -> Iterator[Entry]:
+        """Yield what hpmcast was measured to do, by measure and fan-out."""
+        for measure, name in counted.items():
+            for fan_out in FAN_OUTS_PMCAST:
+                found = self.results.multicast(self.processes, interested, fan_out)
+                how = f"measured, hpmcast R = {REDUNDANCY}, l = {DEPTH}, F = {fan_out}: {name}"
+                yield self.counted(how, found[measure], "hpmcast")
 
     def _entry(
-        self,
-        approach: str,
-        how: str,
-        interval: Mapping[str, Any],
-        simulator: str,
-        runs: int | None,
+        self, how: str, interval: Mapping[str, Any], simulator: str, runs: int | None = None
     ) -> Entry:
-        published = self.published.get(approach)
         return Entry(
-            approach=approach,
+            approach=self.approach,
             how=how,
             topology=self.topology,
-            published=None if published is None else published[[*TOPOLOGIES].index(self.topology)],
+            published=self.published,
             simulator=simulator,
             runs=runs,
             **interval,
@@ -172,14 +183,15 @@ class _Column:
 
 def tables(results: Results) -> tuple[Table, Table]:
     """Return both tables, with the rows of the plan's approaches."""
-    chosen = approaches(results.plan)
+    chosen = results.plan.approaches()
 
     def entries(published: Mapping[str, tuple[float, ...]], rows: _Rows) -> tuple[Entry, ...]:
         return tuple(
             entry
-            for topology in TOPOLOGIES
+            for at, topology in enumerate(TOPOLOGIES)
             for approach in chosen
-            for entry in rows[approach](_Column(results, published, topology))
+            for number in (published[approach][at] if approach in published else None,)
+            for entry in rows[approach](_Column(results, approach, topology, number))
         )
 
     return (
@@ -201,13 +213,19 @@ def tables(results: Results) -> tuple[Table, Table]:
 # -- Table 1 --------------------------------------------------------------------------------------
 
 
-def _rounds_of_camcast(column: _Column) -> Iterable[Entry]:
-    found = column.results.spread(column.sizes)["rounds_to_reach_all"]
-    yield column.measured(CAMCAST, "measured", found)
-    yield column.told(CAMCAST, "model", _rounds_of_all(model(column.sizes)))
+def _rounds_of_camcast(column: _Column) -> Iterator[Entry]:
+    yield column.measured(column.results.spread(column.sizes)["rounds_to_reach_all"])
+    predictions = model(sizes=column.sizes)
+    arrivals = [*(prediction.arrival for prediction in predictions), 0.0]
+    # the mean round of the last to send, in whichever community the event ends
+    last = sum(
+        (arrivals[at] - arrivals[at + 1]) * (prediction.rounds or 0.0)
+        for at, prediction in enumerate(predictions)
+    )
+    yield column.told("model", last)
 
 
-def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:
+def _rounds_of_broadcast(column: _Column) -> Iterator[Entry]:
     n = column.processes
     fan_out = floor(log(n) + PARAMETERS.c)
     told = {
@@ -216,98 +234,77 @@ def _rounds_of_broadcast(column: _Column) -> Iterable[Entry]:
         "Pittel, F = 0.85 ⌊ln n + c⌋, + 1": pittel_rounds(n, fan_out, SUCCESS, 1),
     }
     for how, mean in told.items():
-        yield column.told(BROADCAST, how, float(mean))
-    found = column.results.spread(group_of(column.sizes))["rounds_to_reach_all"]
-    yield column.measured(BROADCAST, "measured", found)
+        yield column.told(how, float(mean))
+    yield column.measured(column.results.spread(group_of(column.sizes))["rounds_to_reach_all"])
 
 
-def _rounds_of_pmcast(column: _Column) -> Iterable[Entry]:
+def _rounds_of_pmcast(column: _Column) -> Iterator[Entry]:
     n = column.processes
-    yield column.told(PMCAST, BY_EQUATION_5, float(pittel_rounds(n, _F, SUCCESS)))
+    yield column.told(BY_EQUATION_5, float(pittel_rounds(n, _F, SUCCESS)))
     how = f"until all have it (002, Equation 2), F = {_F}, 0.85"
-    yield column.told(PMCAST, how, completion_rounds(n, _F, SUCCESS))
+    yield column.told(how, completion_rounds(n, _F, SUCCESS))
     counted = {"last": "until the last has it", "rounds": "until nobody gossips"}
-    yield from _multicasts(column, n, counted)
+    yield from column.multicasts(n, counted)
 
 
-def _rounds_of_divided(approach: str, column: _Column) -> Iterable[Entry]:
-    setting = baseline(DIVIDED[approach], setting_of(column.sizes))
-    yield _baseline(approach, column, "rounds", root=False)
-    model = predict_baseline(setting).rounds
-    assert model is not None, "everybody sends from both tables"
-    yield column.told(approach, "model", model)
+def _rounds_of_divided(column: _Column) -> Iterator[Entry]:
+    setting = baseline(DIVIDED[column.approach], setting_of(column.sizes))
+    found = column.results.baseline(column.approach, column.sizes, root=False)
+    yield column.counted("measured", found["rounds"], "baselines")
+    predicted = predict_baseline(setting).rounds
+    assert predicted is not None, "everybody sends from both tables"
+    yield column.told("model", predicted)
     asymptote = (
         multicast_latency(column.sizes)
-        if approach == MULTICAST
+        if column.approach == MULTICAST
         else hierarchical_latency(setting.clusters, setting.processes / setting.clusters)
     )
-    yield column.told(approach, "Equation 12, as 4.6.2 has it", float(asymptote))
-
-
-def _rounds_of_all(predictions: Sequence[Prediction]) -> float:
-    """Return the mean round of the last to send, in whichever community the event ends."""
-    arrivals = [*(prediction.arrival for prediction in predictions), 0.0]
-    return sum(
-        (arrivals[at] - arrivals[at + 1]) * (prediction.rounds or 0.0)
-        for at, prediction in enumerate(predictions)
-    )
+    yield column.told("Equation 12, as 4.6.2 has it", float(asymptote))
 
 
 # -- Table 2 --------------------------------------------------------------------------------------
 
 
-def _parasites_of_nodes(approach: str, column: _Column) -> Iterable[Entry]:
+def _parasites_of_nodes(column: _Column) -> Iterator[Entry]:
     """Yield those of CAMCAST or gossip broadcast."""
     n, sizes = column.processes, column.sizes
-    if approach == BROADCAST:
+    if column.approach == BROADCAST:
         mean = flooded_parasites(floor(log(n) + PARAMETERS.c), n, sizes[-1], SUCCESS)
-        yield column.told(approach, "⌊ln n + c⌋ · 0.85 · (uninterested processes)", float(mean))
+        yield column.told("⌊ln n + c⌋ · 0.85 · (uninterested processes)", float(mean))
     for (of, fan_out), how in FAN_OUTS.items():
-        if of == approach:
-            counts = column.results.parasites(approach, sizes, fan_out)
-            yield column.counted(approach, how, counts, "virtual")
+        if of == column.approach:
+            yield column.counted(how, column.results.parasites(of, sizes, fan_out), "virtual")
 
 
-def _parasites_of_pmcast(column: _Column) -> Iterable[Entry]:
+def _parasites_of_pmcast(column: _Column) -> Iterator[Entry]:
     interested = column.sizes[-1]
     how = f"uninterested delegates, R = {REDUNDANCY}, l = {DEPTH}: processes"
-    yield column.told(PMCAST, how, expected_parasites(column.processes, interested))
-    counted = {"parasites": "processes", "parasite_copies": "copies"}
-    yield from _multicasts(column, interested, counted)
+    yield column.told(how, expected_parasites(column.processes, interested))
+    yield from column.multicasts(
+        interested, {"parasites": "processes", "parasite_copies": "copies"}
+    )
 
 
-def _parasites_of_divided(approach: str, column: _Column) -> Iterable[Entry]:
-    setting = baseline(DIVIDED[approach], setting_of(column.sizes), len(column.sizes) - 1)
-    yield _baseline(approach, column, "parasites", root=True)
-    yield column.told(approach, "model", predict_baseline(setting).parasite_copies)
+def _parasites_of_divided(column: _Column) -> Iterator[Entry]:
+    root = len(column.sizes) - 1
+    setting = baseline(DIVIDED[column.approach], setting_of(column.sizes), root)
+    found = column.results.baseline(column.approach, column.sizes, root=True)
+    yield column.counted("measured", found["parasites"], "baselines")
+    yield column.told("model", predict_baseline(setting).parasite_copies)
 
 
-# -- either ---------------------------------------------------------------------------------------
-
-
-def _multicasts(column: _Column, interested: int, counted: Mapping[str, str]) -> Iterable[Entry]:
-    """Yield what hpmcast was measured to do, by measure and fan-out."""
-    for measure, name in counted.items():
-        for fan_out in FAN_OUTS_PMCAST:
-            found = column.results.multicast(column.processes, interested, fan_out)
-            how = f"measured, hpmcast R = {REDUNDANCY}, l = {DEPTH}, F = {fan_out}: {name}"
-            yield column.counted(PMCAST, how, found[measure], "hpmcast")
-
-
-def _baseline(approach: str, column: _Column, measure: str, *, root: bool) -> Entry:
-    found = column.results.baseline(approach, column.sizes, root=root)
-    return column.counted(approach, "measured", found[measure], "baselines")
-
-
-_Rows = Mapping[str, Callable[[_Column], Iterable[Entry]]]
+_Rows = Mapping[str, Callable[[_Column], Iterator[Entry]]]
 _ROUNDS_OF: Final[_Rows] = {
     CAMCAST: _rounds_of_camcast,
     BROADCAST: _rounds_of_broadcast,
     PMCAST: _rounds_of_pmcast,
-    **{approach: partial(_rounds_of_divided, approach) for approach in DIVIDED},
+    MULTICAST: _rounds_of_divided,
+    HIERARCHICAL: _rounds_of_divided,
 }
 _PARASITES_OF: Final[_Rows] = {
+    CAMCAST: _parasites_of_nodes,
+    BROADCAST: _parasites_of_nodes,
     PMCAST: _parasites_of_pmcast,
-    **{approach: partial(_parasites_of_nodes, approach) for approach in (CAMCAST, BROADCAST)},
-    **{approach: partial(_parasites_of_divided, approach) for approach in DIVIDED},
+    MULTICAST: _parasites_of_divided,
+    HIERARCHICAL: _parasites_of_divided,
 }

@@ -13,14 +13,14 @@ from attrs import frozen
 
 from camcast.report.evidence import Evidence, drawing
 from camcast.reproduction.camcast import figures, page, plan
+from camcast.reproduction.camcast.cells import Results, compute
 from camcast.reproduction.camcast.evidence import (
     less_memory,
     much_better,
     smaller_above,
     table_rows,
 )
-from camcast.reproduction.camcast.paper import Reproduction, compute
-from camcast.reproduction.camcast.results import Results
+from camcast.reproduction.camcast.paper import Reproduction
 from camcast.reproduction.camcast.tables import Table, tables
 from camcast.reproduction.page import PageText
 from camcast.reproduction.paper import ByCells

@@ -13,7 +13,8 @@ import pytest
 from camcast.models.hpmcast.parasites import uninterested_delegates
 from camcast.population import hpmcast
 from camcast.protocols.hpmcast.address import Address, branch
-from camcast.reproduction.camcast.paper import compute, reproduce
+from camcast.reproduction.camcast.cells import Results, compute
+from camcast.reproduction.camcast.paper import reproduce
 from camcast.reproduction.camcast.plan import SUCCESS, Plan
 from camcast.reproduction.camcast.pmcast_rows import (
     addresses_of,
@@ -21,7 +22,6 @@ from camcast.reproduction.camcast.pmcast_rows import (
     expected_parasites,
     multicast,
 )
-from camcast.reproduction.camcast.results import Results
 from camcast.settings.tree import HpmcastSetting
 from camcast.vocabulary.streams import stream
 
