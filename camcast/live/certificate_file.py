@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from camcast.live.key_file import beside
+from camcast.live.whole_file import write_whole
 from camcast.security.certificates import CERTIFICATE, CHAIN_MAX, Certificate
 from camcast.security.keys import PublicKey
 from camcast.security.refusals import RefusedError
@@ -109,10 +110,8 @@ def read_issued(key: Path) -> list[Certificate]:
 def write_revocations(key: Path, data: bytes) -> None:
     """Keep the list of revocations of this file's key, in place of the one before."""
     path = beside(key, ".revoked")
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        new.write_text(revocations_text(data))
-        new.replace(path)
+        write_whole(path, revocations_text(data), 0o644, replace=True)
     except OSError as error:
         raise CertificateFileError(f"{path}: {error.strerror}") from error
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from camcast.live.whole_file import write_whole
 from camcast.security.keys import InvalidKeyError, PublicKey, SecretKey
 from camcast.vocabulary.errors import CamcastError
 
@@ -130,19 +130,9 @@ def _read(path: Path, kind: str) -> str:
 
 
 def _write_new(path: Path, text: str, mode: int) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        # Left by a process of this number that crashed; O_EXCL then follows no link of others.
-        new.unlink(missing_ok=True)
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as target:
-            target.write(text)
-            target.flush()
-            os.fsync(target.fileno())
-        os.link(new, path)  # unlike a rename, it never replaces a file
+        write_whole(path, text, mode, replace=False)
     except FileExistsError:
         raise KeyFileError(f"{path} exists; name another file, or move it away") from None
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)

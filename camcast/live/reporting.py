@@ -9,19 +9,49 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from camcast.changes import Change, Standing
 from camcast.engine.node import Node
 from camcast.engine.participation import Participation
 from camcast.live.recent import Recent
-from camcast.vocabulary.notices import Notice
+from camcast.vocabulary.notices import Notice, NoticeKind
 from camcast.vocabulary.topics import GroupId
 
 _log = logging.getLogger(__name__)
 
 _EXPLAIN: Final = ("isolated", "healed", "paused", "linked", "unlinked")
+_SAYS: Final[Mapping[NoticeKind, tuple[int, str]]] = {
+    "joined": (logging.INFO, "joined {topic}"),
+    "left": (logging.INFO, "left {topic}"),
+    "unheard": (
+        logging.INFO,
+        "leaves {topic} with {notice.count} events that it published last and could give to nobody:"
+        " no other member and no super-process is known to live",
+    ),
+    "unanswered": (
+        logging.INFO,
+        "{topic} cannot be joined yet: {gateways} could not tell who is there",
+    ),
+    "peer_seen": (logging.DEBUG, "{notice.contact} came into the table of {topic}"),
+    "peer_gone": (logging.DEBUG, "{notice.contact} left the table of {topic}{silent}"),
+    "isolated": (logging.INFO, "isolated: nothing is heard of any of {notice.count} peers"),
+    "healed": (logging.INFO, "healed: heard again: of {notice.count} peers"),
+    "paused": (logging.INFO, "this process did not run for {notice.seconds:.1f} s"),
+    "linked": (logging.DEBUG, "{topic} is linked to {notice.count} processes of {notice.topic}"),
+    "unlinked": (
+        logging.INFO,
+        "{topic} has no link to {notice.topic} any more: its events do not climb",
+    ),
+    "searching": (logging.DEBUG, "{topic} looks for super-processes up to {notice.topic}"),
+    "gateway_answers": (logging.DEBUG, "the gateway {gateways} answers"),
+    "gateway_lost": (logging.INFO, "the gateway {gateways} does not answer"),
+    "gateway_back": (logging.INFO, "the gateway {gateways} answers again"),
+    "seek": (logging.DEBUG, "looks for members of {notice.topic}"),
+    "found": (logging.DEBUG, "found {notice.count} members of {notice.topic}"),
+}
+"""The level and the text of each kind; `topic` is that of the notice's group."""
 _STANDINGS: dict[Standing, str] = {
     "member": "a member of {topic}, with {count} peers in its table",
     "alone": "alone in {topic}: no other member is known",
@@ -56,75 +86,25 @@ class Reporter:
     def _take(self, notice: Notice) -> None:
         participation = self._node.find(notice.group)
         topic = "" if participation is None else participation.topic.name
-        asked = ", ".join(notice.addresses)
         if self._recent is not None and notice.kind in _EXPLAIN:
             of = "" if notice.topic is None else notice.topic.name
             now = self._loop.time()
             self._recent.note_life(now, notice.kind, topic, of, notice.seconds)
+        self._say(notice, topic)
         match notice.kind:
             case "joined":
                 assert participation is not None
-                self._say(logging.INFO, notice, topic, f"joined {topic}")
                 self._renew_standing(participation)
             case "left":
                 self.standings.pop(notice.group, None)
-                self._say(logging.INFO, notice, topic, f"left {topic}")
                 self._change("left", participation)
-            case "unheard":
-                text = f"leaves {topic} with {notice.count} events that it published last and could"
-                text += " give to nobody: no other member and no super-process is known to live"
-                self._say(logging.INFO, notice, topic, text)
-            case "unanswered":
-                text = f"{topic} cannot be joined yet: {asked} could not tell who is there"
-                self._say(logging.INFO, notice, topic, text)
             case "peer_seen" | "peer_gone":
-                assert notice.contact is not None
-                verb = "came into" if notice.kind == "peer_seen" else "left"
-                silent = ", silent" if notice.silent else ""
-                text = f"{notice.contact} {verb} the table of {topic}{silent}"
-                self._say(logging.DEBUG, notice, topic, text)
                 self._change(notice.kind, participation, notice)
                 if participation is not None:
                     self._renew_standing(participation)
             case "isolated" | "healed":
-                heard = "nothing is heard of any" if notice.kind == "isolated" else "heard again:"
-                text = f"{notice.kind}: {heard} of {notice.count} peers"
-                self._say(logging.INFO, notice, topic, text)
                 for one in self._node.participations:
                     self._renew_standing(one)
-            case "paused":
-                text = f"this process did not run for {notice.seconds:.1f} s"
-                self._say(logging.INFO, notice, topic, text)
-            case "linked" | "unlinked":
-                self._say_links(notice, topic)
-            case "searching":
-                text = f"{topic} looks for super-processes up to {notice.topic}"
-                self._say(logging.DEBUG, notice, topic, text)
-            case "gateway_answers":
-                self._say(logging.DEBUG, notice, topic, f"the gateway {asked} answers")
-            case "gateway_lost":
-                self._say(logging.INFO, notice, topic, f"the gateway {asked} does not answer")
-            case "gateway_back":
-                self._say(logging.INFO, notice, topic, f"the gateway {asked} answers again")
-            case "seek":
-                text = f"looks for members of {notice.topic}"
-                self._say(logging.DEBUG, notice, topic, text)
-            case "found":
-                text = f"found {notice.count} members of {notice.topic}"
-                self._say(logging.DEBUG, notice, topic, text)
-
-    def _say_links(self, notice: Notice, topic: str) -> None:
-        """Log a change of a super-topic table: at INFO if it becomes empty, or is so no more."""
-        key = notice.group, topic
-        if notice.kind == "unlinked":
-            self._linked.pop(key, None)
-            text = f"{topic} has no link to {notice.topic} any more: its events do not climb"
-            self._say(logging.INFO, notice, topic, text)
-            return
-        level = logging.DEBUG if key in self._linked else logging.INFO
-        self._linked[key] = None
-        text = f"{topic} is linked to {notice.count} processes of {notice.topic}"
-        self._say(level, notice, topic, text)
 
     def _renew_standing(self, participation: Participation) -> None:
         """Tell how this process stands in a group, if that has changed."""
@@ -150,7 +130,14 @@ class Reporter:
             change = Change(kind, participation.topic, contact, silent)
             self._on_change(participation.topic.group, change)
 
-    def _say(self, level: int, notice: Notice, topic: str, text: str) -> None:
+    def _say(self, notice: Notice, topic: str) -> None:
+        level, text = _SAYS[notice.kind]
+        link = notice.group, topic
+        if notice.kind == "unlinked":
+            self._linked.pop(link, None)
+        elif notice.kind == "linked" and link not in self._linked:
+            level = logging.INFO  # the table was empty
+            self._linked[link] = None
         if not _log.isEnabledFor(level):
             return
         fields: dict[str, object] = {"event": notice.kind}
@@ -168,4 +155,6 @@ class Reporter:
             fields["seconds"] = notice.seconds
         if notice.kind == "peer_gone":
             fields["silent"] = notice.silent
-        _log.log(level, "%s", text, extra={"camcast": fields})
+        gateways, silent = ", ".join(notice.addresses), ", silent" if notice.silent else ""
+        said = text.format(topic=topic, notice=notice, gateways=gateways, silent=silent)
+        _log.log(level, "%s", said, extra={"camcast": fields})

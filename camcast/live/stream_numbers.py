@@ -12,13 +12,12 @@ The file is one line with a checksum, replaced atomically and readable by its ow
 from __future__ import annotations
 
 import logging
-import os
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from camcast.live.key_file import KeyFileError
+from camcast.live.whole_file import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ class StreamNumbers:
         first = max(at_least, self._next)
         self._next = first + count
         try:
-            self._write()
+            write_whole(self._path, _line(self._next), 0o600, replace=True)
         except OSError as error:
             self._warn(error)
         return first
@@ -73,22 +72,6 @@ class StreamNumbers:
             f"{self._path}: damaged; it has the number of this identity's next stream of events."
             " If the clock was not set back since the last start, remove the file"
         )
-
-    def _write(self) -> None:
-        path = self._path
-        new = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            # Left by a process of this number that crashed; O_EXCL then follows no link of others.
-            new.unlink(missing_ok=True)
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
-                target.write(_line(self._next))
-                target.flush()
-                os.fsync(target.fileno())
-            new.replace(path)
-        except OSError:
-            with suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
