@@ -68,9 +68,7 @@ def _waits(
     return wait
 
 
-def _calls(
-    method: Callable[Concatenate[_T, _P], _R],
-) -> Callable[Concatenate[_Face[_T], _P], _R]:
+def _calls(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_Face[_T], _P], _R]:
     """Make a method that calls a plain method in the loop."""
 
     @wraps(method)

@@ -314,8 +314,7 @@ def serve(
     except OSError as error:
         reason = error.strerror or str(error)
         raise BindError(
-            error.errno,
-            f"metrics cannot be served at {host}:{port}: {reason}; choose another port",
+            error.errno, f"metrics cannot be served at {host}:{port}: {reason}; choose another port"
         ) from error
     shown = f"[{host}]" if ":" in host else host
     try:

@@ -13,7 +13,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import TERMINAL_WIDTH, print_json, wide_console
 from camcast.cli.printed import TopicRow
-from camcast.live.control_socket import ControlError, ask
+from camcast.live.control_socket import ask
 
 _UNITS: Final = ("B", "kB", "MB", "GB")
 
@@ -34,7 +34,7 @@ def status(socket: Socket, json: options.Json = False) -> None:
     The process has to run with --control PATH, or CommunityManager(control=PATH). With --json it is
     the whole snapshot, with the fields of docs/operating.md. Exit code 1: nobody answers there.
     """
-    with clear_failures(ControlError):
+    with clear_failures():
         answer = ask(socket, "status")
     if json:
         print_json(answer, "status/1")
@@ -77,7 +77,7 @@ def peers(socket: Socket, json: options.Json = False) -> None:
     "table": the peer is in this process's topic table; "holds": this process is in the peer's;
     "link": the peer is in a super-topic table. Exit code 1: nobody answers there.
     """
-    with clear_failures(ControlError):
+    with clear_failures():
         answer = ask(socket, "peers")
     if json:
         print_json(answer, "peers/1")
@@ -106,7 +106,7 @@ def topics(socket: Socket, json: options.Json = False) -> None:
     "known" are the processes in its tables, "queued" the events that wait for its subscribers.
     Exit code 1: nobody answers there.
     """
-    with clear_failures(ControlError):
+    with clear_failures():
         rows = _topic_rows(ask(socket, "status"))
     if json:
         print_json(rows, "topics/1")

@@ -62,19 +62,14 @@ def certify(
     key. What is printed is public, and is useless without the owner's secret key.
     """
     from camcast.cli.lifetime import end_of
-    from camcast.live.certificate_file import (
-        CertificateFileError,
-        certificate_text,
-        read_chain,
-        record_issued,
-    )
-    from camcast.live.key_file import KeyFileError, read_public_key, read_secret_key
+    from camcast.live.certificate_file import certificate_text, read_chain, record_issued
+    from camcast.live.key_file import read_public_key, read_secret_key
     from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
     from camcast.security.chains import verify_chain
     from camcast.security.keys import PublicKey
     from camcast.security.refusals import RefusedError
 
-    with clear_failures(CertificateFileError, KeyFileError, OptionError):
+    with clear_failures():
         secret, subject = read_secret_key(key_file), read_public_key(subject_file)
         try:
             rights = Rights.parse(name.strip() for name in may.split(","))

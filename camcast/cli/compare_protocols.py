@@ -19,7 +19,7 @@ from camcast.doors.options import OptionError
 from camcast.report.csv_text import csv_text
 from camcast.report.output_place import output_file
 from camcast.scenarios.workload import KINDS, Workload
-from camcast.sweeps import ProgressBar, SweepError
+from camcast.sweeps import ProgressBar
 
 _MEASURES: Final = (
     *("processes", "reception", "deliveries", "parasites", "filtered", "event_copies"),
@@ -88,7 +88,7 @@ def compare_protocols(
     Each runs in the virtual network, on the same communities, loss and events, with the least
     effort that delivers the share asked for. Exit code 1: some protocol did not reach it.
     """
-    with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
+    with clear_failures(ValueError, LookupError, OSError), extras_named():
         if reliability == 0:
             raise OptionError("--reliability 0 asks for nothing; give more than 0")
         from camcast.reproduction.protocol_comparison import EVENTS, Comparison, compare, evenly

@@ -83,7 +83,7 @@ def _taker(paths: Set[str]) -> Callable[[typer.Context, Path | None], Path | Non
 
     def take(context: typer.Context, file: Path | None) -> Path | None:
         if file is not None and not context.resilient_parsing:  # which is for completion
-            with clear_failures(ConfigError):
+            with clear_failures():
                 context.default_map = _defaults(context, file, paths)
         return file
 

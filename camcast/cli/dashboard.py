@@ -46,7 +46,7 @@ def dashboard(
     node there. The page is served on this machine alone and fetches nothing from elsewhere; its
     slider goes back to what was seen before. Of a recording it makes one file to keep or to send.
     """
-    with clear_failures(OSError, recording.RecordingError, CommandError):
+    with clear_failures(OSError):
         if len(sources) == 1 and sources[0].is_file():
             path = output or sources[0].with_suffix(".html")
             with output_file(path):

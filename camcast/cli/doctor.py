@@ -47,7 +47,7 @@ def doctor(
     machine: open files, the clock, listening at --bind, reaching --advertise, asking the gateways,
     or the DHT with --membership hybrid or dht. It joins nothing. Exit code 1: something is wrong.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS):
+    with clear_failures():
         if socket is not None:
             findings = _examined(socket)
         else:

@@ -24,7 +24,6 @@ from camcast.doors.plugs import find_protocol
 from camcast.experiment.progress import progress_line
 from camcast.experiment.run import run_experiment
 from camcast.experiment.workers import ExperimentError
-from camcast.report.output_place import OutputError
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.sweeps.sigterm import sigterm_stops
@@ -83,10 +82,7 @@ EXPERIMENT: Final = ExperimentOptions()
 
 
 def carry_out(
-    scenario: Scenario,
-    given: ExperimentOptions,
-    folder: Path | None,
-    reception_min: float = 0.0,
+    scenario: Scenario, given: ExperimentOptions, folder: Path | None, reception_min: float = 0.0
 ) -> None:
     """Run an experiment and print its summary, as a table or as JSON.
 
@@ -95,14 +91,13 @@ def carry_out(
     --metrics has a port for each process. Exits with `EXIT_FAILED` if there were parasites where
     the protocol has none, or, in a run that was not interrupted, a reception below `reception_min`.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS):
+    with clear_failures():
         passphrase = given.profile.passphrase()
         signed = given.profile.profile == ProfileName.SIGNED
         served = None
         if given.metrics is not None:
             served = _say_where(*metrics_address(given.metrics), scenario.processes)
         control = None if given.control is None else _sockets(given.control)
-    with clear_failures(ExperimentError, OptionError, OutputError):
         kept = given.output or folder
         place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))
         with sigterm_stops(), place as path, progress_line() as show:

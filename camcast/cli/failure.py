@@ -32,14 +32,14 @@ def complain(text: str) -> None:
 
 @contextmanager
 def clear_failures(*expected: type[Exception]) -> Iterator[None]:
-    """Turn each of the `expected` errors into its sentence on stderr and an exit code.
+    """Turn CAMCAST's errors, and the `expected` ones, into a sentence on stderr and an exit code.
 
     Anything else is a defect of ours and keeps its traceback.
     """
     try:
         yield
     except Exception as error:
-        if not isinstance(error, (CommandError, *expected)):
+        if not isinstance(error, (CamcastError, *expected)):
             raise
         text = str(error)
         if isinstance(error, OSError) and error.strerror:

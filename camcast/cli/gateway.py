@@ -7,7 +7,6 @@ from typing import Annotated, Final
 
 import typer
 
-from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
@@ -45,7 +44,7 @@ def gateway(
     the other commands, when it is ready. Several may run side by side; every process announces
     itself to all it knows.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS):
+    with clear_failures():
         # It joins no community, so of the membership only the discovery matters.
         manager = CommunityManager("dht" if overlay else "scamp", **process.arguments())
         run_until_signalled(_serve(manager, process.metrics, json=json))

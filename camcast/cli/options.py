@@ -5,38 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from camcast.cli.failure import CommandError
-from camcast.community_errors import CommunityError
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import UnknownPlugError
-from camcast.doors.signatures import NotAllowedError
-from camcast.doors.transport import BindError
-from camcast.live.certificate_file import CertificateFileError
-from camcast.live.gateway_file import GatewayError
-from camcast.live.key_file import KeyFileError
 from camcast.scenarios.base import ScenarioError
-from camcast.security.passphrase import PassphraseError
-from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.topics import TopicError
-
-COMMUNITY_ERRORS: Final = (
-    AddressError,
-    BindError,
-    CertificateFileError,
-    CommunityError,
-    GatewayError,
-    KeyFileError,
-    NotAllowedError,
-    OptionError,
-    PassphraseError,
-    TopicError,
-    UnknownPlugError,
-)
-"""The errors of making a manager and of joining a community; their messages are for people."""
 
 MEMBERSHIP = typer.Option(
     "--membership",

@@ -20,7 +20,6 @@ from camcast.cli.simulated import shown, simulated
 from camcast.cli.wide_table import WideTable
 from camcast.measures import MEASURES
 from camcast.settings.base import SettingError
-from camcast.sweeps import SweepError
 from camcast.systems import CAMCAST, SYSTEMS
 
 if TYPE_CHECKING:  # numpy is an extra
@@ -64,7 +63,7 @@ def plan(
     With --check the exit code is 1 if the simulation contradicts the plan: if the interval of a
     measured reliability lies below its target.
     """
-    with clear_failures(ValueError, LookupError, SweepError), extras_named():
+    with clear_failures(ValueError, LookupError), extras_named():
         from camcast.models.camcast import planner
 
         described = weather.setting(sizes)

@@ -1,6 +1,6 @@
 """The options of the commands that run one process, and of ``doctor``, which tries one.
 
-A group's `arguments` are for `CommunityManager`; to make them raises `COMMUNITY_ERRORS`.
+A group's `arguments` are for `CommunityManager`; to make them raises `CamcastError`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
@@ -63,7 +62,7 @@ def publish(
     --json count the peers and the links that each event left for, and say whether it was accepted.
     Exit code 1: something was not published, was dropped, or left for nobody.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS):
+    with clear_failures():
         parsed = Topic.parse(topic)
         if typed and not parsed.level:
             raise CommandError("--class needs a topic below the root, which is that of no class")

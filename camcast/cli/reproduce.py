@@ -16,10 +16,10 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
 from camcast.cli.wide_table import WideTable
-from camcast.doors.plugs import UnknownPlugError, find_protocol
+from camcast.doors.plugs import find_protocol
 from camcast.measures import measure_of
 from camcast.reproduction.chosen_protocols import choose
-from camcast.sweeps import ProgressBar, SweepError
+from camcast.sweeps import ProgressBar
 from camcast.systems import find_system
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def reproduce(
     camcast[sim,report].
     """
     names = None if protocols is None else [name.strip() for name in protocols.split(",")]
-    with clear_failures(ValueError, UnknownPlugError, SweepError, OSError):
+    with clear_failures(ValueError, OSError):
         if what is None:
             if names is None:
                 context.fail("Missing argument 'PAPER', or option '--protocol'.")

@@ -54,10 +54,10 @@ def revoke(
         revocations_text,
         write_revocations,
     )
-    from camcast.live.key_file import KeyFileError, beside, read_secret_key
+    from camcast.live.key_file import beside, read_secret_key
     from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 
-    with clear_failures(CertificateFileError, KeyFileError, OptionError):
+    with clear_failures():
         secret = read_secret_key(key_file)
         path = beside(key_file, ".revoked")
         before = read_revocations(path)[0] if path.exists() else None

@@ -17,7 +17,7 @@ from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
 from camcast.settings.tree import Estimate, HpmcastSetting
-from camcast.sweeps import JSON, Cell, SweepError
+from camcast.sweeps import JSON, Cell
 from camcast.systems import outcome_of, runs_in_cells
 
 RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a second
@@ -43,22 +43,14 @@ class TreeOptions:
         _DEFAULT.fan_out
     )
     interested: Annotated[
-        float,
-        probability_option(
-            "--interested",
-            "p_1: probability that a process is interested.",
-        ),
+        float, probability_option("--interested", "p_1: probability that a process is interested.")
     ] = _DEFAULT.interested
-    loss: Annotated[
-        float,
-        probability_option("--loss", "Probability that a copy is lost."),
-    ] = _DEFAULT.loss  # [hpmcast 5.3] the captions name none
+    loss: Annotated[float, probability_option("--loss", "Probability that a copy is lost.")] = (
+        _DEFAULT.loss
+    )  # [hpmcast 5.3] the captions name none
     crash: Annotated[
         float,
-        probability_option(
-            "--crash",
-            "Probability that a process is dead from the beginning.",
-        ),
+        probability_option("--crash", "Probability that a process is dead from the beginning."),
     ] = _DEFAULT.crash  # [hpmcast 5.3] the captions name none
     threshold: Annotated[
         int, typer.Option("--threshold", help="D: a smaller audience of a view is made so large.")
@@ -90,7 +82,7 @@ def hpmcast(
     they stand for. Beside the measured means, with 95 % intervals, stands the model of
     docs/hpmcast.md.
     """
-    with clear_failures(ValueError, SweepError, OSError), extras_named():
+    with clear_failures(ValueError, OSError), extras_named():
         from camcast.models.hpmcast.prediction import predict
         from camcast.population.hpmcast import reception
 

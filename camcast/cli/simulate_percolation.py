@@ -15,7 +15,7 @@ from camcast.cli.output import print_json
 from camcast.cli.probability import probability_option
 from camcast.cli.setting_options import Workers
 from camcast.cli.simulated import compute, print_measures
-from camcast.sweeps import JSON, Cell, SweepError
+from camcast.sweeps import JSON, Cell
 from camcast.systems import runs_in_cells
 from camcast.workloads.edge_list import load_edges
 
@@ -69,7 +69,7 @@ def percolation(
     Beside the measured means, with 95 % intervals, stands the model of docs/percolation.md. The
     intervals are of the networks' means; with one network of its events, and for it only.
     """
-    with clear_failures(ValueError, SweepError, OSError), extras_named():
+    with clear_failures(ValueError, OSError), extras_named():
         from camcast.population.percolation import TTL_MAX, Gossip, corpus_of, join
 
         gossip = Gossip(sigma=sigma, gamma=gamma, ttl=TTL_MAX if ttl is None else ttl)

@@ -27,7 +27,7 @@ from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import find_protocol
 from camcast.measures import MEASURES
 from camcast.runs.folder import OutputFolder
-from camcast.sweeps import ProgressBar, SweepError
+from camcast.sweeps import ProgressBar
 from camcast.systems import System, find_system
 from camcast.vocabulary.trace import JsonLinesSink, Sink
 
@@ -139,7 +139,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
         ] = None,
         json: options.Json = False,
     ) -> None:
-        with clear_failures(ValueError, LookupError, SweepError, OSError), extras_named():
+        with clear_failures(ValueError, LookupError, OSError), extras_named():
             if scenario is not None:
                 if simulator != "virtual" or given.sizes is not None:
                     raise CommandError(

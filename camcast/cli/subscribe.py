@@ -10,7 +10,6 @@ from typing import Annotated, Final
 
 import typer
 
-from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.option_group import grouped
@@ -29,7 +28,7 @@ from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS, CommunityManager
-from camcast.interests.interest import Interest, InterestError
+from camcast.interests.interest import Interest
 from camcast.received import Lagged, Received
 from camcast.typed import Sent
 from camcast.vocabulary.events import EventId, Missed
@@ -76,7 +75,7 @@ def subscribe(
     value, an object of its fields. Without a gateway the process founds the community,
     and is a gateway for other processes at the address that it prints.
     """
-    with clear_failures(*options.COMMUNITY_ERRORS, InterestError):
+    with clear_failures():
         work = _subscribe(
             member,
             Topic.parse(topic),

@@ -33,10 +33,7 @@ from camcast.pipeline.ingest.run_folder import (
 )
 from camcast.pipeline.ingest.trace_parquet import VERSION_KEY
 
-_JSON_OPTIONS: Final = {
-    "columnNameOfCorruptRecord": "malformed",
-    "allowNonNumericNumbers": "false",
-}
+_JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"}
 _REASONS_TOLD: Final = 3  # chosen: of a run, the most frequent; the table has all
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
@@ -218,11 +215,7 @@ def _line_by_line(
 def judged(lines: DataFrame) -> DataFrame:
     """Add to lines of JSON (column `value`) a trace's columns, and the `reason` why one is none."""
     record = F.col("record")
-    parsed = F.from_json(
-        "value",
-        f"{SCHEMA}, malformed string",
-        _JSON_OPTIONS,
-    )
+    parsed = F.from_json("value", f"{SCHEMA}, malformed string", _JSON_OPTIONS)
     return (
         lines.withColumn("record", parsed)
         .withColumn("reason", wrong_line(F.col("value"), record, record["malformed"]))

@@ -150,10 +150,7 @@ def samples(spread: Spread) -> DataFrame:
     """Count the hops and the milliseconds of the deliveries."""
     both = F.explode(
         F.create_map(
-            F.lit("hops"),
-            F.col("hops").cast("double"),
-            F.lit("latency_ms"),
-            F.col("latency_ms"),
+            F.lit("hops"), F.col("hops").cast("double"), F.lit("latency_ms"), F.col("latency_ms")
         )
     ).alias("sample", "value")
     counted = spread.received.select(*_PLACE, both).groupBy(*_PLACE, "sample", "value")

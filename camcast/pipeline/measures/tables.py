@@ -154,8 +154,7 @@ def _healing(tables: Tables, members: Members) -> DataFrame:
 
 def _visibility(tables: Tables, members: Members) -> DataFrame:
     joins = members.stints.where(F.col("joined") < F.col("end")).select(
-        *(*_NODE, "stint", "joined"),
-        F.least("left", "crashed", "again", "end").alias("until"),
+        *(*_NODE, "stint", "joined"), F.least("left", "crashed", "again", "end").alias("until")
     )
     named = tables.spans.where(F.col("node") != F.col("peer")).select(
         *_PLACE, F.col("peer").alias("node"), "start", "stop"
