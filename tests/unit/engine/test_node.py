@@ -262,8 +262,10 @@ def test_a_frame_cut_at_any_byte_is_counted_and_nothing_of_the_cut_record_happen
     "frame",
     [
         *(b"", b"C", b"CM\x02", b"CM\x02\x01", b"\x00" * 50, b"GET / HTTP/1.1\r\n\r\n"),
+        FRAME_HEADER[:3] + b"\x01" + bytes(60),
         FRAME_HEADER + b"\xff" * 100,
         FRAME_HEADER + b"\0" * 100,
+        FRAME_HEADER + b"\0\0\0\x10" + b"\x07" * 16,
     ],
 )
 def test_what_is_no_frame_of_this_version_is_counted_once(frame: bytes) -> None:

@@ -7,18 +7,14 @@ from math import sqrt
 
 import pytest
 
-from camcast.engine.settings import Settings
 from camcast.live.zmq_pipes import ZmqPipes
-from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant, Uniform
-from camcast.simulation.census import Census
 from camcast.simulation.frames import copies_in, frames_of
 from camcast.simulation.network import VirtualNetwork, address_of
+from camcast.testing.world import World
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.outbox import Send
-from camcast.vocabulary.streams import stream
 from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER
-from membership.scamp.scamp import BACKEND
 from tests.patience import live
 
 A, B, NOBODY = (address_of(number) for number in (1, 2, 9))
@@ -36,14 +32,13 @@ def record(name: str, size: int = 24) -> bytes:
 ONE, TWO, THREE = map(record, ("one", "two", "three"))
 
 
-class Bench:
+class Bench(World):
     """A process that sends what it is told, and two that are only looked at."""
 
     def __init__(self, climate: Climate) -> None:
-        self.network = VirtualNetwork(1, climate)
-        census = Census(stream(1, "churn"))
-        settings = Settings(BACKEND, census.discovery, protocol=CamcastProtocol())
-        self.sender, *_ = (self.network.start(settings) for _ in range(3))
+        super().__init__(virtual=VirtualNetwork(1, climate))
+        self.network = self.virtual
+        self.sender, *_ = [self.start(self.settings) for _ in range(3)]
         self.arrived: list[tuple[str, bytes]] = []
         arrive = self.network._arrive
 
@@ -55,7 +50,7 @@ class Bench:
 
     def step(self, *sends: tuple[list[str], bytes]) -> None:
         wishes = [Send(at(*addresses), said, True) for addresses, said in sends]
-        self.network.do(self.sender, lambda node, _now: node.outbox.sends.extend(wishes))
+        self.do(self.sender, lambda node, _now: node.outbox.sends.extend(wishes))
 
 
 STEADY, UNSTEADY = Climate(latency=Constant(0.01)), Climate(latency=Uniform(0.01, 0.01))
@@ -66,7 +61,7 @@ def test_what_one_step_leaves_for_a_process_is_one_frame(climate: Climate) -> No
     bench = Bench(climate)
     bench.step(([A, B], ONE), ([B], TWO), ([A], THREE))
     bench.step(([A], TWO))
-    bench.network.run(1.0)
+    bench.run(1.0)
     assert bench.arrived == [
         (A, FRAME_HEADER + ONE + THREE),
         (B, FRAME_HEADER + ONE + TWO),
@@ -81,7 +76,7 @@ def test_a_frame_is_lost_as_a_whole() -> None:
     bench, steps = Bench(Climate(loss=0.5)), 1000
     for _ in range(steps):
         bench.step(([A, B], ONE), ([A], TWO))
-    bench.network.run(1.0)
+    bench.run(1.0)
     frames = [frame for address, frame in bench.arrived if address == A]
     assert set(frames) == {FRAME_HEADER + ONE + TWO}
     lone = len(bench.arrived) - len(frames)
@@ -94,7 +89,7 @@ def test_a_frame_is_duplicated_and_overtaken_as_a_whole() -> None:
     bench = Bench(Climate(duplication=0.5, reordering=0.5))
     for _ in range(200):
         bench.step(([A], ONE), ([A], TWO))
-    bench.network.run(1.0)
+    bench.run(1.0)
     assert set(bench.arrived) == {(A, FRAME_HEADER + ONE + TWO)}
     assert 200 < len(bench.arrived) < 400
 
@@ -106,7 +101,7 @@ def test_every_record_of_a_frame_that_finds_nobody_is_counted(climate: Climate) 
     dead = bench.network.processes[B]
     bench.step(([B], ONE), ([B], TWO), ([B], THREE))
     bench.network.crash(dead)
-    bench.network.run(1.0)
+    bench.run(1.0)
     assert bench.network.undeliverable == 5
 
 

@@ -8,17 +8,13 @@ from math import ceil, log
 import msgspec
 import pytest
 
-from camcast.doors.plugs import find_backend
 from camcast.engine.liveness import AGAIN
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
-from camcast.protocols.camcast import CamcastProtocol
-from camcast.simulation.census import Census
 from camcast.simulation.invariants import InvariantError, Invariants
-from camcast.simulation.network import Process, VirtualNetwork
+from camcast.simulation.network import Process
+from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from membership.scamp.options import ScampOptions, expected_view
 from membership.scamp.scamp import Scamp
@@ -29,35 +25,23 @@ LAW = partial(expected_view, ScampOptions())
 TOPIC, OTHER = Topic.parse(".news"), Topic.parse(".other")
 
 
-class Watched:
+class Watched(World):
     """A small community under the eyes of the invariants."""
 
     def __init__(self, size: int = 6) -> None:
-        self.network = VirtualNetwork(1)
+        super().__init__()
+        self.network = self.virtual
         self.invariants = Invariants(self.network, LAW)
         self.network.on_step = self.invariants.on_step
-        self.delivered: list[tuple[Process, Deliver]] = []
-        self.network.on_delivery = self._take
-        census = Census(stream(1, "churn"))
-        self.settings = Settings(
-            find_backend("scamp"), census.discovery, ScampOptions(), protocol=CamcastProtocol()
-        )
-        self.processes = [self._start() for _ in range(size)]
-        self.network.run(10.0)
+        self.came: list[tuple[Process, Deliver]] = []
+        for _ in range(size):
+            self.join(TOPIC, gap=0.5)
+        self.processes = list(self.network)
+        self.run(10.0)
 
-    def _start(self) -> Process:
-        process = self.network.start(self.settings)
-        self.network.do(process, lambda node, now: node.join(TOPIC, now))
-        self.network.run(0.5)
-        return process
-
-    def _take(self, process: Process, delivery: Deliver) -> None:
-        self.delivered.append((process, delivery))
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        self.came.append((process, delivery))
         self.invariants.on_delivery(process, delivery)
-
-    def publish(self) -> None:
-        self.network.do(self.processes[0], lambda n, now: n.publish(TOPIC, b"!", now))
-        self.network.run(1.0)
 
     def scamp(self, number: int) -> Scamp:
         participation = self.processes[number].node.participation(TOPIC)
@@ -68,7 +52,7 @@ class Watched:
     def look(self, times: int = 2, every_seconds: float = 0.5) -> None:
         for _ in range(times):
             self.invariants.look_at_arcs()
-            self.network.run(every_seconds)
+            self.run(every_seconds)
 
 
 @pytest.fixture
@@ -87,7 +71,7 @@ def event_frame(topic: Topic) -> bytes:
 
 def nothing_yet(watched: Watched) -> None:
     """The guard of every test here: without the breach, nothing is wrong."""
-    watched.publish()
+    watched.publish(watched.nodes[0], TOPIC, seconds=1.0)
     looks = Invariants(watched.network, LAW)  # others, for an arc that is whole once is so for good
     looks.look_at_arcs()
     looks.check_symmetry()
@@ -107,8 +91,8 @@ def test_an_event_of_a_community_that_one_never_was_in(watched: Watched) -> None
 
 def test_a_forged_event_of_one_s_own_community_is_no_parasite(watched: Watched) -> None:
     watched.network.inject(watched.processes[2].me.address, event_frame(TOPIC))
-    watched.network.run(1.0)
-    assert len(watched.delivered) == 6
+    watched.run(1.0)
+    assert len(watched.came) == 6
 
 
 def test_a_late_event_is_no_parasite(watched: Watched) -> None:
@@ -123,7 +107,7 @@ def test_a_late_event_is_no_parasite(watched: Watched) -> None:
 
 def test_an_event_delivered_twice(watched: Watched) -> None:
     nothing_yet(watched)
-    process, delivery = watched.delivered[-1]
+    process, delivery = watched.came[-1]
     with pytest.raises(InvariantError, match=rf"delivered {delivery.batch.id} twice"):
         watched.invariants.on_delivery(process, delivery)
 
@@ -131,7 +115,7 @@ def test_an_event_delivered_twice(watched: Watched) -> None:
 def test_an_event_delivered_twice_by_the_node_itself(watched: Watched) -> None:
     """As a node would whose window of events seen has a hole."""
     nothing_yet(watched)
-    process, delivery = watched.delivered[-1]
+    process, delivery = watched.came[-1]
 
     def again(node: Node, _now: float) -> None:
         node.outbox.deliveries.append(delivery)
@@ -144,7 +128,7 @@ def test_in_another_community_or_life_or_at_another_process_it_is_not_the_same(
     watched: Watched,
 ) -> None:
     nothing_yet(watched)
-    process, delivery = watched.delivered[-1]
+    process, delivery = watched.came[-1]
     watched.invariants.on_delivery(process, msgspec.structs.replace(delivery, group=OTHER.group))
     watched.network.crash(process)
     again = watched.network.start(watched.settings, number=process.number, peer=process.me.peer)
@@ -236,7 +220,7 @@ def test_of_an_arc_that_comes_and_goes_every_look_has_to_be_wrong(watched: Watch
             del watched.scamp(2)._holders[holder.me.peer]
         assert len(watched.invariants.one_sided_arcs()) == wrong
         watched.invariants.look_at_arcs()
-        watched.network.run(AGAIN + 2.0)  # by then the holder's heartbeats tell of it
+        watched.run(AGAIN + 2.0)  # by then the holder's heartbeats tell of it
     watched.invariants.check_symmetry()
 
 

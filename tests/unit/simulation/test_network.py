@@ -9,58 +9,49 @@ from typing import Any
 import pytest
 
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
-from camcast.protocols.camcast import CamcastProtocol
 from camcast.settings.climate import Climate, Constant
-from camcast.simulation.census import Census
 from camcast.simulation.datagrams import HOSTS_MAX
 from camcast.simulation.network import Process, VirtualNetwork, address_of
 from camcast.simulation.weather import Cut
+from camcast.testing.world import World
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import decode_body
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import DigestSink, ListSink, Sink
-from membership.scamp.options import ScampOptions
-from membership.scamp.scamp import BACKEND
 from tests.transcript import DECODERS
 
 TOPIC = Topic.parse(".news")
 
 
-class Bench:
-    """A network whose processes find each other by a census, and what they delivered."""
+class Bench(World):
+    """A world in which it is noted when which life of a process delivered what."""
 
     def __init__(
         self, climate: Climate | None = None, seed: int = 1, sink: Sink | None = None
     ) -> None:
-        self.network = VirtualNetwork(seed, climate, sink)
-        self.census = Census(stream(seed, "churn"))
-        self.delivered: list[tuple[float, Process, EventId, bytes]] = []
-        self.network.on_delivery = self._take
-        self.settings = Settings(
-            BACKEND, self.census.discovery, ScampOptions(), protocol=CamcastProtocol()
-        )
+        super().__init__(virtual=VirtualNetwork(seed, climate, sink))
+        self.network = self.virtual
+        self.came: list[tuple[float, Process, EventId, bytes]] = []
 
-    def _take(self, process: Process, delivery: Deliver) -> None:
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         for event in delivery.batch.events():
-            self.delivered.append((self.network.now, process, event.id, event.payload))
+            self.came.append((self.now, process, event.id, event.payload))
 
-    def start(self, **again: Any) -> Process:
+    def enter(self, **again: Any) -> Process:
         process = self.network.start(self.settings, **again)
         self.network.do(process, lambda node, now: node.join(TOPIC, now))
-        self.network.run(0.2)
+        self.run(0.2)
         return process
 
     def community(self, size: int) -> list[Process]:
-        processes = [self.start() for _ in range(size)]
-        self.network.run(5.0)
+        processes = [self.enter() for _ in range(size)]
+        self.run(5.0)
         return processes
 
-    def publish(self, process: Process, payload: bytes = b"!") -> EventId:
+    def say(self, process: Process, payload: bytes = b"!") -> EventId:
         def act(node: Node, now: float) -> EventId:
             return node.publish(TOPIC, payload, now).id
 
@@ -71,7 +62,7 @@ class Bench:
         self.network.crash(process)
 
     def receivers(self, event: EventId) -> list[Process]:
-        return [process for _, process, delivered, _ in self.delivered if delivered == event]
+        return [process for _, process, delivered, _ in self.came if delivered == event]
 
     def lives(self) -> list[int]:
         return sorted(process.life for process in self.network)
@@ -110,13 +101,13 @@ def test_identities_are_the_seed_s() -> None:
 
 def test_nobody_starts_where_somebody_lives_and_the_dead_obey_nobody() -> None:
     bench = Bench()
-    process = bench.start()
+    process = bench.enter()
     with pytest.raises(AssertionError, match="process 0 is alive already"):
         bench.network.start(bench.settings, number=0)
     bench.crash(process)
     with pytest.raises(AssertionError, match="process 0 is dead"):
-        bench.publish(process)
-    bench.start(number=0)
+        bench.say(process)
+    bench.enter(number=0)
     with pytest.raises(AssertionError, match="process 0 is dead"):
         bench.network.crash(process)  # not the one who lives there now
     assert len(bench.network.processes) == 1
@@ -129,13 +120,13 @@ def test_an_event_crosses_in_the_time_of_the_link() -> None:
     bench = Bench(Climate(latency=Constant(0.25)))
     one, other = bench.community(2)
     start = bench.network.now
-    event = bench.publish(one, b"goal")
+    event = bench.say(one, b"goal")
     assert bench.receivers(event) == [one]  # its own, at once
-    bench.network.run(0.2)
+    bench.run(0.2)
     assert bench.receivers(event) == [one]
-    bench.network.run(0.1)
-    assert bench.delivered[-1][1:] == (other, event, b"goal")
-    assert bench.delivered[-1][0] == pytest.approx(start + 0.25)
+    bench.run(0.1)
+    assert bench.came[-1][1:] == (other, event, b"goal")
+    assert bench.came[-1][0] == pytest.approx(start + 0.25)
 
 
 def test_frames_are_those_of_the_wire() -> None:
@@ -150,8 +141,8 @@ def test_frames_are_those_of_the_wire() -> None:
         arrive(address, frame, lives, link)
 
     bench.network._arrive = watch  # type: ignore[method-assign] # watched in its place
-    event = bench.publish(one, b"goal")
-    bench.network.run(1.5)
+    event = bench.say(one, b"goal")
+    bench.run(1.5)
     crossed, controls = list[tuple[str, PeerId, int]](), 0
     for address, frame in frames:
         assert address in (one.me.address, other.me.address)
@@ -181,35 +172,13 @@ def test_who_watches_the_sends_sees_every_copy_also_the_lost_ones() -> None:
     bench.network.on_send = lambda source, target, record: sent.append((source, target, record))
     bench.network.weather.cuts.append(Cut(range(4), range(4)))
     before, sent_before = bench.network.messages, bench.network.bytes
-    bench.publish(processes[0])
+    bench.say(processes[0])
     assert bench.network.messages - before == len(sent) == 3
     assert bench.network.bytes - sent_before == sum(len(record) for _, _, record in sent)
     assert {source for source, _, _ in sent} == {processes[0].me.address}
     assert {target for _, target, _ in sent} == {process.me.address for process in processes[1:]}
     assert all(record[4] == wire.Kind.EVENT for _, _, record in sent)
     assert bench.network.weather.lost == 3
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"",
-        b"\0" * 64,
-        b"HTTP/1.1 200 OK\r\n",
-        wire.FRAME_HEADER[:3] + b"\x01" + b"\0" * 60,
-        wire.FRAME_HEADER + b"\xff" * 60,
-        wire.FRAME_HEADER + b"\0\0\0\x10" + b"\x07" * 16,
-    ],
-)
-def test_garbage_is_counted_and_harms_nobody(garbage: bytes) -> None:
-    bench = Bench()
-    one, other = bench.community(2)
-    bench.network.inject(one.me.address, garbage)
-    assert one.node.counters.malformed == 1
-    event = bench.publish(one)
-    bench.network.run(1.0)
-    assert lives(bench.receivers(event)) == [one.life, other.life]
-    assert other.node.counters.malformed == 0
 
 
 def test_what_is_injected_arrives_at_once_or_nowhere() -> None:
@@ -228,19 +197,10 @@ def test_a_copy_to_an_address_that_never_was_is_undeliverable() -> None:
     participation = one.node.participation(TOPIC)
     assert participation is not None
     participation.membership.peers().add(nobody)
-    bench.publish(one)
-    bench.network.run(0.1)  # until it would arrive, before the next heartbeat
+    bench.say(one)
+    bench.run(0.1)  # until it would arrive, before the next heartbeat
     assert bench.network.undeliverable == 1
     assert bench.network.weather.lost == 0
-
-
-def test_a_duplicated_copy_is_delivered_once() -> None:
-    bench = Bench(Climate(duplication=1.0))
-    one, other = bench.community(2)
-    event = bench.publish(one)
-    bench.network.run(1.0)
-    assert lives(bench.receivers(event)) == [one.life, other.life]
-    assert other.node.counters.duplicates == 1
 
 
 # -- dying and returning -----------------------------------------------------------------------
@@ -249,12 +209,12 @@ def test_a_duplicated_copy_is_delivered_once() -> None:
 def test_what_is_under_way_to_the_dead_is_lost() -> None:
     bench = Bench(Climate(latency=Constant(0.25)))
     one, other = bench.community(2)
-    bench.network.run(0.5)
-    event = bench.publish(one)
-    bench.network.run(0.1)
+    bench.run(0.5)
+    event = bench.say(one)
+    bench.run(0.1)
     bench.crash(other)
     before = bench.network.undeliverable
-    bench.network.run(0.2)
+    bench.run(0.2)
     assert bench.receivers(event) == [one]
     assert bench.network.undeliverable > before
 
@@ -264,26 +224,26 @@ def test_what_was_under_way_does_not_reach_the_next_life(identity: str) -> None:
     """It starts again within the latency, and joins again: what was sent before is lost."""
     bench = Bench(Climate(latency=Constant(0.25)))
     one, other = bench.community(2)
-    event = bench.publish(one)
-    bench.network.run(0.1)
+    event = bench.say(one)
+    bench.run(0.1)
     bench.crash(other)
     peer = other.me.peer if identity == "same" else None
     again = bench.network.start(bench.settings, number=other.number, peer=peer)
     bench.network.do(again, lambda node, now: node.join(TOPIC, now))
-    bench.network.run(10.0)
+    bench.run(10.0)
     assert bench.receivers(event) == [one]
     assert (again.node.counters.events, again.node.counters.parasites) == (0, 0)
-    later = bench.publish(one)
-    bench.network.run(1.0)
+    later = bench.say(one)
+    bench.run(1.0)
     assert lives(bench.receivers(later)) == [one.life, again.life]
 
 
 def test_what_the_dead_had_sent_arrives() -> None:
     bench = Bench(Climate(latency=Constant(0.25)))
     one, other = bench.community(2)
-    event = bench.publish(one)
+    event = bench.say(one)
     bench.crash(one)
-    bench.network.run(0.3)
+    bench.run(0.3)
     assert lives(bench.receivers(event)) == [one.life, other.life]
 
 
@@ -302,13 +262,13 @@ def test_timers_of_a_former_life_do_nothing() -> None:
             wake(token, now)
 
         process.node.wake = watched  # type: ignore[method-assign] # watched in its place
-    bench.network.run(3.0)
+    bench.run(3.0)
     assert {process.life for process in woken} == {one.life, other.life}
     bench.crash(other)
-    again = bench.start(number=other.number, peer=other.me.peer)
+    again = bench.enter(number=other.number, peer=other.me.peer)
     woken.clear()
     ticks = again.node.counters
-    bench.network.run(5.0)
+    bench.run(5.0)
     assert {process.life for process in woken} == {one.life}
     assert ticks.controls > 0
 
@@ -318,21 +278,21 @@ def test_who_starts_again_is_a_member_that_receives_and_is_heard_once(identity: 
     """At its old address; epochs rise, so that its events are not taken for old ones."""
     bench = Bench()
     processes = bench.community(5)
-    events = [bench.publish(processes[2]) for _ in range(3)]
-    bench.network.run(1.0)
+    events = [bench.say(processes[2]) for _ in range(3)]
+    bench.run(1.0)
     for _ in range(3):
         last = processes[2]
         bench.crash(last)
-        bench.network.run(3.0)
+        bench.run(3.0)
         peer = last.me.peer if identity == "same" else None
-        processes[2] = again = bench.start(number=last.number, peer=peer)
+        processes[2] = again = bench.enter(number=last.number, peer=peer)
         assert again.me.address == last.me.address
         assert (again.me.peer == last.me.peer) is (identity == "same")
         assert again.life > last.life
-        bench.network.run(8.0)
-        events.append(bench.publish(again))
-        events.append(bench.publish(processes[0]))
-        bench.network.run(1.0)
+        bench.run(8.0)
+        events.append(bench.say(again))
+        events.append(bench.say(processes[0]))
+        bench.run(1.0)
         assert lives(bench.receivers(events[-2])) == bench.lives()
         assert lives(bench.receivers(events[-1])) == bench.lives()
     assert len(set(events)) == len(events)
@@ -340,7 +300,7 @@ def test_who_starts_again_is_a_member_that_receives_and_is_heard_once(identity: 
         numbers = [event.number for event in events if event.publisher == processes[2].me.peer]
         assert len(set(numbers)) == 4
         assert numbers == sorted(numbers)
-    pairs = [(process.life, event) for _, process, event, _ in bench.delivered]
+    pairs = [(process.life, event) for _, process, event, _ in bench.came]
     assert len(pairs) == len(set(pairs))
 
 
@@ -360,12 +320,12 @@ def test_every_input_is_a_step() -> None:
     bench = Bench()
     steps: list[int] = []
     bench.network.on_step = lambda process: steps.append(process.number)
-    one = bench.start()
+    one = bench.enter()
     # The start and the command; nothing else has happened within 0.2 s.
     assert steps == [one.number] * 2
     bench.network.inject(one.me.address, b"?")
     assert steps == [0] * 3
-    bench.network.run(2.0)
+    bench.run(2.0)
     assert steps == [0] * (3 + bench.network.queue.happened)  # and its timers
 
 
@@ -379,13 +339,13 @@ def played(sink: Sink | None, seed: int = 1, loss: float = 0.1) -> Played:
     bench = Bench(Climate(loss=loss, duplication=0.1, reordering=0.2), seed, sink)
     processes = bench.community(8)
     for process in processes:
-        bench.publish(process)
-        bench.network.run(0.05)
+        bench.say(process)
+        bench.run(0.05)
     bench.crash(processes[3])
-    bench.start(number=3)
-    bench.network.run(5.0)
+    bench.enter(number=3)
+    bench.run(5.0)
     network = bench.network
-    delivered = [(now, process.life, event) for now, process, event, _ in bench.delivered]
+    delivered = [(now, process.life, event) for now, process, event, _ in bench.came]
     state = network.checksum, network.messages, network.undeliverable, network.queue.happened
     return delivered, state, network.weather.lost, network.now
 
@@ -411,7 +371,7 @@ def test_the_checksum_is_of_what_is_said() -> None:
     def checksum(payload: bytes) -> int:
         bench = Bench()
         one, _ = bench.community(2)
-        bench.publish(one, payload)
+        bench.say(one, payload)
         return bench.network.checksum
 
     assert checksum(b"a") == checksum(b"a")
