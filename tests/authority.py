@@ -9,6 +9,7 @@ import pytest
 from camcast.security.certificates import CERTIFICATE, Certificate, Rights
 from camcast.security.keys import SecretKey
 from camcast.security.refusals import Reason, RefusedError
+from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 
 NOW = 1_800_000_000
 DAY = 24 * 3600
@@ -35,6 +36,14 @@ def grant(
         ),
         issuer,
     )
+
+
+def revocations(
+    *serials: int, by: SecretKey = ROOT, number: int = 1, since: int = NOW, until: int = NOW + DAY
+) -> bytes:
+    """Return an issuer's list of revocations; `until` ends the list and what it names."""
+    revoked = tuple(RevokedSerial(serial.to_bytes(8), until) for serial in sorted(serials))
+    return REVOCATIONS.sign(RevocationList(by.public.raw, number, since, until, revoked), by)
 
 
 def anybody(_issuer: bytes) -> bool:

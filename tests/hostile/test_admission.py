@@ -18,7 +18,6 @@ from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
 from camcast.security.keys import SecretKey
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
@@ -37,7 +36,7 @@ from tests.admitted_world import (
     introduction,
     record,
 )
-from tests.authority import ADA, CLUB, EVE, ROOT, grant
+from tests.authority import ADA, CLUB, EVE, grant, revocations
 from tests.event_frames import frame_of
 from tests.signed_world import (
     ITALY,
@@ -225,8 +224,8 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute() -> None:
     ]
     world.run(5)
     out, *others = members
-    revoked = RevocationList(ROOT.public.raw, 1, 1, FAR, (RevokedSerial((2).to_bytes(8), FAR),))
-    others[0].signing._signatures.take_revocations(REVOCATIONS.sign(revoked, ROOT), 5.0)  # type: ignore[union-attr] # it signs
+    news = revocations(2, since=1, until=FAR)
+    others[0].signing._signatures.take_revocations(news, 5.0)  # type: ignore[union-attr] # it signs
     world.run(30)
     for one in others:
         participation = one.participation(SOCCER)

@@ -19,14 +19,13 @@ from camcast.live.signed_links import SignedLinks
 from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import FRAME_HEADER
-from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant, revocations
 from tests.patience import eventually, live
 from tests.signed_world import (
     ITALY,
@@ -93,10 +92,8 @@ def test_what_is_forged_counts_against_who_sent_it(name: str) -> None:
 
 def revoked(node: Node) -> bytes:
     """Let a process learn that Ada's certificate is revoked; who forwards does not know yet."""
-    entries = (RevokedSerial((1).to_bytes(8), FAR),)
-    news = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 1, 0, FAR, entries), ROOT)
     assert node.signing is not None
-    assert node.signing._signatures.take_revocations(news, 5.0) == ""
+    assert node.signing._signatures.take_revocations(revocations(1, since=0, until=FAR), 5.0) == ""
     return frame(event(ADA, OWN))
 
 

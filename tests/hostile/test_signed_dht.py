@@ -22,7 +22,6 @@ from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.security.known_peers import KnownPeers
-from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.security.taken_once import DatagramError
 from camcast.simulation.datagrams import HostPort, ip_of
 from camcast.simulation.network import address_of
@@ -32,7 +31,7 @@ from overlays.kademlia.overlay import PROBE_SECONDS
 from overlays.kademlia.protocol import PADDING
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered, recall
-from tests.authority import EVE, MEMBER, ROOT, grant
+from tests.authority import EVE, MEMBER, ROOT, grant, revocations
 from tests.mutations import mutated
 from tests.signed_overlay import SignedOverlays
 from tests.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, Overlays
@@ -239,9 +238,7 @@ def test_who_is_revoked_or_expires_leaves_the_tables() -> None:
     world.populate([SOCCER] * 4, settle=5.0)
     gone = {at for at in world.datagrams.endpoints if at[0] == ip_of(2)}
     assert gone & set(neighbours(world, VICTIM))
-    news = REVOCATIONS.sign(
-        next_list(None, ROOT.public.raw, [RevokedSerial((77).to_bytes(8), FAR)], 1), ROOT
-    )
+    news = revocations(77, since=0, until=FAR)
     for signatures in world.signing.values():
         signatures.take_revocations(news, world.clock())
     world.run(1.5 * PROBE_SECONDS)

@@ -13,12 +13,11 @@ from camcast.engine.node import Node
 from camcast.engine.revocation_spread import ANSWERS_MAX, RevocationNews, RevocationsKnown
 from camcast.engine.signing import Certificates
 from camcast.security.known_chains import KnownChains
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
-from tests.authority import ADA, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, EVE, MEMBER, ROOT, grant, revocations
 from tests.signed_world import SOCCER, STRANGER, SignedWorld, certificate, control, key, with_own
 
 FRAME_BYTES = 32_000
@@ -40,8 +39,7 @@ def forged_chain(number: int) -> bytes:
 
 
 def full_list(number: int) -> bytes:
-    revoked = tuple(RevokedSerial(serial.to_bytes(8), 2**32 - 1) for serial in range(1_500))
-    signed = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 9, 0, 9, revoked), ROOT)
+    signed = revocations(*range(1_500), number=9, since=0, until=9)
     return control(RevocationNews(signed[:-64] + bytes(64)))
 
 
@@ -50,7 +48,7 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
     "forged chains": forged_chain,
     "a forged list": full_list,
     "a stranger's lists": lambda number: control(
-        RevocationNews(REVOCATIONS.sign(RevocationList(EVE.public.raw, number, 0, 9, ()), EVE))
+        RevocationNews(revocations(by=EVE, number=number, since=0, until=9))
     ),
     "hashes": lambda number: control(RevocationsKnown(number.to_bytes(8))),
     "garbage": lambda number: control(Certificates((b"", number.to_bytes(8) * 9))),
@@ -69,7 +67,6 @@ def test_lists_and_chains_that_are_known_make_nobody_look_through_all_certificat
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     victim = SignedWorld().member(key(1), SOCCER)
-    list_ = REVOCATIONS.sign(RevocationList(ROOT.public.raw, 9, 0, 9, ()), ROOT)
     looked: list[float] = []
 
     def look(_: KnownChains, now: float) -> list[PeerId]:
@@ -77,7 +74,9 @@ def test_lists_and_chains_that_are_known_make_nobody_look_through_all_certificat
         return []
 
     monkeypatch.setattr(KnownChains, "put_out", look)
-    known = control(RevocationNews(list_)) + control(Certificates((certificate(ADA),)))
+    known = control(RevocationNews(revocations(number=9, since=0, until=9))) + control(
+        Certificates((certificate(ADA),))
+    )
     victim.receive(wire.FRAME_HEADER + known * 40, 5.0)
     assert looked == [5.0]
 

@@ -316,7 +316,10 @@ def test_when_all_are_dead_the_search_begins_again() -> None:
     assert bench.sought() == [".a.b.c"]
 
 
-def test_when_the_nearest_level_dies_the_search_for_it_begins_again() -> None:
+@pytest.mark.parametrize("goodbye", [False, True])
+def test_when_the_nearest_level_dies_or_leaves_the_search_for_it_begins_again(
+    goodbye: bool,
+) -> None:
     """A process that has only a farther ancestor keeps looking for the nearer (PROTOCOLS 1)."""
     bench = Bench()
     bench.start()
@@ -324,19 +327,10 @@ def test_when_the_nearest_level_dies_the_search_for_it_begins_again() -> None:
     bench.know(AB, 1)
     bench.know(ABC, 2)
     assert not bench.links.searching
-    bench.checked(1)
-    assert bench.nearest == (".a.b", [1])
-    bench.checked(1)
-    assert bench.links.searching
-
-
-def test_a_goodbye_of_the_nearest_level_starts_the_search_for_it_again() -> None:
-    bench = Bench()
-    bench.start()
-    bench.fire("search")
-    bench.know(AB, 1)
-    bench.know(ABC, 2)
-    bench.tell(Gone(".a.b.c"), contact(2))
+    if goodbye:
+        bench.tell(Gone(".a.b.c"), contact(2))
+    else:
+        bench.checked(1)
     assert bench.nearest == (".a.b", [1])
     bench.checked(1)
     assert bench.links.searching

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 from itertools import pairwise
 from types import FunctionType, ModuleType
@@ -13,8 +12,6 @@ from typing import Any
 import msgspec
 import pytest
 from attrs import evolve
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
@@ -25,7 +22,7 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Finding, Token
+from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
@@ -338,83 +335,6 @@ def test_a_wrong_topic_in_a_message_is_malformed(name: str) -> None:
         before = one.counters.malformed
         network.inject(one.me.address, control(Kind.LINKS, A, stranger(1), message))
         assert one.counters.malformed == before + 1
-
-
-def captured_frames() -> list[bytes]:
-    """Frames of every kind of message, from a network in which much happens."""
-    network, nodes = network_of(ROOT, A, A, A, AB, AB)
-    transcript = Transcript(network)
-    late = network.add((next(iter(network.alive)),), parameters=ALWAYS)
-    join(network, late, A)
-    for _ in range(8):
-        publish(network, nodes[4], AB)
-        network.run(10.0)
-    network.leave(nodes[1], A)
-    network.kill(nodes[0])
-    network.run(20.0)
-    by_kind: dict[type[Any], list[bytes]] = {}
-    for exchange, (_, frame) in zip(transcript.exchanges, transcript.frames, strict=True):
-        by_kind.setdefault(type(exchange.content), []).append(frame)
-    assert len(by_kind) >= 18
-    return [frame for frames in by_kind.values() for frame in frames[:4]]
-
-
-FRAMES = captured_frames()
-INTERESTING = [0, 1, 0x7F, 0x80, 0xC0, 0xC1, 0xCA, 0xCB, 0xCF, 0xD3, 0xDC, 0xDD, 0xFE, 0xFF]
-
-
-@st.composite
-def mutated_frames(draw: st.DrawFn) -> bytes:
-    """Draw a real frame with a few bytes changed, put in, cut out, or another frame's tail."""
-    frame = bytearray(draw(st.sampled_from(FRAMES)))
-    for _ in range(draw(st.integers(1, 4))):
-        place = draw(st.integers(4, max(4, len(frame) - 1)))
-        match draw(st.sampled_from(["change", "insert", "cut", "splice", "truncate", "join"])):
-            case "change":
-                byte = draw(st.sampled_from(INTERESTING) | st.integers(0, 255))
-                frame[place : place + 1] = bytes([byte])
-            case "insert":
-                frame[place:place] = draw(st.binary(min_size=1, max_size=9))
-            case "cut":
-                del frame[place : place + draw(st.integers(1, 9))]
-            case "splice":
-                other = draw(st.sampled_from(FRAMES))
-                frame[place:] = other[place:]
-            case "truncate":
-                del frame[place:]
-            case "join":
-                frame += draw(st.sampled_from(FRAMES))[4:]
-    if draw(st.booleans()) and len(frame) > 8:  # a true length lets the mutation get further in
-        frame[4:8] = (len(frame) - 8).to_bytes(4, "big")
-    return bytes(frame)
-
-
-@pytest.fixture(scope="module")
-def victim() -> Node:
-    """A process of three communities that knows others; each case has a copy of its own."""
-    network, [one, *_] = network_of(A, A, ROOT, AB)
-    join(network, one, AB)
-    join(network, one, ROOT)
-    network.run(10.0)
-    return one
-
-
-@given(st.lists(mutated_frames(), min_size=1, max_size=40))
-@settings(max_examples=400, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_no_frames_whatever_make_a_node_raise(victim: Node, frames: list[bytes]) -> None:
-    """Some 8,000 frames, a second apart, with the node's own periods between them."""
-    one, now = deepcopy(victim), 50.0
-    for frame in frames:
-        one.receive(frame, now)
-        now += 1.0
-        for part in list(one.participations):
-            for name in ("tick", "renewed"):
-                one.wake(Token(Kind.MEMBERSHIP, part.topic.group, (part.serial, name)), now)
-    one.outbox.deliveries.clear()
-    one.publish(AB, b"still here", now)
-    one.flush(now)
-    delivered = sorted(delivery.group for delivery in one.outbox.deliveries)
-    assert delivered == sorted(topic.group for topic in (A, AB, ROOT))
 
 
 def test_two_cold_peers_of_one_address_come_back_as_one() -> None:

@@ -14,11 +14,10 @@ from camcast.engine.revocation_spread import (
 )
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.wire import Kind
-from tests.authority import ADA, CLUB, EVE, ROOT
+from tests.authority import ADA, CLUB, EVE, ROOT, revocations
 from tests.signed_world import (
     ITALY,
     SOCCER,
@@ -32,9 +31,8 @@ FAR = 2**32 - 1
 SERIAL = 66  # of Eve's certificate
 
 
-def revocations(number: int, *serials: int, by: SecretKey = ROOT) -> bytes:
-    entries = tuple(RevokedSerial(serial.to_bytes(8), FAR) for serial in serials)
-    return REVOCATIONS.sign(RevocationList(by.public.raw, number, 0, FAR, entries), by)
+def lists(number: int, *serials: int, by: SecretKey = ROOT) -> bytes:
+    return revocations(*serials, by=by, number=number, since=0, until=FAR)
 
 
 def signatures_of(node: Node) -> EventSignatures:
@@ -53,12 +51,12 @@ def test_a_revoked_member_is_refused_everywhere_within_half_a_minute() -> None:
     world.run(20)
     world.publish(eve, SOCCER, b"before", 10.0)
     assert len({id(node) for node in world.got(b"before")}) == 13
-    signatures_of(world.nodes[5]).take_revocations(revocations(1, SERIAL), 0.0)
+    signatures_of(world.nodes[5]).take_revocations(lists(1, SERIAL), 0.0)
     world.run(30)  # [issue 15] from when one member has it
     late = world.member(ADA, SOCCER)
     world.run(30)
     for node in world.nodes:
-        assert signatures_of(node).revocations() == [revocations(1, SERIAL)]
+        assert signatures_of(node).revocations() == [lists(1, SERIAL)]
     # What Eve would publish if she had not heard of it herself.
     forged = with_own(EVE, certificate(EVE, serial=SERIAL))
     signing = eve.signing
@@ -85,7 +83,7 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute(membership: 
     assert {id(node) for node in world.got(b"before")} == {id(node) for node in world.nodes}
     others = [node for node in world.nodes if node is not eve]
     assert any(knows(node, eve) for node in others)
-    signatures_of(others[5]).take_revocations(revocations(1, SERIAL), 0.0)
+    signatures_of(others[5]).take_revocations(lists(1, SERIAL), 0.0)
     world.run(30)  # [issue 15]
     for _ in range(20):
         assert [node for node in others if knows(node, eve)] == []
@@ -131,11 +129,11 @@ class Process(LoneProcess):
 
 
 def test_news_goes_on_to_all_neighbours_but_the_one_who_told() -> None:
-    process = Process(revocations(1))
-    assert process.take(revocations(2, SERIAL), process.neighbours[0]) == ""
+    process = Process(lists(1))
+    assert process.take(lists(2, SERIAL), process.neighbours[0]) == ""
     ((count, record),) = process.bodies()
-    assert (count, revocations(2, SERIAL) in record) == (2, True)
-    assert process.take(revocations(2, SERIAL), process.neighbours[1]) == ""
+    assert (count, lists(2, SERIAL) in record) == (2, True)
+    assert process.take(lists(2, SERIAL), process.neighbours[1]) == ""
     assert process.bodies() == []
     process.spread.wake()
     ((count, record),) = process.bodies()  # the hash, to one
@@ -145,29 +143,29 @@ def test_news_goes_on_to_all_neighbours_but_the_one_who_told() -> None:
 
 def test_what_a_file_told_goes_to_all_neighbours() -> None:
     process = Process()
-    process.signatures.take_revocations(revocations(1, SERIAL), 0.0)
+    process.signatures.take_revocations(lists(1, SERIAL), 0.0)
     process.spread.wake()
     assert [count for count, _ in process.bodies()] == [3]
 
 
 def test_an_older_list_is_answered_with_the_newer_one() -> None:
-    process = Process(revocations(2, SERIAL))
-    assert process.take(revocations(1), contact(9)) == ""
+    process = Process(lists(2, SERIAL))
+    assert process.take(lists(1), contact(9)) == ""
     ((count, record),) = process.bodies()
-    assert (count, revocations(2, SERIAL) in record) == (1, True)
+    assert (count, lists(2, SERIAL) in record) == (1, True)
 
 
 def test_what_no_issuer_signed_goes_nowhere() -> None:
-    process = Process(revocations(1, by=ROOT))
-    assert process.take(revocations(9, SERIAL, by=EVE), contact(9)) == "untrusted"
-    assert process.take(revocations(9, SERIAL, by=CLUB), contact(9)) == "untrusted"
-    assert process.take(revocations(2, SERIAL)[:-1] + b"\0", contact(9)) == "forged"
+    process = Process(lists(1, by=ROOT))
+    assert process.take(lists(9, SERIAL, by=EVE), contact(9)) == "untrusted"
+    assert process.take(lists(9, SERIAL, by=CLUB), contact(9)) == "untrusted"
+    assert process.take(lists(2, SERIAL)[:-1] + b"\0", contact(9)) == "forged"
     assert process.take(b"garbage", contact(9)) == "malformed"
     assert process.bodies() == []
 
 
 def test_who_asks_in_the_names_of_many_draws_little() -> None:
-    process = Process(revocations(1, *range(1000)))
+    process = Process(lists(1, *range(1000)))
     for number in range(1000):
         process.spread.compare(contact(number), RevocationsKnown(b"another!"), 1.0)
     assert len(process.bodies()) == ANSWERS_MAX

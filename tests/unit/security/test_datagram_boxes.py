@@ -22,9 +22,8 @@ from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.security.known_peers import KnownPeers
 from camcast.security.records import LIFETIME_SECONDS
-from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.security.taken_once import SLACK_SECONDS, DatagramError, UnknownSenderError
-from tests.authority import ADA, ALL, CLUB, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, ALL, CLUB, EVE, MEMBER, ROOT, grant, revocations
 
 NOW, FAR = 1_000.0, 2**32 - 1
 NONCES = count(1)
@@ -184,8 +183,8 @@ def test_a_revoked_sender_is_refused_at_once(ada: End, club: End) -> None:
     for one, other in ((ada, club), (club, ada)):
         one.says(b"hello", other)
     serial = ada.signatures.own[0].last.serial
-    revoked = next_list(None, ROOT.public.raw, [RevokedSerial(serial, FAR)], int(NOW))
-    club.signatures.take_revocations(REVOCATIONS.sign(revoked, ROOT), NOW)
+    news = revocations(int.from_bytes(serial), since=0, until=FAR)
+    club.signatures.take_revocations(news, NOW)
     (datagram,) = ada.seal(b"still here", club, NOW + 2)
     with pytest.raises(DatagramError):
         club.open(datagram, NOW + 2)

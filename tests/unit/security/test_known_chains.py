@@ -1,21 +1,14 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from camcast.security.certificates import CERTIFICATE, SLACK_SECONDS
-from camcast.security.keys import SecretKey
 from camcast.security.known_chains import CHAINS_MAX, KnownChains
 from camcast.security.refusals import Reason, RefusedError
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.security.sealed import seal_hash
-from tests.authority import ADA, ALL, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against
-
-
-def revocation(issuer: SecretKey, *serials: int, number: int = 1) -> bytes:
-    entries = tuple(RevokedSerial(serial.to_bytes(8), NOW + DAY) for serial in serials)
-    return REVOCATIONS.sign(
-        RevocationList(issuer.public.raw, number, NOW, NOW + DAY, entries), issuer
-    )
+from tests.authority import ADA, ALL, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against, revocations
 
 
 def refused(chains: KnownChains, *data: bytes, now: int = NOW) -> Reason:
@@ -40,7 +33,7 @@ def test_what_verified_is_known_by_its_hash() -> None:
 
 def test_what_does_not_count_is_not_kept() -> None:
     chains = KnownChains([ROOT.public])
-    chains.take_revocations(revocation(ROOT, 9), NOW)
+    chains.take_revocations(revocations(9), NOW)
     late = grant(ROOT, ADA, until=NOW + 1)
     for data, reason, now in (
         (grant(EVE, EVE), Reason.UNTRUSTED, NOW),
@@ -57,7 +50,7 @@ def test_what_is_known_is_judged_again() -> None:
     chains, data = KnownChains([ROOT.public]), grant(ROOT, ADA, until=NOW + DAY)
     chains.learn([data], NOW)
     assert refused(chains, data, now=NOW + DAY + SLACK_SECONDS + 1) is Reason.EXPIRED
-    chains.take_revocations(revocation(ROOT, 1), NOW)
+    chains.take_revocations(revocations(1), NOW)
     assert refused(chains, data) is Reason.REVOKED
 
 
@@ -65,7 +58,7 @@ def test_an_issuer_s_renewed_certificate_takes_the_old_one_s_place() -> None:
     chains, below = KnownChains([ROOT.public]), grant(CLUB, ADA)
     old, new = (grant(ROOT, CLUB, rights=ALL, serial=serial) for serial in (5, 6))
     chains.learn([old, below], NOW)
-    chains.take_revocations(revocation(ROOT, 5), NOW)
+    chains.take_revocations(revocations(5), NOW)
     assert chains.learn([new, below], NOW).certificates[0] == CERTIFICATE.read(new)
     assert refused(chains, old, below) is Reason.REVOKED  # and does not come back
     assert chains.chain(seal_hash(below)).certificates[0] == CERTIFICATE.read(new)
@@ -73,16 +66,15 @@ def test_an_issuer_s_renewed_certificate_takes_the_old_one_s_place() -> None:
 
 def test_only_who_may_issue_revokes() -> None:
     chains = KnownChains([ROOT.public])
-    assert chains.take_revocations(revocation(ROOT), NOW)
+    assert chains.take_revocations(revocations(), NOW)
     for issuer in (CLUB, ADA, EVE):
-        with pytest.raises(RefusedError) as caught:
-            chains.take_revocations(revocation(issuer, 1), NOW)
-        assert caught.value.reason is Reason.UNTRUSTED
+        news = revocations(1, by=issuer)
+        assert reason_against(partial(chains.take_revocations, news, NOW)) is Reason.UNTRUSTED
     chains.learn([grant(ROOT, CLUB, rights=ALL), grant(CLUB, ADA)], NOW)
-    assert chains.take_revocations(revocation(CLUB, 1), NOW)
+    assert chains.take_revocations(revocations(1, by=CLUB), NOW)
     assert refused(chains, grant(ROOT, CLUB, rights=ALL), grant(CLUB, ADA)) is Reason.REVOKED
     with pytest.raises(RefusedError):
-        chains.take_revocations(revocation(ADA, 1), NOW)
+        chains.take_revocations(revocations(1, by=ADA), NOW)
 
 
 def test_the_chains_are_bounded_and_the_ones_in_use_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +88,10 @@ def test_the_chains_are_bounded_and_the_ones_in_use_stay(monkeypatch: pytest.Mon
     chains.learn([data[3]], NOW)
     assert [unknown(chains, each) for each in data] == [False, True, False, False]
     for number in range(3):  # the club's right to issue goes with the last of its chains
-        assert chains.take_revocations(revocation(CLUB, number=number + 1), NOW)
+        assert chains.take_revocations(revocations(by=CLUB, number=number + 1), NOW)
         chains.learn([grant(ROOT, EVE, serial=number)], NOW)
     with pytest.raises(RefusedError):
-        chains.take_revocations(revocation(CLUB, number=9), NOW)
+        chains.take_revocations(revocations(by=CLUB, number=9), NOW)
 
 
 def test_who_is_put_out_has_a_revoked_chain_and_no_other() -> None:
@@ -107,7 +99,7 @@ def test_who_is_put_out_has_a_revoked_chain_and_no_other() -> None:
     for data in (grant(ROOT, ADA, serial=1), grant(ROOT, EVE, serial=2)):
         chains.learn([data], NOW)
     assert chains.put_out(NOW) == []
-    chains.take_revocations(revocation(ROOT, 1, 2), NOW)
+    chains.take_revocations(revocations(1, 2), NOW)
     assert chains.put_out(NOW) == [ADA.public.peer_id, EVE.public.peer_id]
     chains.learn([grant(ROOT, ADA, serial=3)], NOW)
     assert chains.put_out(NOW) == [EVE.public.peer_id]

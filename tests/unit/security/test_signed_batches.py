@@ -8,7 +8,6 @@ from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.refusals import Reason
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
 from camcast.security.sealed import seal_hash
 from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.vocabulary import wire
@@ -16,7 +15,7 @@ from camcast.vocabulary.batches import SIGNED_BYTES, Batch, decode_body, make_ba
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.topics import Topic
 from tests import ed25519
-from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against
+from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, grant, reason_against, revocations
 
 ITALY = Topic.parse(".soccer.italy")
 RETENTION = 120.0
@@ -157,10 +156,7 @@ def test_the_certificate_counts_at_the_time_of_publication(chains: KnownChains) 
 
 
 def test_a_revoked_publisher_is_refused_at_once(chains: KnownChains) -> None:
-    revoked = (RevokedSerial((1).to_bytes(8), NOW + DAY),)
-    chains.take_revocations(
-        REVOCATIONS.sign(RevocationList(ROOT.public.raw, 1, NOW, NOW + DAY, revoked), ROOT), NOW
-    )
+    chains.take_revocations(revocations(1), NOW)
     assert refused(signed(batch()), chains) is Reason.REVOKED
 
 

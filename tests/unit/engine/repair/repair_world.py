@@ -12,6 +12,7 @@ from camcast.engine.store import Store
 from camcast.simulation.network import Process
 from camcast.testing.world import World
 from camcast.vocabulary import wire
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
@@ -60,6 +61,11 @@ class RepairWorld(World):
 
     def payloads(self, node: Node) -> list[bytes]:
         return [one.event.payload for to, one in self.delivered if to is node]
+
+    def hand(self, node: Node, batch: Batch, age: float = 0.0) -> None:
+        """Let a stranger send a batch to a node, in `.a`."""
+        head = wire.event_head(len(batch.body), 1, age, A.group, STRANGER.peer)
+        self.inject(node.me.address, FRAME_HEADER + head + batch.body)
 
     def ask(self, node: Node, message: Message, group: Topic = A) -> list[Message]:
         """Let a stranger say something to a node; return what repair says to the stranger."""

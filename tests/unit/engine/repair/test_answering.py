@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from camcast.engine.repair.messages import Have, Want
-from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import encode
 from camcast.vocabulary.topics import ROOT
-from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
     STRANGER,
     A,
@@ -39,9 +37,7 @@ def test_a_want_with_an_old_nonce_draws_no_more_than_was_asked(world: RepairWorl
     one, _ = members(world, A, A)
     stream = stream_id(PeerId(b"p" * 16), 1)
     for number in range(2, 128, 2):
-        body = make_batch(stream, number, [b"even"], A).body
-        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
-        world.virtual.inject(one.me.address, FRAME_HEADER + head + body)
+        world.hand(one, make_batch(stream, number, [b"even"], A))
     world.run(1.0)
     for bounds in ((1, 2), (1, 5), (9, 11, 20, 30), (126, 200), (127, 300)):
         asked = want(b"", stream, *bounds)

@@ -10,13 +10,10 @@ from camcast.doors.repair import RepairWatcher
 from camcast.engine.repair.messages import Want
 from camcast.settings.climate import Climate, Constant
 from camcast.simulation.weather import Weather
-from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
-    STRANGER,
     A,
     RepairWorld,
     members,
@@ -88,9 +85,8 @@ def test_only_what_lay_in_queues_makes_repair_wait_longer(
     stream = stream_id(PeerId(bytes(16)), 1)
 
     def arrive(number: int, age: float) -> None:
-        body = make_batch(stream, number, [b"x"], A, published=round(1000 * world.now)).body
-        head = wire.event_head(len(body), 1, age, A.group, STRANGER.peer)
-        world.virtual.inject(node.me.address, FRAME_HEADER + head + body)
+        batch = make_batch(stream, number, [b"x"], A, published=round(1000 * world.now))
+        world.hand(node, batch, age)
 
     arrive(1, 0.0)
     arrive(3, 0.0)

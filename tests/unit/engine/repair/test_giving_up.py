@@ -6,17 +6,14 @@ import attrs
 import pytest
 
 from camcast.engine.repair.messages import Have, Want
-from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import Missed, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT
-from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
     AX,
     RETENTION,
-    STRANGER,
     A,
     RepairWorld,
     members,
@@ -28,9 +25,7 @@ def test_a_forged_jump_silences_nobody(world: RepairWorld) -> None:
     """A forger names number 900 of a stream: what its publisher says later is delivered."""
     one, other = members(world, A, A)
     stream = world.publish(one, A, b"first").stream
-    forged = make_batch(stream, 900, [b"forged"], A).body
-    head = wire.event_head(len(forged), 1, 0.0, A.group, STRANGER.peer)
-    world.virtual.inject(other.me.address, FRAME_HEADER + head + forged)
+    world.hand(other, make_batch(stream, 900, [b"forged"], A))
     world.run(RETENTION + 20.0)
     assert [(node, told.first, told.last) for node, told in world.told] == [(other, 2, 899)]
     for number in range(3):

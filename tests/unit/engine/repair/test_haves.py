@@ -11,14 +11,12 @@ from camcast.engine.repair.messages import Have
 from camcast.engine.repair.shared import OLDER_SECONDS
 from camcast.settings.climate import Climate
 from camcast.simulation.weather import Weather
-from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from camcast.vocabulary.wire import Kind
 from tests.unit.engine.repair.repair_world import (
     RETENTION,
-    STRANGER,
     A,
     RepairWorld,
     members,
@@ -86,10 +84,7 @@ def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld
             for _ in range(20):
                 published += 1
                 stream = stream_id(PeerId(published.to_bytes(16)), 1)
-                body = make_batch(stream, 1, [b"lone"], A).body
-                head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
-                target = nodes[published % 6].me.address
-                world.virtual.inject(target, FRAME_HEADER + head + body)
+                world.hand(nodes[published % 6], make_batch(stream, 1, [b"lone"], A))
             world.run(0.1)
 
     publish(seconds=60)
@@ -110,9 +105,8 @@ def test_under_a_steady_flux_of_new_streams_nobody_tells_all(world: RepairWorld)
     nodes = list(members(world, *[A] * 10))
     for number in range(100):
         stream = stream_id(PeerId(number.to_bytes(16)), 1)
-        body = make_batch(stream, 1, [b"lone"], A, published=round(1000 * world.now)).body
-        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
-        world.virtual.inject(nodes[number % 10].me.address, FRAME_HEADER + head + body)
+        lone = make_batch(stream, 1, [b"lone"], A, published=round(1000 * world.now))
+        world.hand(nodes[number % 10], lone)
         world.run(0.2)
     assert all(node.counters.events == 100 for node in nodes)
     assert fulls(world) == 0

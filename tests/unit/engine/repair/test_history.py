@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from camcast.engine.repair.haves import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
 from camcast.engine.repair.messages import Have
-from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import encode
-from camcast.vocabulary.wire import FRAME_HEADER
 from tests.unit.engine.repair.repair_world import (
-    STRANGER,
     A,
     RepairWorld,
     members,
@@ -24,9 +21,8 @@ def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allow
     """One question of a hundred bytes draws what is kept, for whoever it names as its sender."""
     one, _ = members(world, A, A)
     for number in range(1, 2001):
-        body = make_batch(stream_id(PeerId(number.to_bytes(16)), 1), 1, [b"lone"], A).body
-        head = wire.event_head(len(body), 1, 0.0, A.group, STRANGER.peer)
-        world.virtual.inject(one.me.address, FRAME_HEADER + head + body)
+        stream = stream_id(PeerId(number.to_bytes(16)), 1)
+        world.hand(one, make_batch(stream, 1, [b"lone"], A))
     world.run(10.0)
     drawn = 0
     for _ in range(60):
