@@ -78,6 +78,18 @@ def _calls(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_F
     return call
 
 
+def _looks(
+    method: Callable[Concatenate[_T, _P], _R],
+) -> Callable[Concatenate[_Face[_T], _P], _R]:
+    """Make a method that calls a plain method, also when the loop has ended."""
+
+    @wraps(method)
+    def look(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self._manager._look(lambda: method(self._inner, *args, **kwargs))
+
+    return look
+
+
 def _into(
     made: Callable[[CommunityManager, _R], _S], call: Callable[Concatenate[_Face[_T], _P], _R]
 ) -> Callable[Concatenate[_Face[_T], _P], _S]:
@@ -91,9 +103,10 @@ def _into(
 
 
 class _Reads(Generic[_R]):
-    """A property that is read in the loop."""
+    """A property that is read in the loop; `afterwards` also when the loop has ended."""
 
-    def __init__(self, of: Callable[[Any], _R]) -> None:
+    def __init__(self, of: Callable[[Any], _R], *, afterwards: bool = False) -> None:
+        self._afterwards = afterwards
         assert isinstance(of, property)  # which a type checker takes for its getter
         self._property: Any = of
         self.__doc__ = of.__doc__
@@ -101,7 +114,8 @@ class _Reads(Generic[_R]):
     def __get__(self, face: _Face[Any] | None, _class: type) -> _R:
         if face is None:
             return cast("_R", self)  # as a property does when read from the class
-        value: _R = face._manager._call(partial(self._property.__get__, face._inner))
+        manager, read = face._manager, partial(self._property.__get__, face._inner)
+        value: _R = manager._look(read) if self._afterwards else manager._call(read)
         return value
 
 
@@ -131,7 +145,7 @@ class _Feed(_Face[_F], Generic[_F, _I]):
 
     def close(self) -> None:
         """End it: what is queued is still handed out, then iteration ends."""
-        self._manager._call(self._inner.close)
+        self._manager._look(self._inner.close)
 
     def __iter__(self) -> Self:
         return self
@@ -149,7 +163,10 @@ class _Feed(_Face[_F], Generic[_F, _I]):
         self.close()
 
     def _next(self, items: AsyncIterator[_T]) -> _T | None:
-        """Wait for what comes next; None at the end, also if the manager has closed it."""
+        """Wait for what comes next, or take what was left when the manager closed; None at the end.
+
+        The loop waits for nobody who reads, so that it may have ended before all is read.
+        """
 
         async def take() -> _T | None:
             return await anext(items, None)
@@ -157,9 +174,15 @@ class _Feed(_Face[_F], Generic[_F, _I]):
         try:
             return self._manager._run(take)
         except CommunityError:
-            if self._inner.closed:  # with its manager
-                return None
-            raise
+            if not self._manager._has_ended():
+                raise
+        with self._inner._lock:  # several threads may be here
+            try:
+                take().send(None)  # waits for nothing any more
+            except StopIteration as taken:
+                item: _T | None = taken.value
+                return item
+        raise AssertionError("a feed that is closed waits for nothing")
 
 
 class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E]):
@@ -174,7 +197,7 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
-    stats = _calls(queues.Subscription[E].stats)
+    stats = _looks(queues.Subscription[E].stats)
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
@@ -218,10 +241,12 @@ class Community(_Face[asynchronous.Community[E]], Generic[E]):
     subscribe = _into(Subscription[E], _calls(asynchronous.Community[E].subscribe))
     changes = _into(Changes, _calls(asynchronous.Community[E].changes))
     stop_publishing = _calls(asynchronous.Community[E].stop_publishing)
-    state = _Reads[State](asynchronous.Community.state)
-    peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers)
-    links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](asynchronous.Community.links)
-    size = _Reads[float](asynchronous.Community.size)
+    state = _Reads[State](asynchronous.Community.state, afterwards=True)
+    peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers, afterwards=True)
+    links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](
+        asynchronous.Community.links, afterwards=True
+    )
+    size = _Reads[float](asynchronous.Community.size, afterwards=True)
 
 
 def _communities(
@@ -243,39 +268,51 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         self._manager = self
         self._inner = asynchronous.CommunityManager(*args, **given)
         self._process = os.getpid()
+        self._starting = threading.Lock()
         self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None
+        """The thread that `close` has told to end, and that may still be at it."""
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
 
     # -- life --------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Listen, in a thread of its own. Raises as `camcast.CommunityManager.start`."""
         if self._thread is not None:
-            return
-        started: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._process = os.getpid()
-        self._stop = asyncio.Event()
-        # A daemon, because a script that forgets to close must end all the same.
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(started)), name="camcast", daemon=True
-        )
-        self._thread.start()
-        if (error := started.get()) is not None:
-            self._thread.join()
-            self._thread = None
-            raise error
+            check_not_forked(self._process)
+        with self._starting:
+            if self._thread is not None:
+                return
+            self._wait_for_end()
+            started: SimpleQueue[BaseException | None] = SimpleQueue()
+            self._process = os.getpid()
+            self._stop = asyncio.Event()
+            # A daemon, because a script that forgets to close must end all the same.
+            self._thread = threading.Thread(
+                target=lambda: asyncio.run(self._serve(started)), name="camcast", daemon=True
+            )
+            self._thread.start()
+            if (error := started.get()) is not None:
+                self._thread.join()
+                self._thread = None
+                raise error
 
     def close(self) -> None:
         """Leave every community politely, and stop; see `camcast.CommunityManager.close`."""
         if os.getpid() != self._process:
             return  # a forked child: what there is to close is the parent's
-        with self._lock:
+        with self._starting, self._lock:
+            thread, self._thread = self._thread, None
             loop, self._loop = self._loop, None
-            if loop is not None:
-                loop.call_soon_threadsafe(self._stop.set)
-        thread, self._thread = self._thread, None
+            if loop is None:  # not started, or not to the end: Ctrl-C came in between
+                return
+            self._ending = thread
+            loop.call_soon_threadsafe(self._stop.set)
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -352,6 +389,29 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
             with suppress(RuntimeError):  # the loop has ended by now
                 loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
             raise
+
+    def _wait_for_end(self) -> None:
+        """Wait until the loop that was told to end has ended."""
+        if self._ending is threading.current_thread():
+            raise CommunityError("a coroutine callback cannot wait for the manager to close")
+        if self._ending is not None:
+            self._ending.join()
+
+    def _has_ended(self) -> bool:
+        """Wait until the loop has ended, if it was told to; False if it runs, or never ran."""
+        if self._loop is not None or self._ending is None or os.getpid() != self._process:
+            return False
+        self._wait_for_end()
+        return True
+
+    def _look(self, work: Callable[[], _T]) -> _T:
+        """Call in the loop, or here if it does not run (any more)."""
+        try:
+            return self._call(work)
+        except CommunityError:
+            if self._loop is not None:
+                raise
+            return work()
 
     def _call(self, work: Callable[[], _T]) -> _T:
         async def call() -> _T:

@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random, SystemRandom
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
 
 from camcast import typed
+from camcast.arguments import check_number, check_type
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import Change, ChangeCallback, Changes
 from camcast.community_errors import CommunityError, GatewayTimeout, NotReady
@@ -721,12 +723,16 @@ class Community(Generic[E]):
 
         With `since`, this subscription first gets the events of the last so many seconds, as far as
         this process or its neighbours still keep them; they may come in another order than they
-        were published. Raises `ValueError` for a negative time.
+        were published. Raises `ValueError` for a negative time, and `TypeError` and `ValueError`
+        for other arguments that are wrong; then nothing was joined.
         """
-        if since is not None and not since >= 0:
-            raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
+        if since is not None:
+            check_number("since", since)
+            if not since >= 0:
+                raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
         interest = Interest.parse(where) if isinstance(where, str) else where
-        participation = self._take_part(interest)
+        check_type("where", interest, (Interest, NoneType), 'a text such as "mag >= 5"')
+        self._manager._open()
         subscription = Subscription(
             self._ended,
             callback,
@@ -740,6 +746,11 @@ class Community(Generic[E]):
             own=own,
             dropped=None if self._manager._recent is None else self._deliveries.note_lagged,
         )
+        try:
+            participation = self._take_part(interest)
+        except BaseException:
+            subscription.close()
+            raise
         self._note_callback(subscription)
         if since:
             subscription.wants_history = True

@@ -52,6 +52,8 @@ class Feed(Generic[_Queue, _Item]):
         callback: Callable[[Any], Awaitable[None] | None] | None,
         take: Callable[[], Any],
     ) -> None:
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a callback is a function, and not {callback!r}")
         self.errors = 0
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
@@ -160,6 +162,8 @@ class Feed(Generic[_Queue, _Item]):
     async def _run_task(self) -> None:
         assert self._callback is not None
         callback, take = self._callback, self._take
+        task = asyncio.current_task()
+        assert task is not None
         while True:
             item = take()
             if item is None and (item := await self._next(take)) is None:
@@ -171,6 +175,10 @@ class Feed(Generic[_Queue, _Item]):
                     result = callback(item)
                     if result is not None:
                         await result
+            except asyncio.CancelledError:
+                if task.cancelling():
+                    raise
+                self._failed()  # something that the callback awaited was cancelled
             except Exception:
                 self._failed()
 
@@ -196,9 +204,10 @@ class Feed(Generic[_Queue, _Item]):
             try:
                 if isinstance(item, Gap):
                     self._report(item)
-                else:
-                    callback(item)
-            except Exception:
+                elif inspect.iscoroutine(result := callback(item)):
+                    result.close()
+                    raise TypeError(f"{callback!r} made a coroutine: make it an `async def` itself")
+            except BaseException:  # a SystemExit would end the thread in silence
                 self._failed()
 
     def _report(self, gap: Gap) -> None:
@@ -224,6 +233,12 @@ def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:  # there is none in this thread
         return False
+
+
+def check_plain(name: str, call: Callable[..., object]) -> None:
+    """Raise `TypeError` for what is no plain function, since nobody would await its coroutine."""
+    if not callable(call) or _is_coroutine_function(call):
+        raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
 
 
 def _is_coroutine_function(callback: Callable[..., object]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, Generic
 from attrs import frozen
 
 from camcast.delivery_queue import DeliveryQueue, Overflow
-from camcast.feed import Feed
+from camcast.feed import Feed, check_plain
 from camcast.interests.interest import Interest
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.typed import E
@@ -74,6 +74,13 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
+        for name, call in (("on_lagged", on_lagged), ("on_missed", on_missed)):
+            if call is not None:
+                check_plain(name, call)
+                if callback is None and on_batch is None:
+                    raise ValueError(
+                        f"{name} goes with a callback: who iterates gets gaps as items"
+                    )
         self.wants_history = False
         """Whether it gets what was published before this process became a member."""
         self.where = where

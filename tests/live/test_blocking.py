@@ -16,6 +16,7 @@ import pytest
 import camcast
 from camcast import (
     AddressInUse,
+    Change,
     CommunityError,
     GatewayTimeout,
     NotReady,
@@ -70,6 +71,47 @@ def test_any_protocol_and_its_options_can_be_chosen() -> None:
         events = only.join(".a").subscribe()
         only.join(".a").publish(b"x")
         assert payloads([next(events)]) == [b"x"]
+
+
+def test_what_was_queued_can_be_read_after_the_manager_was_closed() -> None:
+    with manager() as only:
+        community = only.join(".a")
+        events, batches, changes = community.subscribe(), community.subscribe(), community.changes()
+        for payload in (b"x", b"y"):
+            community.publish(payload)
+    with events, changes:  # which close what is closed already
+        assert payloads(events) == [b"x", b"y"]
+    assert [isinstance(batch, ReceivedBatch) for batch in batches.batches()] == [True, True]
+    assert [change.kind for change in changes if isinstance(change, Change)] == ["alone", "left"]
+    assert (community.state, community.peers, community.links, community.size) == (
+        "left",
+        (),
+        (),
+        0,
+    )
+    assert events.stats().queued_events == 0
+    assert repr(only) == "<CommunityManager that is not running>"
+
+
+def test_starting_and_closing_in_several_threads_wait_for_one_another() -> None:
+    only = blocking.CommunityManager(gateways=["tcp://localhost:1"])  # looking it up takes a while
+
+    def start_and_look() -> str:
+        only.start()
+        return only.address
+
+    with ThreadPoolExecutor() as threads:
+        addresses = [threads.submit(start_and_look) for _ in range(4)]
+        assert len({address.result(PATIENCE_SECONDS) for address in addresses}) == 1
+        for close in [threads.submit(only.close) for _ in range(3)]:
+            close.result(PATIENCE_SECONDS)
+        for _ in range(5):
+            start, close = threads.submit(only.start), threads.submit(only.close)
+            start.result(PATIENCE_SECONDS)
+            close.result(PATIENCE_SECONDS)
+            only.close()
+            with pytest.raises(CommunityError, match="not running"):
+                _ = only.address
 
 
 def test_a_forked_child_is_told_that_nothing_is_inherited() -> None:

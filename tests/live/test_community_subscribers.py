@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,26 @@ async def test_a_slow_callback_is_told_what_it_missed() -> None:
         go_on.set()
         await eventually(lambda: lagged)
         assert lagged == [Lagged(3)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"queue_length": 0}, ValueError, "at least 1 event"),
+        ({"where": 5}, TypeError, "where is a text .* and not 5"),
+        ({"since": "30"}, TypeError, "since is a number, and not '30'"),
+        ({"since": -1}, ValueError, "since is a number of seconds, 0 or more, not -1"),
+    ],
+)
+@live
+async def test_a_subscription_that_was_refused_joins_nothing(
+    settings: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    async with managers(1) as (manager,):
+        community = manager.community(".a")
+        with pytest.raises(error, match=message):
+            community.subscribe(**settings)
+        assert community.state == "new"
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])

@@ -1,6 +1,7 @@
 """How a subscription hands out what is queued: to tasks in their turn, and to callbacks."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -66,6 +67,76 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
         subscription(queue_bytes=0)
     with pytest.raises(ValueError, match="takes events or one that takes batches"):
         subscription(callback=lambda _: None, on_batch=lambda _: None)
+    with pytest.raises(ValueError, match="on_missed goes with a callback"):
+        subscription(on_missed=lambda _: None)
+
+
+async def _coroutine_function(_: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"callback": 5}, "a callback is a function, and not 5"),
+        ({"on_batch": "x"}, "a callback is a function, and not 'x'"),
+        ({"callback": print, "on_lagged": _coroutine_function}, "on_lagged is a plain function"),
+        ({"callback": print, "on_missed": 5}, "on_missed is a plain function, .* and not 5"),
+        ({"queue_length": 1.5}, "queue_length is a whole number, and not 1.5"),
+        ({"queue_bytes": None}, "queue_bytes is a whole number, and not None"),
+        ({"overflow": "drop-oldest"}, "overflow is an Overflow, .* and not 'drop-oldest'"),
+    ],
+)
+@live
+async def test_what_is_of_a_wrong_type_is_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        subscription(**settings)
+
+
+def _exits(got: list[Any]) -> Callable[[Received], None]:
+    def callback(event: Received) -> None:
+        got.append(event)
+        sys.exit(3)
+
+    return callback
+
+
+def _awaits_what_was_cancelled(got: list[Any]) -> Callable[[Received], Coroutine[Any, Any, None]]:
+    async def callback(event: Received) -> None:
+        got.append(event)
+        cancelled = asyncio.get_running_loop().create_future()
+        cancelled.cancel()
+        await cancelled
+
+    return callback
+
+
+def _makes_a_coroutine(got: list[Any]) -> Callable[[Received], object]:
+    async def note(event: Received) -> None:
+        raise AssertionError("nobody awaits this")
+
+    def callback(event: Received) -> object:
+        got.append(event)
+        return note(event)
+
+    return callback
+
+
+@pytest.mark.parametrize("make", [_exits, _awaits_what_was_cancelled, _makes_a_coroutine])
+@live
+async def test_whatever_a_callback_does_it_gets_the_next_event(
+    make: Callable[[list[Any]], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    got: list[Any] = []
+    queue = subscription(callback=make(got))
+    events = [one(1), one(2)]
+    for event in events:
+        queue.put(event)
+    queue.close()
+    assert queue.running is not None
+    await queue.running
+    assert got == events
+    assert queue.errors == 2
+    assert "a subscriber's callback raised" in caplog.text
 
 
 @live
