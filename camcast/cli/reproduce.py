@@ -259,7 +259,7 @@ def _text(name: str, value: Interval | int) -> str:
     return measure.text(value.mean, value.low, value.high)
 
 
-def _print_evidence(found: Reproduction) -> None:
+def _print_evidence(found: Reproduction[Any]) -> None:
     """Print what the paper says and what was found; drawings, which have no data, are left out."""
     from camcast.report.evidence import NO_DATA, in_words
 

@@ -34,24 +34,25 @@ class Table(Protocol):
         """At least one; all have the same columns."""
 
 
-class Reproduction(attrs.AttrsInstance, Protocol):
+P = TypeVar("P", bound=attrs.AttrsInstance)
+
+
+@frozen(kw_only=True)
+class Reproduction(Generic[P]):
     """What was computed again."""
+
+    plan: P
+    figures: tuple[Figure, ...]
+    evidence: tuple[Evidence, ...]
+    """What the paper says, beside what was found."""
 
     @property
     def tables(self) -> Sequence[Table]:
         """What has no picture."""
-
-    @property
-    def figures(self) -> Sequence[Figure]:
-        """What has one."""
-
-    @property
-    def evidence(self) -> Sequence[Evidence]:
-        """What the paper says, beside what was found."""
+        return ()
 
 
-P = TypeVar("P", bound=attrs.AttrsInstance)
-R = TypeVar("R", bound=Reproduction)
+R = TypeVar("R", bound=Reproduction[Any])
 S = TypeVar("S", bound=CellResults[Any])
 OnProgress = Callable[[int, int], None]
 
@@ -105,28 +106,3 @@ class ByCells(Generic[S, R]):
         )
         keys = (json.dumps(cell, sort_keys=True) for cell in cells)
         return self.together(self.results(plan, dict(zip(keys, found, strict=True))))
-
-
-@frozen(kw_only=True)
-class FiguresAndEvidence(Generic[P]):
-    """Everything that was computed again of a paper without tables."""
-
-    plan: P
-    figures: tuple[Figure, ...]
-    evidence: tuple[Evidence, ...]
-
-    @property
-    def tables(self) -> tuple[()]:
-        """The paper has none."""
-        return ()
-
-
-def figures_and_evidence(
-    figures: Callable[[S], tuple[Figure, ...]], evidence: Callable[[S], tuple[Evidence, ...]]
-) -> Callable[[S], FiguresAndEvidence[Any]]:
-    """Return what puts together the results of a paper without tables."""
-
-    def together(found: S) -> FiguresAndEvidence[Any]:
-        return FiguresAndEvidence(plan=found.plan, figures=figures(found), evidence=evidence(found))
-
-    return together

@@ -30,25 +30,9 @@ from camcast.report.evidence import (
     told_apart,
     value,
 )
+from camcast.reproduction.camcast import plan
 from camcast.reproduction.camcast.cells import Results
-from camcast.reproduction.camcast.plan import (
-    ALONE,
-    ALONE_C,
-    BROADCAST,
-    CAMCAST,
-    COMMUNITIES,
-    CRASHED_COMPARED,
-    EASED,
-    INVOLVED,
-    PARAMETERS,
-    PMCAST,
-    SIZES,
-    SUCCESS,
-    alone,
-    group_of,
-    involved,
-    setting_of,
-)
+from camcast.reproduction.camcast.plan import COMMUNITIES, PARAMETERS, SIZES, SUCCESS
 from camcast.reproduction.camcast.tables import (
     BY_EQUATION_5,
     BY_EQUATION_12,
@@ -105,11 +89,11 @@ def evidence(results: Results, tables: Sequence[Table]) -> tuple[Evidence, ...]:
 # -- Tables 1 and 2 -------------------------------------------------------------------------------
 
 _WAYS: Final = {
-    (1, CAMCAST): "measured",
-    (1, BROADCAST): BY_EQUATION_12,  # "calculated using the analytical equations" (6.1.2)
-    (1, PMCAST): BY_EQUATION_5,
-    (2, CAMCAST): FAN_OUTS[CAMCAST, "ceil"],
-    (2, BROADCAST): FAN_OUTS[BROADCAST, "floor"],
+    (1, plan.CAMCAST): "measured",
+    (1, plan.BROADCAST): BY_EQUATION_12,  # "calculated using the analytical equations" (6.1.2)
+    (1, plan.PMCAST): BY_EQUATION_5,
+    (2, plan.CAMCAST): FAN_OUTS[plan.CAMCAST, "ceil"],
+    (2, plan.BROADCAST): FAN_OUTS[plan.BROADCAST, "floor"],
 }
 """Which of our ways to tell a table's entry its published value is compared with."""
 
@@ -130,7 +114,7 @@ def table_rows(paper: str, tables: Sequence[Table]) -> Iterator[Evidence]:
                 _interval(entry),
                 f"{entry.how}; {entry.runs:,} runs." if entry.runs else f"{entry.how}.",
                 rounded=rounded,
-                error=_error(entry) if (table.number, entry.approach) == (1, CAMCAST) else 0.0,
+                error=_error(entry) if (table.number, entry.approach) == (1, plan.CAMCAST) else 0.0,
             )
 
 
@@ -150,7 +134,7 @@ def _levels(tables: Sequence[Table]) -> Iterator[Evidence]:
     of = {
         entry.topology: _interval(entry)
         for entry in tables[0].entries
-        if (entry.approach, entry.how) == (CAMCAST, "measured")
+        if (entry.approach, entry.how) == (plan.CAMCAST, "measured")
     }
     three, five = of["100 (j = 2)"], of["100 (j = 4)"]
     yield _statement(
@@ -211,9 +195,9 @@ def _figures(results: Results) -> Iterator[Evidence]:
 
 
 def _reliability(results: Results) -> Iterator[Evidence]:
-    crashes = _HALF, CRASHED_COMPARED, 0.0
+    crashes = _HALF, plan.CRASHED_COMPARED, 0.0
     rising = {crash: results.intervals("reliability", crash=crash) for crash in crashes}
-    strong = rising[CRASHED_COMPARED]
+    strong = rising[plan.CRASHED_COMPARED]
     yield _statement(
         "Figure 16",
         "the reliability depends on the community in which the event is disseminated to",
@@ -235,8 +219,8 @@ def _reliability(results: Results) -> Iterator[Evidence]:
 
 def much_better(results: Results, paper: str, item: str, measure: str) -> Evidence:
     """Judge that a weakly consistent membership does better than one with stillborn processes."""
-    stillborn = results.intervals(measure, crash=CRASHED_COMPARED)
-    weak = results.intervals(measure, crash=CRASHED_COMPARED, weak=True)
+    stillborn = results.intervals(measure, crash=plan.CRASHED_COMPARED)
+    weak = results.intervals(measure, crash=plan.CRASHED_COMPARED, weak=True)
     return statement(
         paper,
         item,
@@ -256,7 +240,7 @@ def much_better(results: Results, paper: str, item: str, measure: str) -> Eviden
 
 def smaller_above(results: Results, paper: str, item: str, quote: str) -> Evidence:
     """Judge that fewer of a super-community receive an event than of the community below."""
-    crashes = CRASHED_COMPARED, _HALF
+    crashes = plan.CRASHED_COMPARED, _HALF
     third, half = (results.intervals("reception", crash=crash) for crash in crashes)
     return statement(
         paper,
@@ -271,8 +255,8 @@ def smaller_above(results: Results, paper: str, item: str, quote: str) -> Eviden
 
 
 def _involved(results: Results) -> Iterator[Evidence]:
-    of = results.intervals("reliability", **involved(INVOLVED))
-    received = results.intervals("reception", **involved(INVOLVED))
+    of = results.intervals("reliability", **plan.involved(plan.INVOLVED))
+    received = results.intervals("reception", **plan.involved(plan.INVOLVED))
     all_ten = (of[-1].mean or 0.0) ** 10, (of[-1].mean or 0.0) ** 5
     for item in ("1.4, 7 %", "7"):
         yield _value(
@@ -282,7 +266,7 @@ def _involved(results: Results) -> Iterator[Evidence]:
             " propagation of the events in between the communities",
             1.0,
             of[-1],
-            f"With p_sel = {INVOLVED:g}, c = 0, a = 2, z = 4 as in 6.2.1 and nothing lost, all"
+            f"With p_sel = {plan.INVOLVED:g}, c = 0, a = 2, z = 4 as in 6.2.1 and nothing lost, all"
             f" processes of a community receive {_percent(of)} of the events, and a process"
             f" {_percent(received)}. Ten such experiments would all succeed in {all_ten[0]:.1%} of"
             f" the cases, five in {all_ten[1]:.0%}.",
@@ -290,14 +274,14 @@ def _involved(results: Results) -> Iterator[Evidence]:
 
 
 def _analysis(results: Results) -> Iterator[Evidence]:
-    for c in ALONE_C:
+    for c in plan.ALONE_C:
         yield _value(
             f"2.2, c = {c}",
             "the probability that every process receives an event goes to e^(-e^-ct) as Nt goes to"
             " infinity",
             float(gossip_reliability(c)),
-            results.intervals("reliability", **alone(c))[0],
-            f"A community of {ALONE:,}, where ln N + c is a whole fan-out; nothing is lost.",
+            results.intervals("reliability", **plan.alone(c))[0],
+            f"A community of {plan.ALONE:,}, where ln N + c is a whole fan-out; nothing is lost.",
         )
     sent = results.intervals("upward_messages")
     size = SIZES[0]
@@ -320,7 +304,7 @@ def _analysis(results: Results) -> Iterator[Evidence]:
         bound="most",
     )
     reliability = results.intervals("reliability")
-    setting = setting_of()
+    setting = plan.setting_of()
     pit = [
         float(climb_probability(at.size, at.p_sel, at.p_a(above), at.links(above), SUCCESS))
         for at, above in zip(setting.communities, SIZES[1:], strict=False)
@@ -336,9 +320,9 @@ def _analysis(results: Results) -> Iterator[Evidence]:
             " out of e^(-e^-c), has the mean number of upward messages in the place of their law,"
             " and is that of all communities up to this one together.",
         )
-    worse = partial(results.intervals, "reliability", crash=CRASHED_COMPARED)
+    worse = partial(results.intervals, "reliability", crash=plan.CRASHED_COMPARED)
     harder = worse()[-1]
-    easier = {how: worse(parameters=parameters)[-1] for how, parameters in EASED.items()}
+    easier = {how: worse(parameters=parameters)[-1] for how, parameters in plan.EASED.items()}
     yield _statement(
         "6.1.2, better reliability",
         "to achieve better reliability, we can easily adjust zt, pat and gt",
@@ -353,7 +337,7 @@ def _memory(_results: Results) -> Iterator[Evidence]:
     """Compare the tables of section 4.4, which are formulas of the sizes alone."""
     c, z = PARAMETERS.c, PARAMETERS.z
     ours = [float(camcast_memory(size, c, z if at < 2 else 0)) for at, size in enumerate(SIZES)]
-    tables = [community.fan_out for community in setting_of().communities]
+    tables = [community.fan_out for community in plan.setting_of().communities]
     yield _statement(
         "1.3, 4.4.1",
         "ln Nt + ct ≤ totalMbInfo ≤ ln Nt + ct + zt",
@@ -391,7 +375,7 @@ def less_memory(
 ) -> Evidence:
     """Judge that CAMCAST keeps fewer entries, for equal c: in each community, or `of` them."""
     c, n = PARAMETERS.c, sum(SIZES)
-    clusters = baseline("hierarchical", setting_of()).clusters
+    clusters = baseline("hierarchical", plan.setting_of()).clusters
     entries = {
         "CAMCAST": [float(camcast_memory(size, c, PARAMETERS.z if at < 2 else 0))
                     for at, size in enumerate(SIZES)],
@@ -421,8 +405,8 @@ def less_memory(
 
 def _beside_broadcast(results: Results) -> Iterator[Evidence]:
     broadcast, of_all = (
-        Interval(**results.spread(sizes, CRASHED_COMPARED)["reception_of_all"])
-        for sizes in (group_of(SIZES), SIZES)
+        Interval(**results.spread(sizes, plan.CRASHED_COMPARED)["reception_of_all"])
+        for sizes in (plan.group_of(SIZES), SIZES)
     )
     quote = (
         "the reception probability of an event is degraded by only 5% despite the crash of 30% of"
@@ -438,7 +422,7 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
         bound="most",
     )
     root = results.intervals("reliability")[-1]
-    (everybody,) = results.intervals("reliability", sizes=group_of(SIZES))
+    (everybody,) = results.intervals("reliability", sizes=plan.group_of(SIZES))
     yield _statement(
         "4.5.2",
         "The probability that every processes receive an event is thus smaller with CAMCAST than"
@@ -448,7 +432,7 @@ def _beside_broadcast(results: Results) -> Iterator[Evidence]:
         f"Without crashes all of the root community receive {root.mean:.1%} of the events, and all"
         f" processes {everybody.mean:.1%} of those of gossip broadcast.",
     )
-    shares = results.intervals("reception", crash=CRASHED_COMPARED)
+    shares = results.intervals("reception", crash=plan.CRASHED_COMPARED)
     less = [_less(share, broadcast) for share in shares]
     worst = max(less, key=lambda interval: interval.mean or 0.0)
     yield _value(

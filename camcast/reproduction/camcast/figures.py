@@ -7,19 +7,9 @@ from itertools import product
 from typing import Final
 
 from camcast.models.camcast.messages import gossip_messages, upward_messages
+from camcast.reproduction.camcast import plan
 from camcast.reproduction.camcast.cells import Results, model
-from camcast.reproduction.camcast.plan import (
-    COMMUNITIES,
-    CRASHED,
-    INVOLVED,
-    LIVE_SIZES,
-    PARAMETERS,
-    SHARES_INVOLVED,
-    SIZES,
-    SUCCESS,
-    involved,
-    setting_of,
-)
+from camcast.reproduction.camcast.plan import COMMUNITIES, SIZES
 from camcast.reproduction.figure import Figure, Point
 
 _SHARES: Final = (
@@ -103,24 +93,24 @@ def _points(
             **results.spread(crash=crash, weak=weak)["communities"][at][measure],
         )
         for at, community in enumerate(communities)
-        for crash in CRASHED
+        for crash in plan.CRASHED
     )
 
 
 def _gossip_messages(at: int, _crash: float) -> float:
-    return float(gossip_messages(SIZES[at], PARAMETERS.c))
+    return float(gossip_messages(SIZES[at], plan.PARAMETERS.c))
 
 
 def _upward_messages(at: int, crash: float) -> float:
-    community, above = setting_of().communities[at], SIZES[at + 1]
-    arriving = SUCCESS * (1 - crash)
+    community, above = plan.setting_of().communities[at], SIZES[at + 1]
+    arriving = plan.SUCCESS * (1 - crash)
     p_a, links = community.p_a(above), community.links(above)
     return float(upward_messages(community.size, community.p_sel, p_a, links, arriving))
 
 
 def _involved(results: Results) -> Figure:
     sizes = ", ".join(
-        f"{size} in {name}" for name, size in zip(COMMUNITIES, LIVE_SIZES, strict=True)
+        f"{size} in {name}" for name, size in zip(COMMUNITIES, plan.LIVE_SIZES, strict=True)
     )
     return Figure(
         name="involved",
@@ -129,17 +119,17 @@ def _involved(results: Results) -> Figure:
         y="events that all receive",
         notes=f"Sections 1.4 and 7, without a figure in the paper: {sizes}; c = 0, a = 2 and z = 4"
         f" as in 6.2.1, nothing lost, nobody crashed, p_a = a/z as printed. The paper has 100 % at"
-        f" {INVOLVED:.0%}.",
+        f" {plan.INVOLVED:.0%}.",
         points=tuple(
             Point(
                 series=community,
                 x=share,
-                model=model(**involved(share))[at].reliability,
+                model=model(**plan.involved(share))[at].reliability,
                 runs=results.plan.runs,
-                **results.spread(**involved(share))["communities"][at]["reliability"],
+                **results.spread(**plan.involved(share))["communities"][at]["reliability"],
             )
             for at, community in enumerate(COMMUNITIES)
-            for share in SHARES_INVOLVED
+            for share in plan.SHARES_INVOLVED
         ),
         domain=(0, 1),
         logarithmic="x",

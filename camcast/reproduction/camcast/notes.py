@@ -37,13 +37,12 @@ ROUNDS_NOTES: Final[Notes] = {
         " 0.30 to 0.36. F = 4, ε = 0.04 and 1/3 is one of many settings that have this; F = 5,"
         " ε = 0.15, τ = 0.1 is another. Two numbers fit three values: that says which form it"
         " had, perhaps, but not which setting.",
-        "Equation 5 is an asymptote; by the chain that it stands for all have the event 0.9"
-        " rounds later. Measured are processes in step that disseminate as live ones do (002,"
-        f" Figure 6): R = {REDUNDANCY} and l = {DEPTH} as 002 simulates (5.3), F = 2 as there"
-        " and F = 4 as in the formula; the least arity that takes so many (11, 7, 8); addresses"
-        " lie evenly. They take longer than Equation 5 says, since each level begins with"
-        " delegates anew, lasts a whole number of rounds, and at level 1 counts each process R"
-        " times (Figure 6, line 27).",
+        "Equation 5 is an asymptote; by the chain that it stands for all have the event 0.9 rounds"
+        " later. Measured are processes in step that disseminate as live ones do (002, Figure 6): R"
+        f" = {REDUNDANCY} and l = {DEPTH} as 002 simulates (5.3), F = 2 as there and F = 4 as in"
+        " the formula; the least arity that takes so many (11, 7, 8); addresses lie evenly. They"
+        " take longer than Equation 5 says, since each level begins with delegates anew, lasts a"
+        " whole number of rounds, and at level 1 counts each process R times (Figure 6, line 27).",
     ),
     MULTICAST: (
         "Gossip multicast is not in the paper's table. It is one group of all who are interested,"
@@ -74,16 +73,14 @@ PARASITES_NOTES: Final[Notes] = {
     ),
     PMCAST: (
         "PMcast's numbers are of a formula, too, which is not given; 002 has none. They count"
-        " copies: 369 and 615 are more than the 200 and 400 uninterested processes. Ours are"
-        f" of hpmcast's uninterested delegates (002, 5.1.1), with R = {REDUNDANCY} and l ="
-        f" {DEPTH} as in Table 1, the root community being any of the processes. Processes:"
-        " who of them receives it; the formula is exact if nobody is missed. Copies: as in the"
-        " other rows.",
-        "They do not come out as published, least of all for 10 interested of 1,110. These"
-        " have fewer uninterested delegates than 100 of 300 have, in every tree tried, and"
-        " so fewer copies come; the paper has more. Its numbers are 1.23 a process of 300 and"
-        " of 500 alike, whoever is interested, and 0.41 of 1,110. What was computed there is"
-        " not known.",
+        " copies: 369 and 615 are more than the 200 and 400 uninterested processes. Ours are of"
+        f" hpmcast's uninterested delegates (002, 5.1.1), with R = {REDUNDANCY} and l = {DEPTH} as"
+        " in Table 1, the root community being any of the processes. Processes: who of them"
+        " receives it; the formula is exact if nobody is missed. Copies: as in the other rows.",
+        "They do not come out as published, least of all for 10 interested of 1,110. These have"
+        " fewer uninterested delegates than 100 of 300 have, in every tree tried, and so fewer"
+        " copies come; the paper has more. Its numbers are 1.23 a process of 300 and of 500 alike,"
+        " whoever is interested, and 0.41 of 1,110. What was computed there is not known.",
     ),
     MULTICAST: (
         "Gossip multicast is not in the paper's table: its group holds the interested alone.",

@@ -8,7 +8,7 @@ from typing import Final
 
 from camcast.report.page import NOTHING, grid, interval_cell, notes_list, number
 from camcast.reproduction.camcast.evidence import EXPERIMENTS
-from camcast.reproduction.camcast.paper import Agreement, Reproduction
+from camcast.reproduction.camcast.paper import Agreement, Reproduction, reproduce
 from camcast.reproduction.camcast.plan import (
     COMMUNITIES,
     CRASHED_COMPARED,
@@ -20,6 +20,7 @@ from camcast.reproduction.camcast.plan import (
 )
 from camcast.reproduction.camcast.tables import Entry, Table
 from camcast.reproduction.page import PageText
+from camcast.reproduction.paper import Paper
 from camcast.systems import CAMCAST
 
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
@@ -128,9 +129,8 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
     ]
     heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
     return (
-        "<p>Beyond the paper: the same cell,"
-        f" {CRASHED_COMPARED:.0%} of the processes dead from the beginning, in all three simulators"
-        " and in the model, which simulates nothing.</p>"
+        f"<p>Beyond the paper: the same cell, {CRASHED_COMPARED:.0%} of the processes dead from the"
+        " beginning, in all three simulators and in the model, which simulates nothing.</p>"
         + grid(heads, rows)
         + notes_list(f"{name}: {what[name]}." for name in runs)
     )
@@ -143,3 +143,4 @@ TEXT: Final = PageText(
     made=made,
     conventions=SETTINGS,
 )
+PAPER: Final = Paper("camcast", Plan, reproduce, TEXT)

@@ -15,14 +15,13 @@ from typing import Final
 from attrs import frozen
 
 from camcast.population.outcome import Interval
-from camcast.report.evidence import Evidence
 from camcast.reproduction.camcast.cells import Results, compared, compute, model
 from camcast.reproduction.camcast.evidence import evidence
 from camcast.reproduction.camcast.figures import figures
 from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, Plan
 from camcast.reproduction.camcast.tables import Table, tables
-from camcast.reproduction.figure import Figure
 from camcast.reproduction.paper import ByCells
+from camcast.reproduction.paper import Reproduction as Base
 
 
 @frozen(kw_only=True)
@@ -36,16 +35,13 @@ class Agreement:
 
 
 @frozen(kw_only=True)
-class Reproduction:
+class Reproduction(Base[Plan]):
     """Everything that was computed again."""
 
-    plan: Plan
     tables: tuple[Table, ...]
-    figures: tuple[Figure, ...]
     agreement: tuple[Agreement, ...]
     runs_compared: Mapping[str, int]
     """How many runs of each simulator the agreement is of."""
-    evidence: tuple[Evidence, ...]
 
 
 def _together(simulated: Results) -> Reproduction:

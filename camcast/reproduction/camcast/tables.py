@@ -14,21 +14,10 @@ from camcast.models.camcast.latency import hierarchical_latency, multicast_laten
 from camcast.models.camcast.parasites import flooded_parasites
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population.outcome import mean_interval
+from camcast.reproduction.camcast import plan
 from camcast.reproduction.camcast.cells import Results, model
 from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
-from camcast.reproduction.camcast.plan import (
-    BROADCAST,
-    CAMCAST,
-    DIVIDED,
-    HIERARCHICAL,
-    MULTICAST,
-    PARAMETERS,
-    PMCAST,
-    SUCCESS,
-    TOPOLOGIES,
-    group_of,
-    setting_of,
-)
+from camcast.reproduction.camcast.plan import BROADCAST, CAMCAST, DIVIDED, MULTICAST, PMCAST
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY, expected_parasites
 from camcast.settings.baselines import baseline
 
@@ -137,7 +126,7 @@ class _Column:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return TOPOLOGIES[self.topology]
+        return plan.TOPOLOGIES[self.topology]
 
     @property
     def processes(self) -> int:
@@ -188,7 +177,7 @@ def tables(results: Results) -> tuple[Table, Table]:
     def entries(published: Mapping[str, tuple[float, ...]], rows: _Rows) -> tuple[Entry, ...]:
         return tuple(
             entry
-            for at, topology in enumerate(TOPOLOGIES)
+            for at, topology in enumerate(plan.TOPOLOGIES)
             for approach in chosen
             for number in (published[approach][at] if approach in published else None,)
             for entry in rows[approach](_Column(results, approach, topology, number))
@@ -227,28 +216,28 @@ def _rounds_of_camcast(column: _Column) -> Iterator[Entry]:
 
 def _rounds_of_broadcast(column: _Column) -> Iterator[Entry]:
     n = column.processes
-    fan_out = floor(log(n) + PARAMETERS.c)
+    fan_out = floor(log(n) + plan.PARAMETERS.c)
     told = {
         "ln n / ln ln n (Equation 12)": rounds(n),
         BY_EQUATION_12: rounds(n, 1),
-        "Pittel, F = 0.85 ⌊ln n + c⌋, + 1": pittel_rounds(n, fan_out, SUCCESS, 1),
+        "Pittel, F = 0.85 ⌊ln n + c⌋, + 1": pittel_rounds(n, fan_out, plan.SUCCESS, 1),
     }
     for how, mean in told.items():
         yield column.told(how, float(mean))
-    yield column.measured(column.results.spread(group_of(column.sizes))["rounds_to_reach_all"])
+    yield column.measured(column.results.spread(plan.group_of(column.sizes))["rounds_to_reach_all"])
 
 
 def _rounds_of_pmcast(column: _Column) -> Iterator[Entry]:
     n = column.processes
-    yield column.told(BY_EQUATION_5, float(pittel_rounds(n, _F, SUCCESS)))
+    yield column.told(BY_EQUATION_5, float(pittel_rounds(n, _F, plan.SUCCESS)))
     how = f"until all have it (002, Equation 2), F = {_F}, 0.85"
-    yield column.told(how, completion_rounds(n, _F, SUCCESS))
+    yield column.told(how, completion_rounds(n, _F, plan.SUCCESS))
     counted = {"last": "until the last has it", "rounds": "until nobody gossips"}
     yield from column.multicasts(n, counted)
 
 
 def _rounds_of_divided(column: _Column) -> Iterator[Entry]:
-    setting = baseline(DIVIDED[column.approach], setting_of(column.sizes))
+    setting = baseline(DIVIDED[column.approach], plan.setting_of(column.sizes))
     found = column.results.baseline(column.approach, column.sizes, root=False)
     yield column.counted("measured", found["rounds"], "baselines")
     predicted = predict_baseline(setting).rounds
@@ -269,7 +258,7 @@ def _parasites_of_nodes(column: _Column) -> Iterator[Entry]:
     """Yield those of CAMCAST or gossip broadcast."""
     n, sizes = column.processes, column.sizes
     if column.approach == BROADCAST:
-        mean = flooded_parasites(floor(log(n) + PARAMETERS.c), n, sizes[-1], SUCCESS)
+        mean = flooded_parasites(floor(log(n) + plan.PARAMETERS.c), n, sizes[-1], plan.SUCCESS)
         yield column.told("⌊ln n + c⌋ · 0.85 · (uninterested processes)", float(mean))
     for (of, fan_out), how in FAN_OUTS.items():
         if of == column.approach:
@@ -287,7 +276,7 @@ def _parasites_of_pmcast(column: _Column) -> Iterator[Entry]:
 
 def _parasites_of_divided(column: _Column) -> Iterator[Entry]:
     root = len(column.sizes) - 1
-    setting = baseline(DIVIDED[column.approach], setting_of(column.sizes), root)
+    setting = baseline(DIVIDED[column.approach], plan.setting_of(column.sizes), root)
     found = column.results.baseline(column.approach, column.sizes, root=True)
     yield column.counted("measured", found["parasites"], "baselines")
     yield column.told("model", predict_baseline(setting).parasite_copies)
@@ -299,12 +288,12 @@ _ROUNDS_OF: Final[_Rows] = {
     BROADCAST: _rounds_of_broadcast,
     PMCAST: _rounds_of_pmcast,
     MULTICAST: _rounds_of_divided,
-    HIERARCHICAL: _rounds_of_divided,
+    plan.HIERARCHICAL: _rounds_of_divided,
 }
 _PARASITES_OF: Final[_Rows] = {
     CAMCAST: _parasites_of_nodes,
     BROADCAST: _parasites_of_nodes,
     PMCAST: _parasites_of_pmcast,
     MULTICAST: _parasites_of_divided,
-    HIERARCHICAL: _parasites_of_divided,
+    plan.HIERARCHICAL: _parasites_of_divided,
 }

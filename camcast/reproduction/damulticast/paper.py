@@ -23,7 +23,7 @@ from camcast.reproduction.camcast.evidence import (
 from camcast.reproduction.camcast.paper import Reproduction
 from camcast.reproduction.camcast.tables import Table, tables
 from camcast.reproduction.page import PageText
-from camcast.reproduction.paper import ByCells
+from camcast.reproduction.paper import ByCells, Paper
 
 _DRAWINGS: Final = {
     "Figure 1": ("Publication/subscription alternatives.", "It is Figure 1 of 000."),
@@ -81,7 +81,6 @@ def _evidence(results: Results, found: tuple[Table, ...]) -> tuple[Evidence, ...
 
 
 reproduce: Final = ByCells(compute, Results, _together)
-"""Simulate all cells of a plan, or those that a file does not have yet."""
 
 TEXT: Final = PageText(
     title="Data-Aware Multicast, section 6, computed again",
@@ -96,3 +95,4 @@ TEXT: Final = PageText(
     made=page.made,
     conventions=page.SETTINGS,
 )
+PAPER: Final = Paper("damulticast", Plan, reproduce, TEXT)

@@ -211,10 +211,9 @@ def _redundancy(results: Results) -> Iterator[Evidence]:
         " participants by R. Hence, when further increasing R, only little more reliability is"
         " gained",
         [further[p] <= _LITTLE * second[p] for p in plan.SHARES_LOW],
-        "From R = 1 to 2 the share that deliver grows by"
-        f" {_points(second)} of all; from 2 to {plan.REDUNDANCIES[-1]} by {_points(further)}. As"
-        " Figure 6 has it, R multiplies the lowest level's rounds, too, and so moves the dip to"
-        " smaller p₁.",
+        f"From R = 1 to 2 the share that deliver grows by {_points(second)} of all; from 2 to"
+        f" {plan.REDUNDANCIES[-1]} by {_points(further)}. As Figure 6 has it, R multiplies the"
+        " lowest level's rounds, too, and so moves the dip to smaller p₁.",
     )
 
 

@@ -10,12 +10,17 @@ from typing import Final
 from camcast.reproduction.hpmcast.cells import Results, compute
 from camcast.reproduction.hpmcast.evidence import evidence
 from camcast.reproduction.hpmcast.figures import figures
-from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST
+from camcast.reproduction.hpmcast.plan import HPMCAST, PMCAST, RFPBCAST, Plan
 from camcast.reproduction.page import PageText
-from camcast.reproduction.paper import ByCells, figures_and_evidence
+from camcast.reproduction.paper import ByCells, Paper, Reproduction
 
-reproduce: Final = ByCells(compute, Results, figures_and_evidence(figures, evidence))
-"""Simulate all cells of a plan, or those that a file does not have yet."""
+
+def _together(found: Results) -> Reproduction[Plan]:
+    return Reproduction(plan=found.plan, figures=figures(found), evidence=evidence(found))
+
+
+reproduce: Final = ByCells(compute, Results, _together)
+
 
 _SETTINGS: Final = (
     (
@@ -63,3 +68,4 @@ TEXT: Final = PageText(
     made=lambda plan: f"Seed {plan.seed}, {plan.runs:,} runs.",
     conventions=_SETTINGS,
 )
+PAPER: Final = Paper("hpmcast", Plan, reproduce, TEXT)

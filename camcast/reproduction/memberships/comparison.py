@@ -19,33 +19,28 @@ from attrs import frozen
 
 from camcast.pipeline.compare.verdict import Verdict
 from camcast.population.outcome import Interval
-from camcast.report.evidence import Evidence
-from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships.evidence import evidence, evidence_beyond
 from camcast.reproduction.memberships.live import run_live
 from camcast.reproduction.memberships.plan import VARIANTS, Plan, World
 from camcast.reproduction.memberships.ranking import Chance, chances_of
 from camcast.reproduction.memberships.results import Results, Row, UpkeepRow
 from camcast.reproduction.memberships.virtual import run_virtual
-from camcast.reproduction.paper import OnProgress
+from camcast.reproduction.paper import OnProgress, Reproduction
 from camcast.sweeps import JSON, Cell, finished, sweep
 
 
 @frozen(kw_only=True)
-class Memberships:
+class Memberships(Reproduction[Plan]):
     """Everything that was measured."""
 
-    plan: Plan
     runs_done: int
     runs_planned: int
     """Live and virtual; fewer are done if the reproduction was stopped."""
     verdicts: tuple[Verdict, ...]
     """Of the runs in the virtual network, a question each."""
     by_chance: tuple[Chance, ...]
-    figures: tuple[Figure, ...]
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
-    evidence: tuple[Evidence, ...]
 
     @property
     def tables(self) -> tuple[Sheet, Sheet]:

@@ -12,12 +12,13 @@ from camcast.population.outcome import Interval
 from camcast.report.page import grid, interval_cell, notes_list
 from camcast.reproduction.figure import Figure
 from camcast.reproduction.memberships import virtual
-from camcast.reproduction.memberships.comparison import Memberships
+from camcast.reproduction.memberships.comparison import Memberships, partial_of, reproduce
 from camcast.reproduction.memberships.live import RATE, SETTLE_SECONDS_MAX
-from camcast.reproduction.memberships.plan import PARAMETERS, VIRTUAL_EVENTS_MAX, World
+from camcast.reproduction.memberships.plan import PARAMETERS, VIRTUAL_EVENTS_MAX, Plan, World
 from camcast.reproduction.memberships.ranking import Chance
 from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 from camcast.reproduction.page import PageText
+from camcast.reproduction.paper import Paper
 
 _WORLDS: Final[Mapping[World, str]] = {
     "live": "Live",
@@ -67,14 +68,12 @@ _UPKEEP_NOTES: Final = (
     " is in as many tables as everybody else, more if some are neglected.",
     f"Control: everything that is sent in {virtual.COUNTED_SECONDS:g} s without events, the"
     " DHT's datagrams included, headers of TCP, UDP and IP not.",
-    f"{virtual.NEWCOMERS} newcomers join g one after the other; then {virtual.VICTIMS} of g"
-    " crash at once. What took longer than"
-    f" {virtual.NOTICE_SECONDS_MAX:g} s counts as that.",
-    f"Then the first contact is killed, {virtual.REPAIR_SECONDS:g} s later {virtual.EVENTS}"
-    f" events are published in g, and {virtual.NEWCOMERS} newcomers join through an"
-    f" arbitrary member. In the end {virtual.VICTIMS} more crash, a copy is lost with"
-    f" probability {virtual.LOSS:g} from then on, and {virtual.EVENTS} events are published"
-    " at once.",
+    f"{virtual.NEWCOMERS} newcomers join g one after the other; then {virtual.VICTIMS} of g crash"
+    f" at once. What took longer than {virtual.NOTICE_SECONDS_MAX:g} s counts as that.",
+    f"Then the first contact is killed, {virtual.REPAIR_SECONDS:g} s later {virtual.EVENTS} events"
+    f" are published in g, and {virtual.NEWCOMERS} newcomers join through an arbitrary member. In"
+    f" the end {virtual.VICTIMS} more crash, a copy is lost with probability {virtual.LOSS:g} from"
+    f" then on, and {virtual.EVENTS} events are published at once.",
 )
 
 
@@ -178,3 +177,4 @@ TEXT: Final = PageText(
     conventions=[(None, words) for words in _SETTINGS],
     packages=("numpy",),
 )
+PAPER: Final = Paper("memberships", Plan, reproduce, TEXT, partial_of)

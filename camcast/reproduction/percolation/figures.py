@@ -18,6 +18,7 @@ from camcast.models.percolation.reach import (
     power_law_degrees,
 )
 from camcast.reproduction.figure import Figure, Point
+from camcast.reproduction.percolation import plan
 from camcast.reproduction.percolation.cells import (
     Results,
     above_threshold,
@@ -26,21 +27,7 @@ from camcast.reproduction.percolation.cells import (
     overlay_of,
     paper,
 )
-from camcast.reproduction.percolation.plan import (
-    B_DRAWN,
-    EXPONENT,
-    GAMMA,
-    GAMMAS_MODELLED,
-    HELD,
-    MEAN_DEGREE,
-    SIGMA,
-    SIGMA_BELOW,
-    A,
-    B,
-    Setting,
-    overlay_name,
-    power_law,
-)
+from camcast.reproduction.percolation.plan import GAMMA, SIGMA, Setting
 
 _STEPS: Final = 150  # chosen: of a curve of Figures 1 and 2, from 0 up to its transition
 _RECEIVERS_MAX: Final = 20.0  # chosen: where a curve of Figures 1 and 2 ends; the bend is seen
@@ -65,9 +52,12 @@ def figures(results: Results) -> tuple[Figure, ...]:
 def _modelled(number: int) -> Figure:
     """Return Figure 1 or 2, which nothing is simulated for."""
     if number == 1:
-        degrees, title = poisson_degrees(MEAN_DEGREE), f"Poisson, mean {MEAN_DEGREE:g}"
+        degrees, title = poisson_degrees(plan.MEAN_DEGREE), f"Poisson, mean {plan.MEAN_DEGREE:g}"
     else:
-        degrees, title = power_law_degrees(EXPONENT), f"Scale-free, exponent -{EXPONENT:g}"
+        degrees, title = (
+            power_law_degrees(plan.EXPONENT),
+            f"Scale-free, exponent -{plan.EXPONENT:g}",
+        )
     return Figure(
         name=f"figure{number}",
         title=title,
@@ -77,7 +67,7 @@ def _modelled(number: int) -> Figure:
         f" which the paper has as {SIGMA}⟨r⟩ (dotted) and the corrected formula puts right"
         " (dashed). A curve ends where Equation 17 diverges, at its phase transition.",
         points=tuple(
-            point for gamma in GAMMAS_MODELLED[number] for point in _curve(degrees, gamma)
+            point for gamma in plan.GAMMAS_MODELLED[number] for point in _curve(degrees, gamma)
         ),
         wide=False,
     )
@@ -104,11 +94,11 @@ def _curve(degrees: Degrees, gamma: float) -> Iterator[Point]:
 def _below(results: Results) -> Figure:
     return Figure(
         name="figure3",
-        title=f"Poisson, mean {MEAN_DEGREE:g}, below the transition",
+        title=f"Poisson, mean {plan.MEAN_DEGREE:g}, below the transition",
         x=_GOSSIP,
         y=_NODES,
-        notes=f"Each dot is the mean of one network; {SIGMA} = {SIGMA_BELOW:g}. The dotted line is"
-        " Equation 17, which knows of no size; our model is the same there.",
+        notes=f"Each dot is the mean of one network; {SIGMA} = {plan.SIGMA_BELOW:g}. The dotted"
+        " line is Equation 17, which knows of no size; our model is the same there.",
         points=tuple(
             point
             for nodes, settings in below_threshold().items()
@@ -121,13 +111,13 @@ def _below(results: Results) -> Figure:
 
 def _degrees(results: Results) -> Figure:
     points = []
-    for b in B_DRAWN:
-        overlay = overlay_of(power_law(b))
+    for b in plan.B_DRAWN:
+        overlay = overlay_of(plan.power_law(b))
         found = np.bincount(overlay.graph(results.plan.seed, 0).degrees)
         wanted = np.bincount(overlay.degrees)  # type: ignore[attr-defined]  # a PowerLaw
         points += [
             Point(
-                series=overlay_name(power_law(b)),
+                series=plan.overlay_name(plan.power_law(b)),
                 x=degree,
                 # on a logarithmic axis there is no place for a degree that no node has
                 mean=int(found[degree]) or None if degree < len(found) else None,
@@ -142,7 +132,7 @@ def _degrees(results: Results) -> Figure:
         x="degree",
         y="nodes",
         notes="The construction of Aiello, Chung and Lu: nodes of one network that have a degree."
-        f" Dotted: ⌊e^a / x^b⌋, as many as should; a = {A:g}.",
+        f" Dotted: ⌊e^a / x^b⌋, as many as should; a = {plan.A:g}.",
         points=tuple(points),
         logarithmic="xy",
         wide=False,
@@ -152,16 +142,16 @@ def _degrees(results: Results) -> Figure:
 def _above(results: Results, number: int, settings: Sequence[Setting]) -> Figure:
     varies_sigma = len({setting.gamma for setting in settings}) == 1
     what, held = (SIGMA, GAMMA) if varies_sigma else (GAMMA, SIGMA)
-    b = B.get(number if varies_sigma else number - 1)
-    name = f"Poisson, mean {MEAN_DEGREE:g}" if b is None else f"a = {A:g}, b = {b:g}"
+    b = plan.B.get(number if varies_sigma else number - 1)
+    name = f"Poisson, mean {plan.MEAN_DEGREE:g}" if b is None else f"a = {plan.A:g}, b = {b:g}"
     nodes = results.at(settings[0]).nodes
     return Figure(
         name=f"figure{number}",
         title=f"{name}, varying {what}",
         x=_SUBSCRIBERS if varies_sigma else _GOSSIP,
         y=_NODES,
-        notes=f"Above the transition; {held} = {HELD:g}. Each dot is the mean of one network, the"
-        " line that of all, with its 95 % interval. Equation 17 is infinite here; dashed is the"
+        notes=f"Above the transition; {held} = {plan.HELD:g}. Each dot is the mean of one network,"
+        " the line that of all, with its 95 % interval. Equation 17 is infinite here; dashed is the"
         " model that goes on with generating functions where it diverges. The upper line is all"
         f" {nodes:,} nodes.",
         points=tuple(

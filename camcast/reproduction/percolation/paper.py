@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from camcast.reproduction.page import PageText
-from camcast.reproduction.paper import ByCells, figures_and_evidence
+from camcast.reproduction.paper import ByCells, Paper, Reproduction
 from camcast.reproduction.percolation.cells import Results, compute
 from camcast.reproduction.percolation.evidence import evidence
 from camcast.reproduction.percolation.figures import figures
@@ -22,10 +22,16 @@ from camcast.reproduction.percolation.plan import (
     POISSON_NODES_VARIED,
     SIGMA,
     SIGMA_BELOW,
+    Plan,
 )
 
-reproduce: Final = ByCells(compute, Results, figures_and_evidence(figures, evidence))
-"""Simulate all cells of a plan, or those that a file does not have yet."""
+
+def _together(found: Results) -> Reproduction[Plan]:
+    return Reproduction(plan=found.plan, figures=figures(found), evidence=evidence(found))
+
+
+reproduce: Final = ByCells(compute, Results, _together)
+
 
 _PARTS: Final[Mapping[str, range]] = {
     "The model alone": range(1, 3),
@@ -35,10 +41,9 @@ _PARTS: Final[Mapping[str, range]] = {
 """The numbers of the figures by what they are about."""
 _SIZES: Final = ", ".join(f"{nodes:,}" for nodes in POISSON_NODES_VARIED)
 _SETTINGS: Final = (
-    f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {_SIZES}"
-    f" nodes; in Figures 4 and 5 {POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the"
-    " three overlays of Figure 6. The probability that is not varied is"
-    f" {HELD:g} (V-B1, V-B2).",
+    f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {_SIZES} nodes;"
+    f" in Figures 4 and 5 {POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the three"
+    f" overlays of Figure 6. The probability that is not varied is {HELD:g} (V-B1, V-B2).",
     "Networks: the configuration model. A link of a node to itself or a repeated one is"
     " switched with a random other link, which keeps all degrees; neighbours are a set in the"
     " paper's algorithms. Left in, or left out, they change no mean by more than its interval"
@@ -70,3 +75,4 @@ TEXT: Final = PageText(
     made=lambda plan: f"Seed {plan.seed}.",
     conventions=[(None, words) for words in _SETTINGS],
 )
+PAPER: Final = Paper("percolation", Plan, reproduce, TEXT)

@@ -17,7 +17,6 @@ from camcast.pipeline.compare.words import choice, sentence
 from camcast.report.drawing import Drawing
 from camcast.reproduction.memberships import comparison as memberships
 from camcast.reproduction.memberships.comparison import Memberships, together
-from camcast.reproduction.memberships.page import TEXT
 from camcast.reproduction.memberships.plan import (
     COMMUNITIES,
     VARIANTS,
@@ -300,14 +299,16 @@ def test_the_verdict_and_its_sentence_are_those_of_the_twin(gap: float) -> None:
         assert (f"{twin.winner} is best" if twin.winner else "no winner") in told
     if gap == 0.1:
         assert choice(made.verdicts).startswith("Choose V3 dht for reception, cost of events")
-    assert choice(made.verdicts) in TEXT.introduction(made)
+    assert choice(made.verdicts) in MEMBERSHIPS.text.introduction(made)
 
 
 def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
     plan = Plan(memberships=tuple(VARIANTS), virtual_runs=2)
     made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.6}))
     wide = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
-    text = html(TEXT, made, {figure.name: wide for figure in made.figures}, "camcast reproduce")
+    text = html(
+        MEMBERSHIPS.text, made, {figure.name: wide for figure in made.figures}, "camcast reproduce"
+    )
     seen = laid_out(text, tmp_path)
     assert seen.page <= PHONE_PIXELS
     assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value

@@ -11,7 +11,7 @@ import pytest
 from camcast.cli.reproduce import show
 from camcast.population import graphs
 from camcast.report.evidence import NO_DATA
-from camcast.reproduction.paper import FiguresAndEvidence
+from camcast.reproduction.paper import Reproduction
 from camcast.reproduction.papers import PERCOLATION
 from camcast.reproduction.percolation import cells as percolation_cells
 from camcast.reproduction.percolation.plan import Plan
@@ -19,7 +19,7 @@ from camcast.reproduction.plan_folder import PlanFolder
 from tests.printed_json import checked
 from tests.unit.reproduction.folder_contract import FolderContract, fits_a_terminal, reproduce, rows
 
-Reproduction = FiguresAndEvidence[Plan]
+Found = Reproduction[Plan]
 FIGURES = [f"figure{number}" for number in range(1, 19)]
 PLAN = Plan(runs=2, events=2, seed=3)
 
@@ -34,13 +34,13 @@ def smaller() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, smaller: None) -> tuple[Path, Reproduction]:
+def made(tmp_path_factory: pytest.TempPathFactory, smaller: None) -> tuple[Path, Found]:
     path = tmp_path_factory.mktemp("percolation") / "out"
     return path, PlanFolder(path, PERCOLATION, PLAN).reproduce(workers=1)
 
 
 @pytest.fixture
-def folder(made: tuple[Path, Reproduction]) -> Path:
+def folder(made: tuple[Path, Found]) -> Path:
     return made[0]
 
 
@@ -49,7 +49,7 @@ class TestFolder(FolderContract):
 
 
 def test_what_the_paper_says_fits_a_terminal(
-    made: tuple[Path, Reproduction], capsys: pytest.CaptureFixture[str]
+    made: tuple[Path, Found], capsys: pytest.CaptureFixture[str]
 ) -> None:
     show("percolation", made[1])
     printed = capsys.readouterr().out
@@ -104,7 +104,7 @@ def test_the_page_has_the_size_of_the_paper(folder: Path) -> None:
     assert "2,482 nodes" in (folder / "index.html").read_text()
 
 
-def test_what_needs_no_chance_has_its_verdict(made: tuple[Path, Reproduction]) -> None:
+def test_what_needs_no_chance_has_its_verdict(made: tuple[Path, Found]) -> None:
     by_item = {row.item: row.verdict for row in made[1].evidence}
     assert by_item["V-B2"] == "agrees"
     assert by_item["Figure 1"] == by_item["Figure 6"] == "consistent"
