@@ -67,6 +67,7 @@ class Workers:
         self.handles: list[WorkerHandle] = []
         self._news = asyncio.Event()
         self._failure: Exception | None = None
+        self._stopping = False
 
     @property
     def alive(self) -> list[WorkerHandle]:
@@ -129,6 +130,7 @@ class Workers:
 
     async def stop_all(self) -> None:
         """End all workers: ask them to stop, wait `EXIT_SECONDS`, kill the others."""
+        self._stopping = True
         for worker in self.handles:
             worker.send(messages.Stop())
         endings = [worker.process.wait() for worker in self.handles]
@@ -163,7 +165,8 @@ class Workers:
             self._news.set()
         await worker.process.wait()
         worker.ended = True
-        if not worker.killed and worker.counters is None:
+        # SIGTERM lets a worker leave politely, and the run would wait for its events for ever.
+        if not worker.killed and (worker.counters is None or not self._stopping):
             self._fail(
                 ExperimentError(
                     f"worker {worker.number} (process {worker.process.pid}) ended with code"

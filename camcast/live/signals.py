@@ -10,15 +10,16 @@ from contextlib import contextmanager
 
 @contextmanager
 def calling_at_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Have the running loop call `stop` at SIGTERM and at SIGINT, within the block.
+    """Have the running loop call `stop` at SIGTERM, SIGINT and SIGHUP, within the block.
 
-    An ignored SIGINT stays ignored: a shell starts programs in the background in this way, as
-    ``nohup`` and ``&`` in a script do, for Ctrl-C is meant for the program in the foreground.
+    SIGHUP says that the terminal was closed. An ignored SIGINT or SIGHUP stays ignored: a shell
+    starts programs in the background in this way, as ``nohup`` and ``&`` in a script do, for both
+    are meant for the program in the foreground.
     """
     loop = asyncio.get_running_loop()
-    numbers = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        numbers.append(signal.SIGINT)
+    ignorable = (signal.SIGINT, signal.SIGHUP)
+    heeded = [one for one in ignorable if signal.getsignal(one) is not signal.SIG_IGN]
+    numbers = [signal.SIGTERM, *heeded]
     for number in numbers:
         loop.add_signal_handler(number, stop)
     try:

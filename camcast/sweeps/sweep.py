@@ -25,7 +25,7 @@ from textwrap import shorten
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from camcast import __version__
-from camcast.sweeps.sigterm import sigterm_stops
+from camcast.sweeps.sigterm import TERMINATING, sigterm_stops
 from camcast.vocabulary.errors import CamcastError
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
@@ -34,7 +34,7 @@ Cell: TypeAlias = Mapping[str, JSON]
 Task: TypeAlias = Callable[[Cell], JSON]
 
 QUOTE_WIDTH: Final = 200  # chosen: characters quoted of a cell; about two terminal lines
-STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS: Final = (signal.SIGINT, *TERMINATING)
 RECORD_FIELDS: Final = ("key", "cell", "result")
 RECORD_BEGINS: Final = b'{"key":"'  # as _json writes it; by this a torn line is known as ours
 
@@ -71,8 +71,8 @@ def sweep(
     `on_progress` is called with the numbers of done and of all different cells, at the
     beginning and whenever a cell is finished.
 
-    The first cell to fail ends the sweep. So do KeyboardInterrupt and SIGTERM (in the main
-    thread, and unless somebody handles it already, as `SystemExit`). Whatever ends it, the
+    The first cell to fail ends the sweep. So do KeyboardInterrupt, SIGTERM and SIGHUP (in the
+    main thread, and unless somebody handles them already, as `SystemExit`). Whatever ends it, the
     finished cells are kept and no worker is left over, not even after a kill -9.
 
     Raises `SweepError` when the task cannot be imported, a cell is not JSON or fails, a worker
@@ -209,9 +209,12 @@ def _here(task: Task, jobs: Sequence[Job]) -> Outcomes:
 
 
 def _in_workers(task: Task, jobs: Sequence[Job], workers: int) -> Outcomes:
-    executor = ProcessPoolExecutor(
-        min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=_prepare_worker
-    )
+    with _signals_held():  # it starts Python's tracker of resources, which a SIGHUP would end
+        executor = ProcessPoolExecutor(
+            min(workers, len(jobs)),
+            multiprocessing.get_context("spawn"),
+            initializer=_prepare_worker,
+        )
     waiting, running = iter(jobs), dict[Future[Outcome], Job]()
     died = False
     try:
@@ -252,8 +255,10 @@ def _in_workers(task: Task, jobs: Sequence[Job], workers: int) -> Outcomes:
 
 
 def _prepare_worker() -> None:
-    # Ctrl-C reaches the workers, too; the sweep decides, and nobody prints a traceback.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and a closed terminal reach the workers, too; the sweep decides, and nobody prints a
+    # traceback.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     threading.Thread(target=_exit_with_the_sweep, daemon=True).start()
 

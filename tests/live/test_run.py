@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,19 +70,22 @@ def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> N
         OutputFolder(folder.path)
 
 
-def test_a_dying_worker_is_noticed_and_takes_the_others_along(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 0)])
+def test_a_dying_worker_is_noticed_and_takes_the_others_along(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
     workers: list[int] = []
 
     def strangle(progress: Progress) -> None:
         if progress.published and not workers:
             workers.extend(_children(os.getpid()))
-            os.kill(workers[0], signal.SIGKILL)
+            os.kill(workers[0], number)
 
     scenario = Scenario(
         communities={Topic(()): 6}, workload=Workload(events=30_000, rate=100), processes=3
     )
     running = run_experiment(scenario, OutputFolder(tmp_path), strangle)
-    with pytest.raises(ExperimentError, match="ended with code -9"):
+    with pytest.raises(ExperimentError, match=f"ended with code {code}$"):
         asyncio.run(asyncio.wait_for(running, PATIENCE_SECONDS))
     assert len(workers) == 3
     assert not [pid for pid in workers if _lives(pid)]
@@ -163,6 +167,14 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
     wait_until(lambda: not [pid for pid in workers if _lives(pid)])
 
 
+@pytest.fixture
+def _heeds_hangups() -> Iterator[None]:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # below ``nohup`` it is ignored
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("_heeds_hangups")
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     interrupted: bool,
@@ -170,14 +182,14 @@ def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """But for the table or JSON, a demo is over when it is over, at Ctrl-C too."""
+    """But for the table or JSON, a demo is over when it is over, or its terminal closed, too."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     traces: list[Path] = []
 
     async def watched(scenario: Scenario, folder: OutputFolder, *given: Any, **named: Any) -> Any:
         traces.append(folder.path)
         if interrupted:
-            asyncio.get_running_loop().call_later(0.5, os.kill, os.getpid(), signal.SIGINT)
+            asyncio.get_running_loop().call_later(0.5, os.kill, os.getpid(), signal.SIGHUP)
         return await run_experiment(scenario, folder, *given, **named)
 
     few = Scenario(

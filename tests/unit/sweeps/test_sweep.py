@@ -233,7 +233,7 @@ def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, worke
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_a_sweep_and_its_workers(
     place: Place, stop: signal.Signals, workers: int
 ) -> None:
@@ -243,13 +243,13 @@ def test_a_signal_stops_a_sweep_and_its_workers(
         cwd=place.folder,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # a terminal's Ctrl-C reaches the whole group, the workers too
+        start_new_session=True,  # what a terminal sends reaches the whole group, the workers too
     ) as stopped:
         wait_until(
             lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers,
             stopped,
         )
-        os.killpg(stopped.pid, stop) if stop is signal.SIGINT else stopped.send_signal(stop)
+        stopped.send_signal(stop) if stop is signal.SIGTERM else os.killpg(stopped.pid, stop)
         _, said = stopped.communicate(timeout=PATIENCE_SECONDS)
     assert not any(map(is_alive, place.workers()))
     assert place.finished() == 3
@@ -258,7 +258,7 @@ def test_a_signal_stops_a_sweep_and_its_workers(
         assert said.count("Traceback") == 1  # the program's own, which it did not catch
         assert said.endswith("KeyboardInterrupt\n")
     else:
-        assert (stopped.returncode, said) == (128 + signal.SIGTERM, "")
+        assert (stopped.returncode, said) == (128 + stop, "")
 
 
 def test_a_torn_last_line_is_discarded(place: Place) -> None:
