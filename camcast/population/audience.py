@@ -1,4 +1,4 @@
-"""The interested processes, and the columns of counts, which the kernels of single events share."""
+"""The draw of interested and living processes, and the counts, of kernels that spread one event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from camcast.population.outcome import Counts, Outcome
 from camcast.population.xoshiro import State, below, uniform
 
 Interested: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], int, State]
-"""Who is interested, who is alive, the publisher's number, and the state after that."""
+"""Which processes are interested, which are alive, the publisher, and the random state then."""
 
 ALIVE, DELIVERED, ROUNDS, MESSAGES, PARASITE_COPIES, ENTRIES = range(6)
 """The columns of a run; `ENTRIES` is summed over the processes."""
@@ -20,7 +20,7 @@ COLUMNS: Final = 6
 
 
 def outcome_of(counts: Counts, processes: int) -> Outcome:
-    """Return what a kernel counted: a row for each run, with the columns named above."""
+    """Return a kernel's counts, a row for each run with the columns named above, as an outcome."""
     return Outcome(
         (),
         alive=counts[:, ALIVE],
@@ -34,13 +34,13 @@ def outcome_of(counts: Counts, processes: int) -> Outcome:
 
 @njit(cache=True, nogil=True)
 def draw_interested(state: State, processes: int, interested: int, crash: float) -> Interested:
-    """Draw any `interested` of the processes, one of them as the publisher, who is alive.
+    """Draw `interested` of the processes, and one of these as the publisher, which is alive.
 
     Every other process is dead with probability `crash`.
     """
     wants, alive = np.zeros(processes, np.bool_), np.ones(processes, np.bool_)
     publisher, chosen = 0, 0
-    nth, state = below(state, interested)  # of them publishes
+    nth, state = below(state, interested)  # the publisher, among the interested
     for process in range(processes):
         drawn, state = below(state, processes - process)
         if drawn < interested - chosen:

@@ -2,19 +2,20 @@
 
 Theory of operation
 -------------------
-The rules are those of `camcast.population.camcast`: infect and die in synchronous rounds, each
-process on uniform tables of its own that are drawn when it sends: one of its cluster, as CAMCAST's
-of a community, and one of distinct processes of all other clusters.
+The rules are those of `camcast.population.camcast`: infect and die in synchronous rounds. Each
+process has uniform tables of its own, drawn when it sends: one of its cluster, like the topic table
+of a CAMCAST community, and one of distinct processes of all other clusters.
 
 Whether a process is alive, and whether it is interested, is drawn when the first copy arrives at
 it: of u processes that no copy has reached, w are interested, so the next one is with probability
-w/u. All the same to the result, since neither matters before; and a run needs 9 bytes a process.
+w/u. The result has the same distribution, since neither matters before, and a run needs 9 bytes a
+process.
 
 Counted are, for a run:
 
-* messages: copies sent, and of these those between clusters, whatever becomes of them;
+* messages: copies sent, the lost ones included, and how many of them go to other clusters;
 * parasite copies: those that arrive at a living process that is not interested, the first and all
-  later ones, as Table 2 does ("the average number of parasite events sent in the system");
+  later ones, as Table 2 counts them ("the average number of parasite events sent in the system");
 * rounds: the last round in which a process sends, counted from the publisher's round 1.
 """
 
@@ -37,7 +38,7 @@ from camcast.vocabulary.streams import stream
 PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
 
 _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
-"""Bits of what is known of a process."""
+"""Bits of a process: whether a copy has arrived, and whether it is alive and interested."""
 
 # The columns of a run's counts.
 _DELIVERED, _ROUNDS, _MESSAGES, _BETWEEN, _PARASITES = range(5)
@@ -91,15 +92,15 @@ def _spread(
     chances: tuple[float, float, float],
     counts: NDArray[np.int64],
 ) -> int:
-    """Publish one event and count; return how many interested no copy has reached.
+    """Publish one event and fill in `counts`; return how many interested no copy has reached.
 
-    The clusters stand one behind the other, the larger ones first.
+    The processes of a cluster have successive numbers; larger clusters come first.
     """
     fan_out, fan_out_larger, fan_out_between = fan_outs
     between, arrival, stillborn = chances
     m, larger = processes // clusters, processes % clusters
     known = np.zeros(processes, np.uint8)
-    order = np.empty(processes, np.int64)  # those that have it, as they got it
+    order = np.empty(processes, np.int64)  # those that have the event, in the order of receiving
     targets = np.empty(max(fan_out, fan_out_larger, fan_out_between), np.int64)
     copies = np.empty(2 * len(targets), np.int64)
     publisher, state = below(state, processes)  # any: it need not be in a larger cluster

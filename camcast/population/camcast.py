@@ -1,31 +1,31 @@
-"""The population simulator: every process by itself, a hundred million of them on one core.
+"""The population simulator of CAMCAST: every process by itself, 10^8 of them on one core.
 
 Theory of operation
 -------------------
 *Infect and die.* A process that has the event sends it once, in the round after it came: to
 `fan_out` distinct others of its community and, if it is a link, to some processes of its
-super-topic table (000, 3.5; the reading of `camcast.protocols.camcast`: p_sel is drawn for each
+super-topic table (000, 3.5; as `camcast.protocols.camcast` reads it, p_sel is drawn for each
 super-topic table by itself).
 
-*Deferred decisions.* Who is in a process's tables matters only in the one round in which it
-sends, and whether a process is dead only when a first copy arrives at it; so both are drawn
-then, and nothing of it is stored. Of a uniform table a uniform choice is sent to, and copies get
-lost independently, so the copies that arrive go to a uniform subset of the others, whose size
-is Binomial(fan_out, arrival): only these targets are drawn. Those nobody sent to are alive or
-dead with the same probability as ever, and are counted in one binomial draw at the end.
+*Deferred decisions.* The entries of a process's tables matter only in the one round in which it
+sends, and whether a process is dead only when a first copy arrives at it; so both are drawn then
+and not stored. Targets are a uniform choice from a uniform table, and copies get lost
+independently, so the copies that arrive go to a uniform subset of the others, whose size is
+Binomial(fan_out, arrival): only these targets are drawn. Processes that no copy reached are alive
+with the same probability as all others, and are counted in one binomial draw at the end.
 
-*Three bits a process.* `touched`: a copy has arrived. `sending`: has the event since the last
-round, and sends it in this one. `fresh`: will send it in the next. To find the senders, the
-words of `sending` are read through; that is sequential, and a round costs 2 ms at 10^8
-processes, where a queue of them would take 32 bits a process.
+*Three bits a process.* `touched`: a copy has arrived. `sending`: the process got the event in the
+last round, and sends it in this one. `fresh`: it will send the event in the next round. The senders
+are found by a sequential scan of the words of `sending`, which costs 2 ms a round at 10^8
+processes, where a queue of senders would take 32 bits a process.
 
-*Cache misses* are what a large population costs. The targets of many senders are drawn before
-the first of them is looked up, so that the processor has many loads under way together: that
+*Cache misses* take most of the time of a large population. The targets of many senders are drawn
+before the first of them is looked up, so that the processor has many loads under way together: that
 halves the time of 10^8 processes.
 
-*Distinct targets*: `camcast.population.floyd`, two targets from 64 random bits. A target is looked
-for among the earlier ones only if its slot of a small table carries the sender's mark, which is
-rare unless it is there.
+*Distinct targets* are drawn by `camcast.population.floyd`, two from 64 random bits. The earlier
+targets of a sender are searched for a new one only if its slot of a small table carries the
+sender's mark, which is rare unless the target is among them.
 
 *Random numbers*: `camcast.population.xoshiro`, seeded for each run from the stream of its number.
 """
@@ -75,7 +75,7 @@ for _bit in range(_WORD):
 
 
 class _Plan(NamedTuple):
-    """A setting as arrays: by community, and by super-topic table (`above` to the end)."""
+    """A setting as arrays: by community, and `above`, `links` and `p_a` by super-topic table."""
 
     sizes: _Words
     first_word: _Words
@@ -94,7 +94,7 @@ class _Plan(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """What the kernel writes; kept from run to run, and without a trace of the last but in slots.
+    """Arrays that the kernel writes, kept from run to run; only `slots` keeps values.
 
     The last of the slots is the mark of the latest choice.
     """
@@ -195,12 +195,12 @@ def _choose(
     among: np.uint64,
     sender: np.uint64,
 ) -> State:
-    """Put `count` distinct uniform targets behind the `waiting` ones (Floyd).
+    """Put `count` distinct uniform targets behind the `waiting` ones, by Floyd's algorithm.
 
-    They are `among` the numbers from 0 on, of which the `sender` is none and does not count.
+    There are `among` numbers to choose from: those from 0 on without the `sender`.
     """
     slots[_SLOTS] += np.uint32(1)
-    mark = slots[_SLOTS]  # has been there 2^32 choices ago: then a search is in vain, no more
+    mark = slots[_SLOTS]  # repeats after 2^32 choices; a stale mark costs a search, nothing else
     bits = _0
     for chosen in range(count):
         bound = among - count + chosen + _1  # one more number to choose from each time
@@ -227,7 +227,7 @@ def _deliver(
     stillborn: float,
     counts: NDArray[np.int64],
 ) -> State:
-    """Let the copies to `targets` arrive in a community, whose first two counts these are."""
+    """Let the copies to `targets` arrive in a community; add to its touched and received counts."""
     reached, alive = 0, 0
     for target in targets:
         word, bit = target >> _6, _1 << (target & _BIT_BITS)
@@ -249,7 +249,7 @@ def _deliver(
 def _copies(
     state: State, links: np.uint64, p_a: float, arrival: float
 ) -> tuple[int, np.uint64, State]:
-    """Let a link send upward: how many copies it sends, and how many of them arrive."""
+    """Let a link send upward; return how many copies it sends, how many arrive, and the state."""
     sent, arriving = 0, _0
     for _ in range(links):
         chance, state = uniform(state)
@@ -263,7 +263,7 @@ def _copies(
 
 @inlined
 def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int64]) -> None:
-    """Publish one event in the first community, and count what comes of it, by community."""
+    """Publish one event in the first community, and fill in `counts`, a row for each community."""
     touched, sending, fresh, slots, targets = scratch
     first_word, stillborn = plan.first_word, plan.stillborn
     received, acted = counts[:, _RECEIVED], np.zeros(len(plan.sizes), np.int64)

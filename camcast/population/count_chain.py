@@ -2,15 +2,14 @@
 
 Theory of operation
 -------------------
-Where tables are uniform and independent, processes differ in nothing but whether they have the
-event (and are alive), so the counts are a Markov chain of their own. It follows the same rules
-as `camcast.population.camcast`, and its results have the same distribution.
+Where tables are uniform and independent, processes differ only in whether they have the event and
+are alive, so the counts alone are a Markov chain. It follows the same rules as
+`camcast.population.camcast`, and its results have the same distribution.
 
-*One sender* with k distinct targets, of which each copy arrives with probability p, reaches a
-uniform subset of the n others it may choose from, of Binomial(k, p) of them. Copy by copy, the
-next target is one of the F processes that are alive and without the event with probability
-F / (n - j), when j others have been chosen: an urn. This is exact, and how up to `SENDERS_MAX`
-senders of a round are simulated, one after the other.
+*One sender* with k distinct targets, each copy arriving with probability p, reaches a uniform
+subset of Binomial(k, p) of the n others. Copy by copy, the next target is one of the F living
+processes without the event with probability F / (n - j), when j others have been chosen: an urn.
+This is exact; up to `SENDERS_MAX` senders of a round are simulated so, one after the other.
 
 *Many senders*. S of them miss one process with probability (1-a)^S, a = kp/n, and two with
 probability (1-2a+b)^S, b = p^2 k(k-1) / (n(n-1)). That gives the exact mean μ and variance v of
@@ -18,19 +17,20 @@ the number reached, or missed, of the F. How many cells a union of uniform subse
 is distributed as a sum of independent indicators (V. A. Vatutin and V. G. Mikhailov, "Limit
 theorems for the number of empty cells in an equiprobable scheme for group allocation of
 particles", Theory of Probability and its Applications 27(4), 1982); such a sum, with its mean
-and variance, is nearly a Binomial(μ²/(μ-v), 1-v/μ). It is taken for whichever are fewer in the
-mean, those reached or those missed, with the two whole numbers of trials next to μ²/(μ-v) mixed
-such that mean and variance remain exact.
+and variance, is nearly a Binomial(μ²/(μ-v), 1-v/μ). That law is taken for the number reached or for
+the number missed, the one with the smaller mean; the two whole numbers of trials next to μ²/(μ-v)
+are mixed such that mean and variance remain exact.
 
-The total variation distance of this step from the exact law is `DISTANCE` or less, and falls
-like the root of the number of senders. It is measured, not proved: the exact law is computed in
-tests/unit/population/test_count_chain.py. Runs with at most `SENDERS_MAX` processes a community are
-exact throughout.
+The total variation distance of this step from the exact law is at most `DISTANCE`, and falls with
+the inverse root of the number of senders. This was measured, not proved: the exact law is computed
+in tests/unit/population/test_count_chain.py. Runs with at most `SENDERS_MAX` processes a community
+are exact throughout.
 
 *Upward*, a link that sends b copies reaches a uniform subset of Binomial(b, p) of the
-super-community; the links are grouped by b, and the groups share the mean and variance above.
+super-community. Links are grouped by b; the formulas above are taken over all groups.
 
-*Large binomials* are drawn from limits where numpy's algorithm loses digits; see `_binomial`.
+*Large binomial numbers* are drawn from limit laws where numpy's algorithm loses digits; see
+`_binomial`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ from camcast.vocabulary.streams import stream
 
 SENDERS_MAX: Final = 4096
 """How many senders of a round are simulated one by one. chosen: they take 5 ms, and with more
-of them the approximation is as near as no test of a million runs can tell."""
+of them no test of a million runs can tell the approximation from the exact law."""
 
 DISTANCE: Final = 0.0011
-"""Measured: the largest total variation distance with one sender more than `SENDERS_MAX`, in
-communities of 6,000 to 640,000 processes with c = 5, at arrival 1, 0.85 and 0.5, is 0.0010: at
-100,000 with arrival 1, where one half is reached. With 16,384 senders it is 0.0005."""
+"""A bound on the total variation distance from the exact law. Measured: with one sender more than
+`SENDERS_MAX`, in communities of 6,000 to 640,000 processes with c = 5, at arrival 1, 0.85 and 0.5,
+the largest is 0.0010, at 100,000 with arrival 1, where one half is reached. With 16,384 senders it
+is 0.0005."""
 
 _VARIANCE_NORMAL: Final = 1e7
 """chosen: from here on, the normal law with its skewness is within 1e-6 of a binomial (its
@@ -63,7 +64,7 @@ _CHANCE_POISSON: Final = 1e-5
 """chosen: the Poisson law is within this probability of a binomial (Barbour and Hall 1984)."""
 
 _Group = tuple[int, int]
-"""So many senders, and to how many distinct targets each of them sends."""
+"""A number of senders, and the number of distinct targets that each of them sends to."""
 
 
 def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
@@ -84,7 +85,7 @@ class _Run:
         self._alive = [
             one.size - _binomial(rng, one.size, dead, 1 - dead) for one in setting.communities
         ]
-        if dead:  # but the publisher is alive
+        if dead:  # the publisher is alive
             first = setting.communities[0].size - 1
             self._alive[0] = 1 + first - _binomial(rng, first, dead, 1 - dead)
 
@@ -121,7 +122,7 @@ class _Run:
         return [self._alive, received, rounds, messages, upward_messages]
 
     def _links(self, at: int, above: int, senders: int) -> list[_Group]:
-        """Draw how many of the senders send how many copies to their super-processes."""
+        """Draw the groups of senders that send equally many copies to their super-processes."""
         community, size = self._setting.communities[at], self._setting.communities[above].size
         p_sel, p_a, z = community.p_sel, community.p_a(size), community.links(size)
         left, groups, mass = _binomial(self._rng, senders, p_sel, 1 - p_sel), [], 1.0
@@ -176,10 +177,11 @@ def _many(rng: Generator, fresh: int, others: int, groups: Sequence[_Group], arr
 def moments(
     fresh: int, others: int, groups: Sequence[_Group], arrival: float
 ) -> tuple[float, float, float]:
-    """Return the exact means of those of the `fresh` reached and missed, and their variance.
+    """Return the exact means of the numbers reached and missed of the `fresh`, and their variance.
 
-    With m the probability to miss one, it is F·m(1-m) + F(F-1)·(P(to miss two) - m²), and by
-    (1-2a+b) / (1-a)² = 1 - p²k(n-k) / (n²(n-1)(1-a)²) nothing is lost to cancellation.
+    With m the probability to miss one process and m2 to miss two, the variance is
+    F·m(1-m) + F(F-1)·(m2 - m²). It is computed by
+    (1-2a+b) / (1-a)² = 1 - p²k(n-k) / (n²(n-1)(1-a)²), which avoids cancellation.
     """
     n, logarithm, correlation = others, 0.0, 0.0
     for senders, k in groups:
@@ -196,14 +198,14 @@ def moments(
 
 
 def matched(mean: float, variance: float, most: int) -> list[tuple[float, int]]:
-    """Return (weight, trials) of the binomial laws of this mean that make up the variance."""
+    """Return (weight, trials) of binomial laws of this mean whose mixture has the variance."""
     if mean <= 0:
         return [(1.0, 0)]
     # A sum of independent indicators has less variance than mean, and no more trials than
     # summands; rounding may break it by a digit.
     trials = min(mean / (1 - variance / mean), most) if variance < mean else float(most)
     low, high = floor(trials), ceil(trials)
-    if low == high or low < mean:  # fewer trials than the mean cannot have it
+    if low == high or low < mean:  # a binomial mean is at most its trials
         return [(1.0, high)]
     weight = (1 / trials - 1 / high) / (1 / low - 1 / high)
     return [(weight, low), (1 - weight, high)]
@@ -219,7 +221,11 @@ def _matched(rng: Generator, mean: float, variance: float, most: int) -> int:
 
 
 def _binomial(rng: Generator, trials: int, chance: float, rest: float) -> int:
-    """Draw a binomial number; `rest` is 1 - chance, with its own digits."""
+    """Draw a binomial number; `rest` is 1 - `chance`, given so that it loses no digits.
+
+    From a variance of `_VARIANCE_NORMAL` on the law is normal with the binomial's skewness, and up
+    to a chance of `_CHANCE_POISSON` it is Poisson.
+    """
     if chance > rest:
         return trials - _binomial(rng, trials, rest, chance)
     mean, variance = trials * chance, trials * chance * rest

@@ -1,13 +1,13 @@
 """The population simulator of rfpbcast and pmcast: gossip of everybody to everybody (002, 2).
 
-Every process knows all n others. In each of T rounds whoever has the event chooses F distinct
-others. With rfpbcast (Figure 1) each of them gets a copy, and filters on reception; with pmcast
-(Figure 2) those that are interested do. So both are one process: copies go to the *audience*,
-which is everybody or the interested, and a choice of anybody else is wasted.
+Every process knows all others. In each of T rounds every process that has the event chooses F
+distinct others. With rfpbcast (Figure 1) each of them is sent a copy, and filters on reception;
+with pmcast (Figure 2) only the interested ones are. So one kernel simulates both: copies go to the
+*audience*, all processes or the interested ones, and nothing is sent to other choices.
 
-The publisher is one of the interested and alive. Another process is dead from the beginning with
-probability `crash`, where Equation 1 lets each copy meet its receiver crashed anew; a copy is
-lost with probability `loss`.
+The publisher is interested and alive. Another process is dead from the beginning with probability
+`crash`, where Equation 1 draws anew for each copy whether its receiver has crashed; a copy is lost
+with probability `loss`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _compiled: Final = njit(cache=True, nogil=True)
 
 @frozen(eq=False, kw_only=True)
 class FlatOutcome(Outcome):
-    """What came of the events, and how it came about, round by round."""
+    """The outcome of events in rfpbcast or pmcast, also round by round."""
 
     delivered_by_round: Counts
-    """The living interested that have the event, by run and round 0 to T."""
+    """The living interested processes that have the event, by run and round 0 to T."""
     infected_by_round: Counts
-    """All that have the event, by run and round 0 to T."""
+    """All processes that have the event, by run and round 0 to T."""
 
     @property
     def completion(self) -> Counts:
@@ -88,10 +88,11 @@ def _spread(
     delivered: NDArray[np.int64],
     infected: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Spread an event; the audience are the first of the processes, the interested first of all.
+    """Spread an event; the first processes are the interested ones, then the rest of the audience.
 
-    Fills in who has it round by round. Returns how many copies were sent, and how many of them to
-    the uninterested that had it already: of those it is not drawn here which ones get lost.
+    Fills in `delivered` and `infected`, round by round. Returns how many copies were sent, and how
+    many of them to uninterested processes that had the event already: the caller draws how many of
+    those are lost.
     """
     has = np.zeros(len(alive), np.bool_)
     order = np.empty(len(alive), np.int64)

@@ -1,8 +1,8 @@
-"""Distinct numbers in compiled kernels: R. Floyd ("Programming Pearls", CACM 30(9), 1987).
+"""Distinct random numbers in compiled kernels: R. Floyd ("Programming Pearls", CACM 30(9), 1987).
 
-It takes as many draws as numbers, and each set of numbers has the same probability: the bound
-grows by one each time, and a draw of a number that is taken already gives the bound itself. The
-order is not uniform.
+The algorithm takes one draw for each number, and each set of numbers has the same probability: the
+bound grows by one each time, and a draw of a number that was drawn before gives the bound itself.
+The order of the numbers is not uniform.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from camcast.population.xoshiro import State, below, inlined
 
 Numbers = NDArray[Any]
-"""Of integers; the kernels differ in their type."""
+"""An array of integers, whose type differs from kernel to kernel."""
 
 
 @inlined
 def unless_there(numbers: Numbers, drawn: Any, bound: Any) -> Any:
-    """Return what was drawn from 0 to `bound`, or the bound if that is among the numbers.
+    """Return the number `drawn` from 0 to `bound`; the bound if `drawn` is among the numbers.
 
-    The bound is new, since no number was as large.
+    The bound is not among them, since all earlier bounds were smaller.
     """
     for number in numbers:
         if number == drawn:

@@ -1,4 +1,4 @@
-"""Overlays as graphs: random ones with given degrees, and given ones (paper 003, 2.1 and 5.2).
+"""Overlays as graphs: random ones with given degrees, and measured ones (paper 003, 2.1 and 5.2).
 
 Theory of operation
 -------------------
@@ -10,11 +10,11 @@ target degree" (5.2): every node has as many stubs as its degree, and the stubs 
 pairs at random (the configuration model). If their number is odd, a random one is left.
 
 *Links to oneself and repeated links.* The paper does not say what becomes of them. Neighbours
-are a set in its algorithms, so a graph here has neither. To leave them out would take the hubs
-of a power law far below their target degrees (a=6, b=1: a tenth of all links are repeated), so
-that they are *switched* instead: such a link u-v and a random other link x-y become u-x and v-y,
+are a set in its algorithms, so a graph here has neither. Without these links the hubs of a power
+law would have far fewer than their target degrees (a=6, b=1: a tenth of all links are repeated), so
+that such links are *switched*: a link u-v of them and a random other link x-y become u-x and v-y,
 if these are new. That keeps every degree. A link for which no switch is found is left out, which
-happens when the degrees fit no simple graph. docs/percolation.md has the effect of the choice.
+happens when no simple graph has the degrees. docs/percolation.md has the effect of the choice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Links = NDArray[np.int64]
 
 
 class OverlayError(CamcastError, ValueError):
-    """An overlay cannot be as it was asked for; the message says what is wrong."""
+    """An overlay with the given parameters cannot be made; the message says what is wrong."""
 
 
 @frozen(eq=False)
@@ -70,7 +70,7 @@ class Graph:
 
 
 def graph_of(nodes: int, links: Links) -> Graph:
-    """Return the graph with these links; directed and repeated ones count once, loops not."""
+    """Return the graph with these links, each once whatever its direction, without loops."""
     lower, upper = links.min(axis=1), links.max(axis=1)
     keys = np.unique(lower[lower < upper] * nodes + upper[lower < upper])
     lower, upper = np.divmod(keys, nodes)
@@ -85,13 +85,13 @@ def graph_of(nodes: int, links: Links) -> Graph:
 
 
 def joined_stubs(degrees: NDArray[np.int64], rng: Generator) -> Links:
-    """Join stubs in pairs at random; links to oneself and repeated ones are among them."""
+    """Join stubs in pairs at random; the links may be repeated, or join a node to itself."""
     stubs = rng.permutation(np.repeat(np.arange(len(degrees)), degrees))
     return stubs[: len(stubs) // 2 * 2].reshape(-1, 2)
 
 
 def switched(nodes: int, links: Links, rng: Generator) -> Links:
-    """Switch links to oneself and repeated ones with random others, until there are none."""
+    """Switch loops and repeated links with random other links, and leave out what cannot be."""
     lower, upper = links.min(axis=1), links.max(axis=1)
     _, firsts = np.unique(lower * nodes + upper, return_index=True)
     good = np.zeros(len(links), bool)
@@ -128,8 +128,8 @@ def _key(nodes: int, one: int, other: int) -> int:
 def random_graph(degrees: NDArray[np.int64], rng: Generator) -> Graph:
     """Return a random simple graph in which node i has `degrees[i]` neighbours.
 
-    One of them has one less if the degrees add up to an odd number; more have less where no
-    simple graph has such degrees.
+    One node has one neighbour less if the degrees add up to an odd number; more nodes have fewer
+    where no simple graph has such degrees.
     """
     nodes = len(degrees)
     return graph_of(nodes, switched(nodes, joined_stubs(degrees, rng), rng))
@@ -139,7 +139,7 @@ def random_graph(degrees: NDArray[np.int64], rng: Generator) -> Graph:
 
 
 class Overlay(ABC):
-    """A kind of overlay, of which there are many networks or one."""
+    """A kind of overlay: a distribution of random networks, or one measured network."""
 
     @property
     @abstractmethod
@@ -148,7 +148,7 @@ class Overlay(ABC):
 
     @abstractmethod
     def graph(self, seed: int, number: int) -> Graph:
-        """Return its network of this number; the same for the same seed and number."""
+        """Return the network of this number; the same seed and number give the same network."""
 
 
 def _generator(seed: int, number: int) -> Generator:
@@ -232,10 +232,10 @@ class PowerLaw(Overlay):
 
 
 class GivenLinks(Overlay):
-    """One network, as measured; the links are between nodes numbered from 0 without gaps.
+    """One measured network; its links are between nodes numbered from 0 without gaps.
 
-    Directed links go both ways; repeated ones count once, and those of a node to itself not.
-    Raises `OverlayError` if none is left.
+    A directed link counts in both directions, a repeated one once, and a node's link to itself
+    not. Raises `OverlayError` if no link is left.
     """
 
     def __init__(self, links: Sequence[tuple[int, int]]) -> None:

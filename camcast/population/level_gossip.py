@@ -2,21 +2,20 @@
 
 Theory of operation
 -------------------
-*The tree.* Sorted by address, the processes of a subsystem of any level are successive numbers.
-Everything that is a line of a view has a number: the processes 0 to n - 1, which are the lines of
-level 1, then the subsystems level by level, the root last. So the lines of a subsystem are
-successive, and so are their delegates: a view is a stretch of one array of delegates. Empty
-subsystems have no line.
+*The tree.* Sorted by address, the processes of a subsystem of any level have successive numbers.
+Every line of a view has a number: the processes 0 to n - 1, which are the lines of level 1, then
+the subsystems level by level, the root last. So the lines of a subsystem are successive, and so are
+their delegates: a view is a slice of one array of delegates. Empty subsystems have no line.
 
-*Views* are complete: of every line the R first processes, the dead among them, or all of them if
-there are fewer. A copy is sent to those of a line in which somebody is interested, and to the D
-first of the view where the audience is smaller than the threshold D (5.4.2).
+*Views* are complete: the delegates of a line are its R first processes, dead ones included, or all
+if there are fewer. A copy is sent to delegates of a line in which a process is interested, and to
+the D first of the view where the audience is smaller than the threshold D (5.4.2).
 
-*Periods* are in step. All that have the event when a period begins execute the task of Figure 6:
-what leaves a level goes on in the next one in the same period. How many periods a view gets is
-`camcast.protocols.hpmcast.rounds.rounds` of its lines times R and of the share of its delegates who
-are sent the event, or is told by a table. A copy takes the count of periods along, so that all of a
-view leave it together.
+*Periods* are in step. All processes that have the event when a period begins execute the task of
+Figure 6: an event that leaves a level goes on in the next one in the same period. The number of
+periods in a view is `camcast.protocols.hpmcast.rounds.rounds` of its lines times R and of the share
+of its delegates that are sent the event, or comes from a table. A copy carries the count of
+periods, so that all processes of a view leave it together.
 
 *Targets* are distinct and uniform over the view without the sender (`camcast.population.floyd`).
 An event and what Figure 6 sends along with it are one frame, and get lost together.
@@ -42,8 +41,8 @@ _rounds: Final = njit(cache=True)(hpmcast_rounds.rounds)  # the very one that li
 Numbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Tree = tuple[Numbers, Numbers, Numbers, Numbers, Numbers]
-"""By number: the subsystem it is a line of; its first line (one more entry ends the root's); its
-first process; where its delegates begin. And the delegates of all."""
+"""By number: the subsystem that it is a line of; its first line (one more entry ends the root's);
+its first process; where its delegates begin. The last array has the delegates of all lines."""
 
 
 @compiled
@@ -81,7 +80,7 @@ def tree_of(groups: NDArray[np.uint64], arity: int, depth: int, redundancy: int)
 
 @compiled
 def all_measured(depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what `spread` is given of a system whose processes measure all in their views."""
+    """Return `expected` and `table` of `spread` for Figure 6, where views show the audience."""
     return np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)
 
 
@@ -140,9 +139,10 @@ def spread(
 ) -> Numbers:
     """Publish one event; return the period in which each first gets it, -1 for never.
 
-    `expected` is by level the audience that is compared with the threshold, NaN for the one in the
-    view; `table` the periods by level, whether the threshold applies, and processes wanted: if it
-    is empty, they are Figure 6's. Fills in the columns of periods, copies and parasite copies.
+    `expected` has by level the audience that is compared with the threshold, NaN to count it in the
+    view. `table` has the periods by level, by whether the threshold applies, and by the number of
+    wanted delegates; if it is empty, periods are Figure 6's. Fills in the columns of periods,
+    copies and parasite copies of `counts`.
     """
     above, lines, begin, views, delegates = tree
     wanted, periods = _audiences(tree, wants, redundancy, fan_out, threshold, expected, table)
@@ -150,7 +150,7 @@ def spread(
     level = np.zeros(processes, np.int32)
     rounds = np.zeros(processes, np.int32)
     received = np.full(processes, -1, np.int32)
-    order = np.empty(processes, np.int32)  # who has it, in the order in which it came
+    order = np.empty(processes, np.int32)  # the receivers, in the order of receiving
     targets = np.empty(min(fan_out, processes), np.int64)
     received[publisher], level[publisher], order[0] = 0, len(expected), publisher
     finished, reached = 0, 1

@@ -1,9 +1,9 @@
 """The outcome of simulated events: counts by run, and measures with 95 % intervals (000, 6.1.2).
 
-Counts are kept run by run, so that runs done elsewhere, or earlier, can be joined. Rounds are
-counted from the publisher's round 1, and those of a community over the runs in which the event got
-there. The maximum over the communities is the convention of Table 1: rounds pass until no process
-has anything left to send. Runs without a live interested process do not count for reception and
+Counts are kept run by run, so that runs made elsewhere, or earlier, can be joined. Rounds are
+counted from the publisher's round 1; the mean rounds of a community are over the runs in which the
+event got there. Table 1 takes the maximum over the communities: the rounds until no process has
+anything left to send. Runs without a live interested process do not count for reception and
 reliability.
 """
 
@@ -28,14 +28,14 @@ _Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 @frozen
 class Interval:
-    """A mean with its 95 % confidence interval; None where there is nothing to tell it from."""
+    """A mean with its 95 % confidence interval; None where there are too few runs for it."""
 
     mean: float | None
     low: float | None
     high: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the interval as JSON takes it."""
+        """Return the interval as a JSON object."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
 
     def times(self, factor: float) -> Interval:
@@ -47,8 +47,8 @@ class Interval:
 def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> Interval:
     """Return the mean of independent values and Student's interval, cut to [low, high].
 
-    Shares that are all 0, or all 1, have no spread to tell an interval from; they get Wilson's,
-    which does not claim to be certain.
+    Shares that are all 0, or all 1, have no variance, and Student's interval would be a point; they
+    get Wilson's interval.
     """
     if not len(values):
         return Interval(None, None, None)
@@ -63,7 +63,7 @@ def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.i
 
 
 def share_interval(hits: int, runs: int) -> Interval:
-    """Return a share and Wilson's score interval (1927), which is right near 0 and 1 too."""
+    """Return a share and Wilson's score interval (1927), which also holds near 0 and 1."""
     if not runs:
         return Interval(None, None, None)
     share, z2 = hits / runs, _Z**2
@@ -89,19 +89,19 @@ class Outcome:
     alive: Counts
     """The living processes that are interested, the publisher included."""
     delivered: Counts
-    """How many of these have the event in the end."""
+    """How many of the living interested processes have the event in the end."""
     rounds: Counts
-    """The last round in which somebody sends; 0 where the event never got to the community."""
+    """The last round in which a process sends; 0 where the event never got to the community."""
     messages: Counts
-    """Copies sent within the group or community, whatever becomes of them."""
+    """Copies sent within the group or community, the lost ones included."""
     upward_messages: Counts = field(factory=_not_counted)
-    """Copies sent to super-communities, whatever becomes of them."""
+    """Copies sent to super-communities, the lost ones included."""
     between: Counts = field(factory=_not_counted)
-    """Those of the messages that were sent to other clusters."""
+    """How many of the messages were sent to other clusters."""
     parasites: Counts = field(factory=_not_counted)
     """Living processes that get the event and are not interested, each counted once."""
     parasite_copies: Counts = field(factory=_not_counted)
-    """Copies that arrive at such processes, the first and all later ones."""
+    """Copies that arrive at living processes that are not interested, the first and later ones."""
     entries: NDArray[np.float64] = field(factory=_not_counted)
     """How many others a process knows, in the mean over the processes of a run."""
 
@@ -112,11 +112,11 @@ class Outcome:
 
     @property
     def communities(self) -> list[Outcome]:
-        """What came of the events in every community, in the setting's order."""
+        """The outcome in every community, in the setting's order."""
         return [self.community(index) for index in range(len(self.sizes))]
 
     def community(self, index: int) -> Outcome:
-        """Return what came of the events in one community."""
+        """Return the outcome in one community."""
         columns = {name: counts[:, index] for name, counts in self._columns().items()}
         return Outcome((self.sizes[index],), **columns)
 
@@ -148,7 +148,7 @@ class Outcome:
         return {"reception": self.reception, "reliability": self.reliability} | counted
 
     def as_json(self) -> dict[str, Any]:
-        """Return the measures as JSON takes them: means with their 95 % intervals."""
+        """Return the measures as a JSON object: means with their 95 % intervals."""
         measures = {name: interval.as_json() for name, interval in self.measures().items()}
         if not self.sizes:
             return measures
@@ -156,7 +156,7 @@ class Outcome:
         return {"size": self.sizes[0]} | measures
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts as JSON takes them, for `joined`."""
+        """Return the counts as a JSON object, which `joined` takes."""
         columns = {name: counts.tolist() for name, counts in self._columns().items()}
         return columns | {"sizes": self.sizes}
 

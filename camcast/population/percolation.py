@@ -3,23 +3,25 @@
 Theory of operation
 -------------------
 *The algorithm.* A node that gets an event for the first time sends it to all its neighbours that
-subscribe to it, and to each other neighbour with probability gamma, but not to whom it came from. A
-later copy is a duplicate. An event that arrives with a TTL of 0 is received and not sent on; the
-publisher takes one off the TTL before it sends, so that nobody farther than TTL hops gets it.
+subscribe to it, and to each other neighbour with probability gamma, but not to the node that it
+came from. A later copy is a duplicate. An event that arrives with a TTL of 0 is received and not
+sent on; the publisher takes one off the TTL before it sends, so that the event travels TTL hops at
+most.
 
-*Time.* All copies take one step. A node gets its first copy at its distance in the graph of
-copies sent, and from the first of several that sent in the same step, in the order in which
-those got theirs: the order of a queue of messages.
+*Time.* All copies take one step. A node gets its first copy at its distance in the graph of copies
+sent. If several nodes send to it in the same step, the copy of the one that got the event first is
+first, as in a queue of messages.
 
 *Corpora* (5.2). Several networks of an overlay; in each, every node subscribes with probability
 sigma, once for all events, "during the initialization phase"; each event is published by a node
 chosen at random, whether it subscribes or not. Events of one network have the network and the
-subscribers in common, so that means of different networks are what is independent.
+subscribers in common, so that only the means of different networks are independent.
 
-*Random numbers.* The network, the subscribers of a network, and an event have a stream each, by
-the seed and their numbers: what comes of event 7 in network 3 does not depend on how many
-others there are, nor on who simulates them. With one seed the networks are the same for all sigma
-and gamma, and a larger sigma adds subscribers to those of a smaller one.
+*Random numbers.* The network, the subscribers of a network, and each event have a stream of their
+own, named by the seed and their numbers: the outcome of event 7 in network 3 depends neither on the
+number of other events and networks nor on the process that simulates them. With one seed the
+networks are the same for all sigma and gamma, and a larger sigma adds subscribers to those of a
+smaller one.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ _RECEIVERS, _SUBSCRIBERS, _MESSAGES, _PARASITES, _HOPS = range(5)
 MEASURES: Final = ("receivers", "subscribers", "messages", "parasites", "hops")
 _COUNTED: Final = ("subscribed", *MEASURES)
 OF_NODES: Final = ("receivers", "subscribers", "missed", "parasites")
-"""What counts nodes, so that there is no more than all of them."""
+"""The measures that count nodes, which are at most all nodes of the network."""
 
 # Numba takes an expression of a signed and an unsigned integer for a float: all are unsigned.
 _11: Final = np.uint64(11)
@@ -60,7 +62,7 @@ class Gossip:
     sigma: float = field(validator=PROBABILITY)
     """Probability that a node subscribes to the event (paper: sigma)."""
     gamma: float = field(validator=PROBABILITY)
-    """Probability that an event is sent to a neighbour who does not (paper: gamma)."""
+    """Probability that an event is sent to a neighbour that does not subscribe (paper: gamma)."""
     ttl: int = field(default=TTL_MAX, validator=[validators.ge(0), validators.le(TTL_MAX)])
     """How many hops an event gets from its publisher at most."""
 
@@ -70,48 +72,48 @@ class Corpus:
     """Counts by network (rows) and event (columns)."""
 
     nodes: int
-    """Of each network."""
+    """How many nodes each network has."""
     subscribed: Counts
     """By network: how many nodes subscribe."""
     receivers: Counts
     """Nodes that have the event in the end, the publisher included, as in ⟨r⟩ of 4.3."""
     subscribers: Counts
-    """Those of them that subscribe, as in ⟨s⟩."""
+    """Receivers that subscribe, as in ⟨s⟩ of 4.3."""
     messages: Counts
     """Copies sent."""
     parasites: Counts
-    """Nodes that received it without a subscription: relays. The publisher received nothing."""
+    """Nodes that received a copy without a subscription; the publisher received none."""
     hops: Counts
-    """The distance of the last to get its first copy from the publisher."""
+    """The distance from the publisher of the last node to get its first copy."""
 
     @property
     def duplicates(self) -> Counts:
-        """Copies to nodes that had the event."""
+        """Copies to nodes that already had the event."""
         return self.messages - (self.receivers - 1)
 
     @property
     def missed(self) -> Counts:
-        """Subscribers who do not get the event."""
+        """Subscribers that do not get the event."""
         return self.subscribed[:, None] - self.subscribers
 
     def interval(self, measure: str) -> Interval:
         """Return the mean of a measure with its 95 % interval.
 
-        It is of the networks' means, which are independent of each other, as events of one
-        network are not. If there is one network, it is of the events, and speaks of that network
-        and its subscribers only.
+        The interval is computed from the networks' means, which are independent of each other, as
+        events of one network are not. With a single network it is computed from the events, and
+        holds for that network and its subscribers only.
         """
         counts: Counts = getattr(self, measure)
         most = self.nodes if measure in OF_NODES else np.inf
         return mean_interval(counts[0] if len(counts) == 1 else counts.mean(axis=1), 0.0, most)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON takes them, for `corpus_of`."""
+        """Return the counts as a JSON object, which `corpus_of` reads."""
         return {"nodes": self.nodes} | {name: getattr(self, name).tolist() for name in _COUNTED}
 
 
 def corpus_of(found: Any) -> Corpus:
-    """Read what `Corpus.as_json` returned."""
+    """Return the corpus that `Corpus.as_json` wrote."""
     return Corpus(found["nodes"], *(np.array(found[name], np.int64) for name in _COUNTED))
 
 
@@ -133,7 +135,7 @@ def simulate(
 
 
 def simulate_network(graph: Graph, gossip: Gossip, events: int, seed: int, network: int) -> Corpus:
-    """Simulate events on the network of this number."""
+    """Simulate events on the given network; its number names the random streams."""
     rng = Generator(PCG64(stream(seed, "workload", "subscribers", network).getrandbits(128)))
     subscribes = rng.random(graph.nodes) < gossip.sigma
     counts = np.zeros((events, len(MEASURES)), np.int64)
@@ -155,7 +157,7 @@ class Percolation:
         self._ttl = gossip.ttl
         self._events = 0
         self._heard = np.zeros(graph.nodes, np.int64)
-        # one place more than nodes, as the kernel writes there what it then does not count
+        # one place more than nodes: the kernel writes every copy's target there, also duplicates'
         self._order = np.zeros(graph.nodes + 1, np.int32)
         self._senders = np.zeros(graph.nodes + 1, np.int32)
 
@@ -197,10 +199,11 @@ def _spread(
 ) -> None:
     """Publish one event, and count its copies and receivers.
 
-    A copy goes to a node that does not subscribe if 53 random bits are `below` a number.
-    `heard` has the number of the last event that a node got; `order` and `senders` are scratch:
-    who got this one, and from whom, in the order of their first copies. There is no branch in
-    the innermost loop, as no processor could predict it: that saves a quarter of the time.
+    A copy goes to a node that does not subscribe if 53 random bits are less than `below`. `heard`
+    has the number of the last event that each node got; `order` and `senders` are scratch arrays of
+    the receivers and of the nodes that they got the event from, in the order of first copies. The
+    innermost loop has no branch, as no processor could predict it: that saves a quarter of the
+    time.
     """
     order[0], senders[0] = publisher, -1
     heard[publisher] = event

@@ -1,11 +1,11 @@
 """The population simulator of percolation gossip as it is shipped: on SCAMP's overlay (003, 2).
 
-Each run has an overlay of its own (`camcast.population.scamp_overlay`), and one event, which
-spreads by Algorithm 2: who gets it for the first time sends it to all neighbours who subscribe, and
-to each other neighbour with probability gamma, but not to whom it came from. Neighbours know what
-each other subscribes to, and nobody knows who is dead. A copy is lost with probability `loss`; one
-that arrives at a living process brings it the event, or is a duplicate. All copies take one step.
-After `TTL_HOPS` hops an event is not sent on.
+Each run has an overlay of its own (`camcast.population.scamp_overlay`) and one event, which spreads
+by Algorithm 2: a process that gets it for the first time sends it to all neighbours that subscribe,
+and to each other neighbour with probability gamma, but not to the process that it came from.
+Processes know the subscriptions of their neighbours, and not which of them are dead. A copy is lost
+with probability `loss`; one that arrives at a living process brings it the event, or is a
+duplicate. All copies take one step. After `TTL_HOPS` hops an event is not sent on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from camcast.settings.base import too_many
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.vocabulary.streams import stream
 
-ENTRIES_MAX: Final = 5 * 10**7  # chosen: of all views together; 0.5 GB, and minutes a run
+ENTRIES_MAX: Final = 5 * 10**7  # chosen: view entries of all processes; 0.5 GB, and minutes a run
 TTL_HOPS: Final = Percolation().ttl
 
 
@@ -89,7 +89,7 @@ def _spread(
     """Publish one event on an overlay, and count; `chances` are gamma and loss."""
     gamma, loss = chances
     has = np.zeros(len(alive), np.bool_)
-    order = np.empty(len(alive), np.int32)  # who has it, in the order in which it came
+    order = np.empty(len(alive), np.int32)  # the receivers, in the order of receiving
     sources = np.full(len(alive), -1, np.int32)
     has[publisher], order[0] = True, publisher
     counts[DELIVERED] = 1

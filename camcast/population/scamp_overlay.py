@@ -2,30 +2,31 @@
 
 Theory of operation
 -------------------
-*Subscriptions.* Processes join one after the other. The newcomer's view starts as {contact}, any of
-those who are there. The contact sends a copy of the subscription to each member of its view and c
-more to random ones. Whoever gets a copy keeps it with probability 1/(1 + |view|), unless it is the
-newcomer or knows it already; else it passes the copy on to a random member. A copy that has gone
-as far as it may is kept for certain, if it can be. Views have a cap.
+*Subscriptions.* Processes join one after the other. The newcomer's view starts as {contact}, a
+random earlier process. The contact sends a copy of the subscription to each member of its view and
+c more to random ones. A process that gets a copy keeps it with probability 1/(1 + |view|), unless
+it is the newcomer or knows the newcomer already; otherwise it passes the copy on to a random
+member. A copy whose TTL has ended is kept for certain, if it can be. Views have a cap.
 
-*Time.* A copy goes one step at a time, and `STEPS_OF_A_JOIN` later the next process joins. So
-copies of several newcomers are under way together, whose views are small still and keep many of
-them: newcomers come to know each other both ways, and have a few neighbours fewer than if each had
-waited for the one before.
+*Time.* A copy goes one step at a time, and `STEPS_OF_A_JOIN` steps later the next process joins. So
+copies of several newcomers are under way together; the views of these newcomers are still small and
+keep many of the copies. Newcomers come to know each other both ways, and have a few neighbours
+fewer than if each had joined after the one before was complete.
 
 *Repair.* The law asks for (c+1) ln n holders of a process, and n grows. Every `JOINS_OF_A_TICK`
-joins, who has a quarter fewer asks a member of its view for as many copies as are missing; who has
-a quarter more, and one, has the rest dropped, but nobody drops its only arc. What is asked in vain,
-as views are full, is asked again when the law asks for more, and in the end.
+joins, a process with a quarter fewer holders asks a member of its view for the missing copies; of a
+process with more than a quarter more, and one, random holders drop their arcs, but never their only
+one. A request that fails because views are full is repeated when the law asks for more, and at the
+end.
 
-*Left out.* No message is lost while the overlay grows, everybody knows the size, nobody probes
-others, and the walk to the contact ends anywhere. Leases are not played: this is the overlay before
+*Left out.* No message is lost while the overlay grows, all processes know the size, none probes
+others, and the walk to the contact ends anywhere. There are no leases: this is the overlay before
 the first renewals, half a minute after a process has joined. Of 118 processes one has then 25.3
 neighbours (the shipped ones 25.25 ±0.10, 24 fleets; of 60, 20.8 and 20.5 ±0.1); after renewals a
-shipped one has 27, since these make up for what joins leave short of the law.
+shipped one has 27, since renewals add the holders that joins leave short of the law.
 
-An arc is known at both of its ends, so that the overlay has links with two ends: a process's
-neighbours are who is in its view, and who has it in theirs.
+An arc is known at both of its ends, so that the overlay has links with two ends: the neighbours of
+a process are the members of its view, and the processes that have it in their views.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from camcast.population.xoshiro import State, below, uniform
 
 STEPS_OF_A_JOIN: Final = 10  # chosen: ten joins in a second, and copies that take 10 ms
 JOINS_OF_A_TICK: Final = 10  # chosen: likewise, with the heartbeat of `membership.scamp`
-TICKS_AFTER: Final = 3  # chosen: after the last join, so that a process asks again in vain
+TICKS_AFTER: Final = 3  # chosen: after the last join, so that failed requests are repeated
 
 WALK_TTL: Final = 64  # [membership.scamp]
 WALK_PATIENCE: Final = 4  # [membership.scamp]
@@ -51,7 +52,7 @@ SLACK: Final = 0.25  # [membership.scamp]
 
 _Numbers = NDArray[np.int32]
 _Arcs = tuple[_Numbers, _Numbers, _Numbers, _Numbers]
-"""Views, and how many are in each; holders, and how many."""
+"""The views and their sizes, the holders and their numbers, by process."""
 
 # The columns of the copies under way.
 _AT, _OF, _TTL = range(3)
@@ -61,7 +62,7 @@ _compiled: Final = njit(cache=True, nogil=True)
 
 @_compiled
 def _wide(number: int) -> int:
-    """Return a number with 64 bits: what is called with two widths is compiled twice."""
+    """Return a number with 64 bits: a function called with two widths is compiled twice."""
     return int(np.int64(number))
 
 
@@ -73,9 +74,9 @@ def view_cap(processes: int, c: int) -> int:
 
 @_compiled
 def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64], _Numbers, State]:
-    """Let processes join; return where the neighbours of each begin, the neighbours, the state."""
+    """Let processes join; return where the neighbours of each begin, all neighbours, the state."""
     most = min(processes - 1, view_cap(processes, c))
-    # a newcomer is held by who kept one of `most` + c copies, and by newcomers until the next ticks
+    # the holders that kept one of `most` + c copies, and newcomers until the next tick
     most_holders = min(processes - 1, most + c + 1 + 2 * JOINS_OF_A_TICK)
     arcs = (
         np.empty((processes, most), np.int32),
@@ -85,7 +86,7 @@ def draw_overlay(state: State, processes: int, c: int) -> tuple[NDArray[np.int64
     )
     copies, active = np.empty((64, 3), np.int32), _wide(0)
     contacts = np.zeros(JOINS_OF_A_TICK, np.int32)
-    settled, before = 0, 0  # those from here on have had no tick, and what the law asked for then
+    settled, before = 0, 0  # the first process that has had no tick, and the holders of that law
     for newcomer in range(1, processes):
         size = newcomer + 1
         cap = min(most, view_cap(size, c))
@@ -132,7 +133,7 @@ def _knows(arcs: _Arcs, holder: int, process: int) -> bool:
 
 @_compiled
 def _hold(arcs: _Arcs, holder: int, process: int, cap: int) -> bool:
-    """Make an arc; False if it exists already, or the view is full."""
+    """Make an arc; return whether it was new, its ends different, and the view not full."""
     views, sizes, holders, holding = arcs
     full = sizes[holder] >= cap or holding[process] >= holders.shape[1]
     if full or holder == process or _knows(arcs, holder, process):
@@ -146,7 +147,7 @@ def _hold(arcs: _Arcs, holder: int, process: int, cap: int) -> bool:
 
 @_compiled
 def _step(arcs: _Arcs, state: State, copies: _Numbers, active: int, cap: int) -> tuple[int, State]:
-    """Let each copy be kept, or go on to the next; return how many are under way still."""
+    """Let each copy be kept, or go one step on; return how many are still under way, and state."""
     views, sizes = arcs[0], arcs[1]
     number = 0
     while number < active:
@@ -158,7 +159,7 @@ def _step(arcs: _Arcs, state: State, copies: _Numbers, active: int, cap: int) ->
             kept = chance < 1 / (1 + sizes[at])
         kept = kept and _hold(arcs, at, subscriber, cap)
         nobody_else = sizes[at] == 0 or (sizes[at] == 1 and views[at, 0] == subscriber)
-        if kept or ttl <= 0 or nobody_else:  # or it is lost
+        if kept or ttl <= 0 or nobody_else:  # if not kept, the copy is lost
             active -= 1
             copies[number] = copies[active]
             continue
@@ -182,7 +183,7 @@ def _spread(
     count: int,
     cap: int,
 ) -> tuple[_Numbers, int, State]:
-    """Send copies to every member of a view, then, as long as some are left, again."""
+    """Send `count` copies: one to every member of a view in random order, the rest to any."""
     views, sizes = arcs[0], arcs[1]
     members = views[at, : sizes[at]].copy()
     members = members[members != subscriber]
@@ -218,7 +219,7 @@ def _ask(
     wanted: int,
     cap: int,
 ) -> tuple[_Numbers, int, State]:
-    """Have a member of one's view spread the copies that are missing; it may keep one itself."""
+    """Ask a member of a process's view for its missing copies; the member may keep one itself."""
     views, sizes, _, holding = arcs
     if holding[process] >= wanted * (1 - SLACK) or not sizes[process]:
         return copies, active, state
@@ -232,7 +233,7 @@ def _ask(
 
 @_compiled
 def _shed(arcs: _Arcs, state: State, process: int, wanted: int) -> State:
-    """Have random holders drop their arcs, if there are too many for the law."""
+    """Let random holders drop their arcs to a process with too many holders for the law."""
     views, sizes, holders, holding = arcs
     if holding[process] <= wanted * (1 + SLACK) + 1:
         return state

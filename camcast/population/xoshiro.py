@@ -1,8 +1,9 @@
 """Random bits in compiled kernels: xoshiro256++ (Blackman and Vigna 2021).
 
-The state is four words that the kernel keeps in registers and hands on. Seed it from a stream of
-`camcast.vocabulary.streams`, by `seeded`. Bounded integers are by Lemire's multiplication (2019),
-with rejection, so that they are not biased; probabilities are taken in steps of 2^-53.
+The state is four words, which the kernel keeps in registers; every function takes a state and
+returns the next one. `seeded` makes a state from a stream of `camcast.vocabulary.streams`. Bounded
+integers come from Lemire's multiplication (2019) with rejection, which is unbiased; uniform numbers
+have steps of 2^-53.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def seeded(stream: Random) -> State:
 
 @inlined
 def next_bits(state: State) -> tuple[np.uint64, State]:
-    """Return 64 random bits, and the state after them."""
+    """Return 64 random bits, and the next state."""
     s0, s1, s2, s3 = state
     total = s0 + s3
     bits = ((total << _23) | (total >> _41)) + s0
@@ -49,16 +50,16 @@ def next_bits(state: State) -> tuple[np.uint64, State]:
 
 @inlined
 def uniform(state: State) -> tuple[float, State]:
-    """Return a number from [0, 1), in steps of 2^-53."""
+    """Return a uniform number from [0, 1), in steps of 2^-53, and the next state."""
     bits, state = next_bits(state)
     return (bits >> _11) * _STEP, state
 
 
 @inlined
 def bounded(bits: np.uint64, bound: np.uint64, state: State) -> tuple[np.uint64, State]:
-    """Return a uniform number from 0 to `bound` - 1; a bound is at most 2^32.
+    """Return a uniform number from 0 to `bound` - 1, and the next state; `bound` is at most 2^32.
 
-    It is made of the lower 32 random bits, and of further ones only if it would be biased.
+    It is made of the lower 32 of `bits`, and of further ones only where these would bias it.
     """
     product = (bits & _LOW) * bound
     if (product & _LOW) < bound:
@@ -71,7 +72,7 @@ def bounded(bits: np.uint64, bound: np.uint64, state: State) -> tuple[np.uint64,
 
 @inlined
 def below(state: State, bound: int) -> tuple[np.int64, State]:
-    """Return a number from 0 to `bound` - 1, as `bounded`, of bits of its own."""
+    """Return a uniform number from 0 to `bound` - 1 from newly drawn bits, and the next state."""
     bits, state = next_bits(state)
     number, state = bounded(bits, np.uint64(bound), state)
     return np.int64(number), state

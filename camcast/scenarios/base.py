@@ -48,7 +48,7 @@ class BaseScenario:
     """
 
     UNNAMED: ClassVar[str]
-    """The name of a scenario that is given none."""
+    """The default of `name`."""
     NODES_MAX: ClassVar[int]
     TOO_MANY: ClassVar[str]
     """The message about more nodes than `NODES_MAX`, with {nodes} and {communities}."""
@@ -68,9 +68,9 @@ class BaseScenario:
     """The parameters of the membership, as `CommunityManager` takes them."""
     parameters: Parameters = field(factory=Parameters)
     repair: bool = False
-    """Whether what was missed is asked for again (`camcast.engine.repair`); the papers do not."""
+    """Whether processes ask for events they missed (`camcast.engine.repair`); not in the papers."""
     seed: int = 1
-    """Of all that is left to chance."""
+    """The seed of all random streams."""
 
     def __attrs_post_init__(self) -> None:
         protocol = find_protocol(self.protocol, self.protocol_options)
@@ -83,7 +83,7 @@ class BaseScenario:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a scenario file, whose keys are the fields, as TOML; the name is the file's.
+        """Read a TOML file whose keys are the fields; without a name, it is named as the file.
 
         Raises `TomlError`, which names the file, the line, the key and what is wrong.
         """
@@ -97,7 +97,7 @@ class BaseScenario:
         return sum(self.communities.values())
 
     def publications(self) -> list[Publication]:
-        """Load the workload; raises `WorkloadError`, and `ScenarioError` for a topic without."""
+        """Load the workload; raises `WorkloadError`, and `ScenarioError` as `check_topic`."""
         publications = self.workload.load()
         for publication in publications:
             for topic in publication.topics:
@@ -105,7 +105,7 @@ class BaseScenario:
         return publications
 
     def check_topic(self, topic: Topic) -> None:
-        """Raise `ScenarioError` if something is published on a topic without a community."""
+        """Raise `ScenarioError` if `topic`, on which the workload publishes, has no community."""
         if topic not in self.communities:
             raise ScenarioError(
                 f"the workload publishes on {topic}, which has no community; add one, like"
@@ -113,11 +113,11 @@ class BaseScenario:
             )
 
     def levels(self, topic: Topic) -> Iterator[Topic]:
-        """Yield the communities that an event of `topic` is for, its own first, the root last."""
+        """Yield the communities that want an event of `topic`, its own first, the root last."""
         return (t for t in (topic, *topic.ancestors()) if t in self.communities)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the scenario as JSON takes it, with the names of a scenario file."""
+        """Return the scenario as a JSON object, with the keys of a scenario file."""
 
         def plain(_owner: object, _field: object, value: Any) -> Any:
             if isinstance(value, Topic | Path):

@@ -32,7 +32,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
 
-EVENTS_MAX: Final = 1_000_000  # chosen: all are made before the first is published, 1 GB by then
+EVENTS_MAX: Final = 1_000_000  # chosen: 1 GB, as all are made before the first is published
 PROCESSES_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
 
 
@@ -56,23 +56,23 @@ class Scenario(BaseScenario):
     )
     """How frames travel between the nodes (`camcast.open_pipes`)."""
     repair: bool = True
-    """Whether what was missed is asked for again, as everywhere live."""
+    """Whether nodes ask for events they missed, as by default in `CommunityManager`."""
     kill: float = field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
-    """Share of those processes that is killed in the middle of the publishing."""
+    """Share of the operating system processes that is killed in the middle of the publishing."""
     join_seconds: float = field(default=30.0, validator=validators.gt(0))
     """How long a wave of joins may take before the run fails. chosen: a busy machine."""
     settle_seconds: float = field(default=15.0, validator=validators.gt(0))
-    """How long tables may take to settle; then publishing starts anyhow. chosen: three
-    periods of the super-topic tables' upkeep."""
-
+    """How long publishing waits for the tables to settle, at most. chosen: three periods of the
+    super-topic tables' upkeep."""
     rest_seconds: float = field(default=0.0, validator=validators.ge(0))
-    """How long the settled tables are left alone before publishing starts."""
+    """How long publishing waits after the tables have settled."""
     upward_probabilities: tuple[float, ...] = field(
         default=(),
         converter=tuple,
         validator=validators.deep_iterable([validators.ge(0), validators.le(1)]),
     )
-    """The p_sel of the events, in turn, instead of the parameters' (`Community.publish`)."""
+    """The p_sel of successive events, repeated in turn (`Community.publish`); empty: that of the
+    parameters."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -95,9 +95,10 @@ class Scenario(BaseScenario):
 def communities_for(
     publications: list[Publication], members: int, members_max: int
 ) -> dict[Topic, int]:
-    """Choose communities for a workload: one for each topic that it uses, and its ancestors.
+    """Choose communities for a workload: one for each of its topics and of their ancestors.
 
-    Each has as many nodes as publishers are named, within [`members`, `members_max`].
+    Each has as many nodes as the workload names publishers in its topic, within [`members`,
+    `members_max`].
     """
     names: dict[Topic, set[str]] = {}
     for publication in publications:
@@ -113,7 +114,7 @@ def communities_for(
 
 
 def chain(sizes: list[int], levels: list[str] | None = None) -> dict[Topic, int]:
-    """Make a chain of communities from sizes, the bottom first, the root last (as in 6.2.1)."""
+    """Return a chain of communities of these sizes, the bottom first, the root last (6.2.1)."""
     levels = levels or [f"t{number}" for number in range(1, len(sizes))]
     topics = [Topic(tuple(levels[:depth])) for depth in range(len(sizes))]
     return dict(zip(topics, reversed(sizes), strict=True))
@@ -122,7 +123,7 @@ def chain(sizes: list[int], levels: list[str] | None = None) -> dict[Topic, int]
 def paper() -> Scenario:
     """Return the paper's experiment: a chain of 84, 27 and 7 processes (6.2.1).
 
-    SCAMP's own c is 0 as well, since 6.2.1 fills the topic tables with ln N processes.
+    SCAMP's c is 0, too, since 6.2.1 fills the topic tables with ln N processes.
     """
     sizes = chain([84, 27, 7], ["d", "g"])  # [CAMCAST 6.2.1] with unstructured membership
     return Scenario(

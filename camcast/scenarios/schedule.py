@@ -1,4 +1,4 @@
-"""The plan of an experiment, made from its seed: which node is where, and publishes what when."""
+"""The plan of an experiment, made from its seed: the worker, topic and events of each node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from camcast.scenarios.live import Scenario
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
-WAVE_GROWTH: Final = 2  # chosen: contacts of a node have joined in the waves before
+WAVE_GROWTH: Final = 2  # chosen: half of the members have joined in earlier waves, as contacts
 
 
 @frozen
@@ -28,7 +28,7 @@ class Plan:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Plan:
-        """Make the plan: nodes are numbered by community, and dealt out to the workers in turn."""
+        """Make the plan: nodes are numbered by community, and assigned to the workers in turn."""
         topics = tuple(topic for topic, size in scenario.communities.items() for _ in range(size))
         churn = stream(scenario.seed, "churn")
         victims = frozenset(churn.sample(range(scenario.processes), scenario.victims))
@@ -52,8 +52,8 @@ class Plan:
     def waves(self) -> Iterator[list[int]]:
         """Yield groups of nodes that join at the same time, from the root down.
 
-        A wave doubles a community at most, and communities find their super-communities
-        complete, as if they had grown in peace.
+        A wave at most doubles a community, and a community starts to join when its
+        super-communities are complete.
         """
         members = self.members()
         for level in sorted({topic.level for topic in members}):
@@ -66,19 +66,23 @@ class Plan:
 
 @frozen
 class Due:
-    """One event: when (seconds after the start), by which node, what, with which p_sel."""
+    """One event that a node is to publish."""
 
     at: float
+    """Seconds after the start."""
     node: int
     payload: bytes
     upward_probability: float | None = None
+    """The p_sel of this event; None: that of the parameters."""
 
 
 def due(plan: Plan) -> Sequence[Due]:
-    """Choose a publisher for every event; a post to several topics is an event in each.
+    """Choose a node for every publication; one on several topics is an event in each of them.
 
-    A publisher that the workload names is always the same node of a community, anybody else
-    is drawn from the workload stream. After the middle only nodes that survive publish.
+    A publisher that the workload names is always the same node of a community, as long as no worker
+    is killed; without a name a node is drawn from the workload stream. From the middle of the
+    publishing on only nodes of surviving workers publish. Raises `ScenarioError` if a community has
+    none.
     """
     scenario = plan.scenario
     publications = scenario.publications()
@@ -99,7 +103,8 @@ def due(plan: Plan) -> Sequence[Due]:
             number = (
                 draw.randrange(len(nodes))
                 if publication.publisher is None
-                else _number(publication.publisher) % len(nodes)
+                else int.from_bytes(hashlib.sha256(publication.publisher.encode()).digest()[:8])
+                % len(nodes)
             )
             turn = scenario.upward_probabilities
             p_sel = turn[len(events) % len(turn)] if turn else None
@@ -108,9 +113,5 @@ def due(plan: Plan) -> Sequence[Due]:
 
 
 def middle(times: Sequence[float]) -> float:
-    """Return the middle of the publishing, which is when workers are killed."""
+    """Return the middle of the publishing in seconds, at which workers are killed."""
     return times[-1] / 2 if times else 0.0
-
-
-def _number(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])

@@ -1,8 +1,8 @@
 """Reads attrs classes from TOML, with errors that name the file, the line and the key.
 
-A table is a class, its keys are the fields: numbers, text, truth values, topics, files (beside
-the TOML file, wherever that is read from), tables and arrays of tables. What a class says of
-its values, in a validator or in its own check, is passed on with the line.
+A table is a class, its keys are the fields: numbers, text, truth values, topics, paths relative to
+the TOML file, tables and arrays of tables. An error that a class raises, in a validator or in a
+check of its own, is raised again with the line of the key that it names.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TomlFile:
 
     @classmethod
     def given(cls, content: Mapping[str, Any], folder: Path) -> Self:
-        """Take content that was read before, maybe on another machine, from a file in a folder."""
+        """Take content that was read before, also on another machine; paths are in `folder`."""
         file = cls.__new__(cls)
         file.path, file.content, file._lines = folder / "scenario", dict(content), {}
         return file
@@ -75,7 +75,7 @@ class TomlFile:
         for key, value in given.items():
             if key not in fields:
                 raise self._error((*at, key), f"unknown key; known are {', '.join(fields)}")
-            if value is None:  # JSON's, of a scenario that was written down: as if it were absent
+            if value is None:  # null in a scenario that was written as JSON: the default
                 continue
             values[key] = self._value(fields[key].type, value, (*at, key))
         for name, field in fields.items():
@@ -88,7 +88,7 @@ class TomlFile:
             raise self._error((*at, *_named(message, values)), message) from None
 
     def _value(self, kind: Any, value: Any, at: tuple[str | int, ...]) -> Any:
-        """Read one value as a field's type has it."""
+        """Return a value converted to a field's type."""
         if isinstance(kind, UnionType):
             kind = next(each for each in get_args(kind) if each is not NoneType)
         if kind in _PLAIN:
@@ -157,7 +157,7 @@ class TomlFile:
 
 
 def _as_float(value: float) -> float:
-    """Return a number as a float, a whole one beyond all of them as infinity."""
+    """Return a number as a float, and infinity for a whole number too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -165,10 +165,10 @@ def _as_float(value: float) -> float:
 
 
 def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the path to the key that a message of the class names, or nothing.
+    """Return the path to the key that an error message of a class names; empty if it names none.
 
-    It is the first that the message quotes, or else the first that it mentions. What stands in
-    a table that is a class of its own is not meant: that class has found nothing wrong.
+    It is the first key that the message quotes, or else the first that it mentions. Keys of a table
+    that is a class of its own do not count: that class accepted them.
     """
     paths: list[tuple[str, ...]] = [(key,) for key in values]
     for table, inner in values.items():
@@ -185,9 +185,9 @@ def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _find_lines(text: str) -> dict[tuple[str, int, str], int]:
-    """Return the lines of (table, which of that name, key), and of tables with the key "".
+    """Return the line of each (table, number among tables of that name, key).
 
-    Read as people write TOML; a key written otherwise (dotted, in an inline table) is not found.
+    The line of a table itself has the key "". Dotted keys and inline tables are not found.
     """
     lines: dict[tuple[str, int, str], int] = {}
     seen: dict[str, int] = {}

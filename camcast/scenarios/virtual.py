@@ -55,13 +55,13 @@ class Links:
         default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))
     )
     seconds: float = field(default=0.05, validator=NOT_NEGATIVE)
-    """Of a constant latency. chosen: across a continent."""
+    """The constant latency. chosen: across a continent."""
     low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
     high_seconds: float = field(default=0.15, validator=NOT_NEGATIVE)
-    """Bounds of a uniform one. chosen: within a city, around the world."""
+    """The bounds of a uniform latency. chosen: within a city, around the world."""
     median_seconds: float = field(default=LogNormal().median_seconds, validator=validators.gt(0))
     p95_seconds: float = field(default=LogNormal().p95_seconds, validator=validators.gt(0))
-    """Of a lognormal one."""
+    """The median and the 95th percentile of a lognormal latency."""
     file: Path | None = None
     """A matrix of round-trip times in ms (`camcast.workloads.latencies`)."""
     loss: float = field(default=0.0, validator=PROBABILITY)
@@ -98,38 +98,38 @@ class Links:
 
 @frozen(kw_only=True)
 class Crashes:
-    """A table ``[[crashes]]``: processes die without a word, and may start again."""
+    """A table ``[[crashes]]``: processes die without leaving, and may start again."""
 
     at_seconds: float = field(validator=NOT_NEGATIVE)
     share: float = field(validator=PROBABILITY)
-    """Of the living, drawn at random."""
+    """The share of the living processes that crashes, drawn at random."""
     community: Topic | None = None
-    """Of this community only."""
+    """Only processes of this community crash; None: of any."""
     restart_seconds: float | None = field(
         default=None, validator=validators.optional(validators.ge(0))
     )
-    """They start again so much later; None: never."""
+    """Seconds from the crash until they start again; None: never."""
     gateway: bool = False
-    """The gateway, or bootstrap node, dies as well; it never starts again."""
+    """Whether the gateway, or bootstrap node, dies as well; it never starts again."""
     identity: Literal["same", "new"] = field(
         default="new", validator=validators.in_(("same", "new"))
     )
-    """As whom they start again; their address stays the same."""
+    """The identity with which they start again; their address stays the same."""
 
 
 @frozen(kw_only=True)
 class Pauses:
-    """A table ``[[pauses]]``: processes stand still for a while, as with SIGSTOP.
+    """A table ``[[pauses]]``: processes stop for a while, as with SIGSTOP.
 
-    What arrives meanwhile waits for them, and so do their timers and what they are to publish.
+    Messages that arrive meanwhile, their timers and their publications wait until they go on.
     """
 
     at_seconds: float = field(validator=NOT_NEGATIVE)
     seconds: float = field(validator=validators.gt(0))
     share: float = field(validator=PROBABILITY)
-    """Of the living, drawn at random."""
+    """The share of the living processes that stops, drawn at random."""
     community: Topic | None = None
-    """Of this community only."""
+    """Only processes of this community stop; None: of any."""
 
 
 @frozen(kw_only=True)
@@ -137,22 +137,23 @@ class Partition:
     """A table ``[[cuts]]``: for a while copies between two sides are lost."""
 
     from_seconds: float
-    """Before 0 it is there while the processes join at first; from their start at the earliest."""
+    """When the cut begins; before 0 while the processes join, at their start at the earliest."""
     until_seconds: float = field(validator=NOT_NEGATIVE)
     share: float | None = field(
         default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
     )
     """One side is this share of the processes, drawn at random."""
     communities: tuple[Topic, ...] = ()
-    """Or it is these communities."""
+    """One side is these communities; give either them or a share."""
     other_share: float | None = field(
         default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
     )
     """The other side is this share of the processes, drawn from the rest; None: it is all others.
-    Whoever is on neither side reaches both."""
+    A process on neither side reaches both."""
     one_way: bool = False
-    """Only copies from that side to the others are lost."""
+    """Whether only copies from the one side to the other are lost, and none back."""
     loss: float = field(default=1.0, validator=PROBABILITY)
+    """The probability that a copy between the sides is lost."""
 
     def __attrs_post_init__(self) -> None:
         if self.until_seconds <= self.from_seconds:
@@ -169,39 +170,39 @@ LIES: Final[tuple[Lie, ...]] = ("events", "goodbyes", "haves", "sizes", "subscri
 
 @frozen(kw_only=True)
 class Liars:
-    """A table ``[[liars]]``: members that send, beside what they should, what is forged.
+    """A table ``[[liars]]``: members that follow the protocol, and send forged messages besides.
 
-    ``events``: events under the names of other members; ``goodbyes``: others' names, to all in
-    the tables, that they have left, and that super-processes have; ``haves``: others' names, that
-    they have events which never were; ``sizes``: samples by which there are a thousand million
+    ``events``: events under the names of other members; ``goodbyes``: messages to all in the tables
+    that other members, and super-processes, have left; ``haves``: messages that other members have
+    events which were never published; ``sizes``: samples for a community of a thousand million
     members; ``subscriptions``: joins of processes that do not exist.
     """
 
     sends: Lie = field(validator=validators.in_(LIES))
     members: int = field(default=1, validator=validators.ge(1))
-    """So many, drawn at random of the living."""
+    """The number of liars, drawn at random from the living."""
     community: Topic | None = None
-    """Of this community only."""
+    """Only members of this community lie; None: of any."""
     at_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     seconds: float = field(default=inf, validator=validators.gt(0))
-    """For how long."""
+    """For how long they lie."""
     every_seconds: float = field(default=1.0, validator=validators.gt(0))
-    """Between two times. chosen: a heartbeat."""
+    """The time between two forged messages. chosen: a heartbeat."""
 
 
 @frozen(kw_only=True)
 class Churn:
-    """The table ``[churn]``: who joins and crashes when, from a trace of a real network."""
+    """The table ``[churn]``: joins and crashes of the nodes, from a trace of a real network."""
 
     file: Path
     from_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
-    """Where in the trace the window begins."""
+    """When in the trace the run begins."""
     identity: Literal["same", "new"] = field(
         default="new", validator=validators.in_(("same", "new"))
     )
-    """As whom a node comes back."""
+    """The identity with which a node comes back."""
     jitter_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
-    """Each change happens up to so much later, uniformly, where the trace is coarse."""
+    """The longest uniform delay that is added to each change of a coarse trace."""
 
     def load(self) -> ChurnTrace:
         """Load the trace; raises `WorkloadError`."""
@@ -221,26 +222,26 @@ class VirtualScenario(BaseScenario):
     discovery: Literal["own", "census", "gateways", "kademlia"] = field(
         default="own", validator=validators.in_(("own", "census", "gateways", "kademlia"))
     )
-    """``own``: that of the membership, as live. ``gateways`` and ``kademlia``: this one, from one
-    process that belongs to no community, the gateway or bootstrap node. ``census``: an ideal
-    directory, which costs nothing, and with which hybrid is scamp, byte for byte."""
+    """``own``: the discovery of the membership, as live. ``gateways`` and ``kademlia``: this
+    discovery, with one gateway or bootstrap node, which belongs to no community. ``census``: an
+    ideal directory, which costs nothing, and with which hybrid is scamp, byte for byte."""
     constraints: tuple[str, ...] = ()
     """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
-    everything (`camcast.interests.interest`). Protocols that go by attributes are told. Events that
+    everything (`camcast.interests.interest`). Protocols that use attributes get them. Events that
     do not match may be received, but are not delivered."""
     join_gap_seconds: float = field(default=0.02, validator=NOT_NEGATIVE)
-    """Between two joins, the root community first. chosen: 50 a second."""
+    """The time between two joins, the root community first. chosen: 50 a second."""
     settle_seconds: float = field(default=10.0, validator=NOT_NEGATIVE)
-    """From the last join until the clock of the scenario starts: its times count from there.
-    chosen: ten heartbeats, and two checks of the super-topic tables."""
+    """The time from the last join until 0 s of the scenario. chosen: ten heartbeats, and two checks
+    of the super-topic tables."""
     duration_seconds: float = field(default=60.0, validator=validators.gt(0))
-    """How long it runs from then on."""
+    """How long the run goes on from 0 s."""
     symmetry_seconds: float = field(default=15.0, validator=validators.gt(0))
     """How long an arc may be known at one end only, while nothing is lost and nobody dies.
-    chosen: some heartbeats; give more with longer ones."""
+    chosen: some heartbeats; give more if heartbeats are longer."""
     stillborn: float = field(default=0.0, validator=PROBABILITY)
-    """Share of the processes that die the moment they have announced themselves, so that
-    others are sent to them."""
+    """Share of the processes that die as soon as they have announced themselves, so that other
+    processes still find them."""
     links: Links = field(factory=Links)
     crashes: tuple[Crashes, ...] = ()
     pauses: tuple[Pauses, ...] = ()
@@ -261,7 +262,7 @@ class VirtualScenario(BaseScenario):
             raise ScenarioError(
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
             )
-        if self.workload.kind == "synthetic":  # for others the file says it, when it is loaded
+        if self.workload.kind == "synthetic":  # topics of a file are checked when it is loaded
             self.check_topic(self.workload.topic)
         for what, faults in (
             ("crashes", self.crashes),

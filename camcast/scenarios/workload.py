@@ -1,4 +1,4 @@
-"""The workload of an experiment, as a scenario file describes it."""
+"""The workload of an experiment, the table ``[workload]`` of a scenario file."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ PAYLOAD_BYTES: Final = 256  # [DESIGN, hot path] the payload of all our measurem
 
 @frozen(kw_only=True)
 class Workload:
-    """Describes publications; `load` makes them. Raises `ValueError` for what cannot be."""
+    """The description of publications, which `load` makes. Raises `ValueError` if it is wrong."""
 
     kind: str = field(default="synthetic", validator=validators.in_(KINDS))
     file: Path | None = None
     """The events of usenet and earthquakes, in the formats of `camcast.workloads`."""
     topic: Topic = ROOT
-    """Where a synthetic workload publishes."""
+    """The topic of a synthetic workload."""
     events: int | None = field(default=None, validator=validators.optional(validators.ge(1)))
-    """Publish only so many, the first ones; None: all, or `EVENTS` synthetic ones."""
+    """How many publications are used, the first ones; None: all, or `EVENTS` synthetic ones."""
     rate: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
     """Synthetic events per second; None: as fast as possible."""
     payload_bytes: int = field(
@@ -49,7 +49,7 @@ class Workload:
     gap_seconds_max: float | None = field(
         default=None, validator=validators.optional(validators.gt(0))
     )
-    """Pauses of the workload are cut to so many of its own seconds; None: they are kept."""
+    """The longest pause of the workload in its own seconds, others are cut; None: none is cut."""
 
     def __attrs_post_init__(self) -> None:
         if self.kind in FILE_KINDS and self.file is None:
@@ -64,7 +64,7 @@ class Workload:
     def load(self) -> list[Publication]:
         """Return the publications, at the times of the experiment, the first at 0 s.
 
-        Raises `WorkloadError` when a file is not what it should be.
+        Raises `WorkloadError` for a file that is not in its format.
         """
         match self.kind:
             case "departures":
@@ -79,12 +79,9 @@ class Workload:
                 publications = synthetic(
                     self.topic, self.events or EVENTS, self.rate, self.payload_bytes
                 )
-        return self._timed(publications[: self.events])
-
-    def _timed(self, publications: list[Publication]) -> list[Publication]:
         gap_max = self.gap_seconds_max or math.inf
         timed, last, now = [], 0.0, 0.0
-        for publication in publications:
+        for publication in publications[: self.events]:
             now += min(publication.at_seconds - last, gap_max) / self.speed
             last = publication.at_seconds
             timed.append(attrs.evolve(publication, at_seconds=now))
@@ -92,7 +89,7 @@ class Workload:
 
 
 def digest(publications: list[Publication]) -> str:
-    """Return the SHA-256 over all publications, to tell whether two runs published the same."""
+    """Return the SHA-256 of all publications; two runs with the same one published the same."""
     sha = hashlib.sha256()
     for publication in publications:
         sha.update(repr(publication).encode())
