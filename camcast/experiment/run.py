@@ -24,7 +24,14 @@ from camcast import CommunityManager, JsonLinesSink
 from camcast.experiment import worker_messages as messages
 from camcast.experiment.progress import Progress
 from camcast.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
-from camcast.experiment.workers import ExperimentError, Interrupted, WorkerHandle, Workers, total
+from camcast.experiment.workers import (
+    ExperimentError,
+    Interrupted,
+    WorkerHandle,
+    Workers,
+    are_quiet,
+    total,
+)
 from camcast.live.signals import calling_at_signals
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import Summary, summarise, views_over_time
@@ -301,12 +308,9 @@ class _Run:
         loop = asyncio.get_running_loop()
         with self._phase("waiting for the last deliveries"):
             start = loop.time()
-
-            def quiet() -> bool:
-                last = max(worker.status.last_delivery for worker in self.workers.alive)
-                return loop.time() >= max(start, last) + QUIET_SECONDS
-
-            await self.workers.until(quiet, seconds_max)
+            await self.workers.until(
+                lambda: are_quiet(self.workers.alive, start, QUIET_SECONDS), seconds_max
+            )
 
     async def _stop_publishing(self) -> None:
         for worker in self.workers.alive:

@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,7 @@ SIZE_TOLERANCE: Final = 0.4
 class Worker:
     """The nodes of this process."""
 
-    def __init__(self, setup: messages.SetUp, report: _ReportPipe) -> None:
+    def __init__(self, setup: messages.SetUp, report: Callable[[messages.Report], None]) -> None:
         self._setup = setup
         self._report = report
         self._scenario = TomlFile.given(setup.scenario, Path()).read(Scenario)
@@ -116,7 +117,7 @@ class Worker:
             self._pipes.close()
         with self._sink:
             pass
-        self._report(messages.Bye(counters))
+        self._report(messages.Bye(counters, self._delivered))
 
     def _spawn(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = self._loop.create_task(work)
@@ -200,6 +201,7 @@ class Worker:
                     delivered=self._delivered,
                     parasites=sum(m.counters.parasites for m in self._managers.values()),
                     last_delivery=self._last_delivery,
+                    at=self._loop.time(),
                 )
             )
             took = self._loop.time() - began

@@ -93,12 +93,16 @@ class Status(Report, frozen=True, tag="status"):
     delivered: int
     parasites: int
     last_delivery: float
+    at: float
+    """When this was so, as `last_delivery` in seconds of the machine's monotonic clock."""
 
 
 class Bye(Report, frozen=True, tag="bye"):
     """The worker ends; `counters` are the sums over its nodes' `NodeCounters`."""
 
     counters: dict[str, int]
+    delivered: int
+    """As in `Status`, to the end."""
 
 
 class Failed(Report, frozen=True, tag="failed"):

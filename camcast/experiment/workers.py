@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Final
 
+import msgspec
 from attrs import define, field
 
 import camcast
@@ -33,7 +34,7 @@ class Interrupted(Exception):
     """Somebody wants the experiment to end."""
 
 
-_NOTHING: Final = messages.Status(0, 0, 0, 0, 0, 0.0)
+_NOTHING: Final = messages.Status(0, 0, 0, 0, 0, 0.0, 0.0)
 
 
 @define(eq=False)
@@ -158,8 +159,9 @@ class Workers:
                     worker.peers.update(peers)
                 case messages.Joined(seconds=seconds):
                     worker.join_seconds.update(seconds)
-                case messages.Bye(counters=counters):
+                case messages.Bye(counters=counters, delivered=delivered):
                     worker.counters = counters
+                    worker.status = msgspec.structs.replace(worker.status, delivered=delivered)
                 case messages.Failed(sentence=sentence):
                     self._fail(ExperimentError(f"worker {worker.number} failed: {sentence}"))
             self._news.set()
@@ -191,6 +193,16 @@ def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").split("\n") if log.exists() else []
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f": {shorten(last, LAST_WORDS_MAX, placeholder=' …')}" if last else ""
+
+
+def are_quiet(workers: Iterable[WorkerHandle], since: float, seconds: float) -> bool:
+    """Return whether nothing came in so many seconds since this time, or since the last delivery.
+
+    A worker that has not reported since may have got something: a busy machine let it wait.
+    """
+    reports = [worker.status for worker in workers]
+    last = max([since, *(report.last_delivery for report in reports)])
+    return all(report.at >= last + seconds for report in reports)
 
 
 def total(workers: Iterable[WorkerHandle], value: Callable[[messages.Status], int]) -> int:
