@@ -77,30 +77,6 @@ async def test_an_event_tells_when_it_was_published() -> None:
 
 
 @live
-async def test_tasks_that_iterate_one_subscription_share_its_events() -> None:
-    async with managers(1) as (manager,):
-        community = await manager.join(".a")
-        subscription = community.subscribe()
-        shares: list[list[bytes]] = [[], []]
-
-        async def take(share: list[bytes]) -> None:
-            async for received in subscription:
-                assert isinstance(received, Received)
-                share.append(received.payload)
-
-        async with asyncio.TaskGroup() as tasks:
-            for share in shares:
-                tasks.create_task(take(share))
-            events = [b"%d" % number for number in range(10)]
-            for event in events:
-                await community.publish(event)
-            await eventually(lambda: sum(map(len, shares)) == len(events))
-            subscription.close()
-        assert sorted(shares[0] + shares[1]) == events
-        assert len(shares[0]) == len(shares[1])
-
-
-@live
 async def test_a_queue_is_bounded_in_bytes_too() -> None:
     async with managers(1) as (manager,):
         community = await manager.join(".a")
@@ -255,32 +231,3 @@ async def test_a_coroutine_callback_may_close_the_manager() -> None:
         community.subscribe(close)
         await community.publish(b"x")
         await closed.wait()
-
-
-@live
-async def test_a_closed_subscription_takes_no_more_events() -> None:
-    async with managers(1) as (manager,):
-        community = await manager.join(".a")
-        kept = community.subscribe()
-        async with community.subscribe() as closing:
-            await community.publish(b"before")
-        await community.publish(b"after")
-        assert [i.payload async for i in closing if isinstance(i, Received)] == [b"before"]
-        assert isinstance(await anext(kept), Received)
-        assert community.state == "alone"  # still subscribed, still publishing
-
-
-@live
-async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
-    async with managers(1) as (manager,):
-        community = await manager.join(".a")
-        with pytest.raises(ValueError, match="holds at least 1 event, not 0"):
-            community.subscribe(queue_length=0)
-        with pytest.raises(ValueError, match="holds at least 1 byte, not 0"):
-            community.subscribe(queue_bytes=0)
-        with pytest.raises(ValueError, match="takes events or one that takes batches"):
-            community.subscribe(Inbox(), on_batch=lambda batch: None)
-        with pytest.raises(RuntimeError, match="nothing to iterate"):
-            await anext(community.subscribe(Inbox()))
-        with pytest.raises(RuntimeError, match="nothing to iterate"):
-            community.subscribe(Inbox()).batches()

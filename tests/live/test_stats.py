@@ -7,8 +7,8 @@ import time
 import msgspec
 import pytest
 
-from camcast import CommunityError, CommunityManager, Parameters, blocking
-from tests.live.communities import CERTAIN, Inbox, free_address, join_all, managers
+from camcast import CommunityError, CommunityManager
+from tests.live.communities import Inbox, free_address, join_all, managers
 from tests.patience import eventually, live
 
 
@@ -94,10 +94,3 @@ async def test_a_gateway_that_does_not_answer_shows() -> None:
         )
         assert manager.stats().discovery.first_contacts[0].address == silent
         assert manager.stats().communities[0].state == "joining"
-
-
-def test_scripts_get_the_same_snapshot() -> None:
-    with blocking.CommunityManager(parameters=Parameters(a=CERTAIN.a)) as manager:
-        manager.join(".a").publish(b"x")
-        (community,) = manager.stats().communities
-        assert (community.topic, community.published) == (".a", 1)

@@ -47,11 +47,10 @@ def test_closing_is_told_once() -> None:
 
 @live
 async def test_what_is_queued_can_be_read_after_closing_one_by_one_or_by_the_batch() -> None:
-    queue = subscription(queue_length=6)
-    queue.put(received(1, [b"x"] * 4))
-    queue.put(received(5, [b"x"] * 3))
-    queue.put(received(8, [b"x"]))
-    queue.close()
+    async with subscription(queue_length=6) as queue:
+        queue.put(received(1, [b"x"] * 4))
+        queue.put(received(5, [b"x"] * 3))
+        queue.put(received(8, [b"x"]))
     queue.put(one(9))
     assert await anext(queue) == Lagged(2)
     assert numbers(await anext(queue)) == [3]
@@ -69,6 +68,12 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
         subscription(callback=lambda _: None, on_batch=lambda _: None)
     with pytest.raises(ValueError, match="on_missed goes with a callback"):
         subscription(on_missed=lambda _: None)
+    called = subscription(callback=lambda _: None)
+    with pytest.raises(RuntimeError, match="nothing to iterate"):
+        await anext(called)
+    with pytest.raises(RuntimeError, match="nothing to iterate"):
+        called.batches()
+    called.close()
 
 
 async def _coroutine_function(_: object) -> None: ...
