@@ -10,12 +10,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 
 
 def batch_of(
-    publisher: PeerId,
-    sequence: int,
-    topic: Topic,
-    *payloads: bytes,
-    number: int = 1,
-    hops: int = 1,
+    publisher: PeerId, sequence: int, topic: Topic, *payloads: bytes, number: int = 1, hops: int = 1
 ) -> Batch:
     """Return a batch of a publisher's stream of this number; of one event without payloads."""
     return make_batch(stream_id(publisher, number), sequence, payloads or (b"!",), topic, hops=hops)

@@ -56,10 +56,7 @@ class Transcript:
     """Everything said in a network since the transcript was begun."""
 
     def __init__(
-        self,
-        network: World,
-        topics: Iterable[str] = (".",),
-        membership: type[Membership] = Scamp,
+        self, network: World, topics: Iterable[str] = (".",), membership: type[Membership] = Scamp
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.frames: list[tuple[str, bytes]] = []

@@ -56,9 +56,7 @@ NARROW = PipeLimits(queue_records_max=50_000, frame_bytes_max=100, turn_frames_m
 )
 @live
 async def test_records_arrive_completely_and_in_order(
-    new_pipes: NewPipes,
-    bind: str,
-    limits: PipeLimits,
+    new_pipes: NewPipes, bind: str, limits: PipeLimits
 ) -> None:
     count = 20_000
     ours, theirs, inbox = new_pipes(limits), new_pipes(limits), Inbox()
@@ -83,9 +81,7 @@ async def test_records_arrive_completely_and_in_order(
 
 
 @live
-async def test_records_of_one_turn_leave_as_one_frame(
-    new_pipes: NewPipes,
-) -> None:
+async def test_records_of_one_turn_leave_as_one_frame(new_pipes: NewPipes) -> None:
     pipes, first, second = new_pipes(), Inbox(), Inbox()
     contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in (first, second)]
     for number in range(10):
@@ -98,23 +94,19 @@ async def test_records_of_one_turn_leave_as_one_frame(
     pipes.close()
 
 
-def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
-    new_pipes: NewPipes,
-    caplog: pytest.LogCaptureFixture,
+@live
+async def test_a_record_larger_than_a_frame_travels_alone_and_a_too_large_one_not_at_all(
+    new_pipes: NewPipes, caplog: pytest.LogCaptureFixture
 ) -> None:
     limits = PipeLimits(record_bytes_max=5_000, frame_bytes_max=1_000)
-
-    async def test() -> None:
-        pipes, inbox = new_pipes(limits), Inbox()
-        address = pipes.open_input(ANY_PORT, inbox).address
-        for number, size in enumerate((20, 5_000, 5_001, 20, 20)):
-            pipes.send([at(address)], make_record(number, size))
-        assert await inbox.has_numbers(4) == [0, 1, 3, 4]
-        assert list(map(len, inbox.frames)) == [3 + 20, 3 + 5_000, 3 + 40]
-        assert pipes.counters.records_dropped == 1
-        pipes.close()
-
-    live(test)()
+    pipes, inbox = new_pipes(limits), Inbox()
+    address = pipes.open_input(ANY_PORT, inbox).address
+    for number, size in enumerate((20, 5_000, 5_001, 20, 20)):
+        pipes.send([at(address)], make_record(number, size))
+    assert await inbox.has_numbers(4) == [0, 1, 3, 4]
+    assert list(map(len, inbox.frames)) == [3 + 20, 3 + 5_000, 3 + 40]
+    assert pipes.counters.records_dropped == 1
+    pipes.close()
     assert "record_bytes_max" in caplog.text
 
 
@@ -137,44 +129,39 @@ async def test_who_sends_too_large_a_frame_is_cut_off_and_others_are_heard(
     pipes.close()
 
 
-def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
-    new_pipes: NewPipes,
-    caplog: pytest.LogCaptureFixture,
+@live
+async def test_connections_beyond_the_bound_are_refused_and_the_others_stay(
+    new_pipes: NewPipes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def test() -> None:
-        inbox, ours = Inbox(), new_pipes()
-        theirs = new_pipes(PipeLimits(connections_max=2))
-        pipe = theirs.open_input(ANY_PORT, inbox)
-        ours.send([at(pipe.address)], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        with contextlib.ExitStack() as stack:
-            second = new_pipes()  # silent, it would be cut off after a while
-            second.send([at(pipe.address)], make_record(2))
-            assert await inbox.has_numbers(2) == [1, 2]
-            refused = [stack.enter_context(knock(pipe.address)) for _ in range(5)]
-            await asyncio.gather(*map(is_refused, refused))
-            assert (pipe.counters.connections_refused, len(theirs.connections)) == (5, 2)
-            ours.send([at(pipe.address)], make_record(3))
-            assert await inbox.has_numbers(3) == [1, 2, 3]
-            second.close()
-            await eventually(lambda: len(theirs.connections) == 1)
-            third = new_pipes()  # now there is room
-            third.send([at(pipe.address)], make_record(4))
-            assert await inbox.has_numbers(4) == [1, 2, 3, 4]
-            assert pipe.counters.connections_refused == 5
-            third.close()
-        ours.close()
-        theirs.close()
-
-    live(test)()
+    inbox, ours = Inbox(), new_pipes()
+    theirs = new_pipes(PipeLimits(connections_max=2))
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    ours.send([at(pipe.address)], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    with contextlib.ExitStack() as stack:
+        second = new_pipes()  # silent, it would be cut off after a while
+        second.send([at(pipe.address)], make_record(2))
+        assert await inbox.has_numbers(2) == [1, 2]
+        refused = [stack.enter_context(knock(pipe.address)) for _ in range(5)]
+        await asyncio.gather(*map(is_refused, refused))
+        assert (pipe.counters.connections_refused, len(theirs.connections)) == (5, 2)
+        ours.send([at(pipe.address)], make_record(3))
+        assert await inbox.has_numbers(3) == [1, 2, 3]
+        second.close()
+        await eventually(lambda: len(theirs.connections) == 1)
+        third = new_pipes()  # now there is room
+        third.send([at(pipe.address)], make_record(4))
+        assert await inbox.has_numbers(4) == [1, 2, 3, 4]
+        assert pipe.counters.connections_refused == 5
+        third.close()
+    ours.close()
+    theirs.close()
     (said,) = [r.message for r in caplog.records if "refused a connection" in r.message]
     assert "all 2 connections that others may have" in said
 
 
 @live
-async def test_who_was_refused_gets_in_when_there_is_room(
-    new_pipes: NewPipes,
-) -> None:
+async def test_who_was_refused_gets_in_when_there_is_room(new_pipes: NewPipes) -> None:
     inbox, ours = Inbox(), new_pipes()
     theirs = new_pipes(PipeLimits(connections_max=1))
     pipe = theirs.open_input(ANY_PORT, inbox)
@@ -189,9 +176,7 @@ async def test_who_was_refused_gets_in_when_there_is_room(
 
 
 @live
-async def test_an_input_takes_its_connections_with_it(
-    new_pipes: NewPipes,
-) -> None:
+async def test_an_input_takes_its_connections_with_it(new_pipes: NewPipes) -> None:
     pipes = new_pipes(PipeLimits(connections_max=2))
     one, other = (pipes.open_input(ANY_PORT, Inbox()) for _ in range(2))
     with knock(one.address), knock(other.address):
@@ -205,9 +190,7 @@ async def test_an_input_takes_its_connections_with_it(
 
 
 @live
-async def test_garbage_on_the_port_disturbs_nobody(
-    new_pipes: NewPipes,
-) -> None:
+async def test_garbage_on_the_port_disturbs_nobody(new_pipes: NewPipes) -> None:
     pipes, inbox = new_pipes(), Inbox()
     pipe = pipes.open_input(ANY_PORT, inbox)
     port = int(pipe.address.rpartition(":")[2])
@@ -323,9 +306,7 @@ async def test_an_input_hands_over_so_many_frames_a_turn(new_pipes: NewPipes) ->
 
 
 @live
-async def test_what_was_drained_survives_an_immediate_close(
-    new_pipes: NewPipes,
-) -> None:
+async def test_what_was_drained_survives_an_immediate_close(new_pipes: NewPipes) -> None:
     ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
     address = theirs.open_input(ANY_PORT, inbox).address
     for number in range(5_000):
@@ -337,9 +318,7 @@ async def test_what_was_drained_survives_an_immediate_close(
 
 
 @live
-async def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(
-    new_pipes: NewPipes,
-) -> None:
+async def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(new_pipes: NewPipes) -> None:
     pipes = new_pipes()
     pipe = pipes.open_input(ANY_PORT, print)
     with pytest.raises(AddressInUse, match=rf"{pipe.address}.*port 0"):
@@ -358,8 +337,7 @@ async def test_a_port_in_use_and_other_failures_to_bind_say_what_to_do(
 
 
 def test_a_raising_receiver_is_counted_logged_once_and_called_again(
-    new_pipes: NewPipes,
-    caplog: pytest.LogCaptureFixture,
+    new_pipes: NewPipes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def test() -> None:
         pipes, inbox = new_pipes(PipeLimits(frame_bytes_max=1)), Inbox()
@@ -383,9 +361,7 @@ def test_a_raising_receiver_is_counted_logged_once_and_called_again(
 
 
 @live
-async def test_a_receiver_may_close_its_own_input(
-    new_pipes: NewPipes,
-) -> None:
+async def test_a_receiver_may_close_its_own_input(new_pipes: NewPipes) -> None:
     pipes, frames, done = new_pipes(PipeLimits(frame_bytes_max=1)), [], asyncio.Event()
 
     def on_frame(frame: bytes) -> None:
@@ -403,8 +379,7 @@ async def test_a_receiver_may_close_its_own_input(
 
 
 def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
-    new_pipes: NewPipes,
-    caplog: pytest.LogCaptureFixture,
+    new_pipes: NewPipes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def test(limits: PipeLimits, refused: int) -> None:
         pipes, inboxes = new_pipes(limits), [Inbox(), Inbox(), Inbox()]
@@ -444,9 +419,7 @@ async def test_a_pipe_with_an_event_in_it_makes_no_room_for_one_that_only_answer
 
 
 @live
-async def test_an_idle_pipe_is_closed_and_opens_again_when_needed(
-    new_pipes: NewPipes,
-) -> None:
+async def test_an_idle_pipe_is_closed_and_opens_again_when_needed(new_pipes: NewPipes) -> None:
     pipes, inbox = new_pipes(PipeLimits(idle_seconds=0.02)), Inbox()
     address = pipes.open_input(ANY_PORT, inbox).address
     pipes.send([at(address)], make_record(1))
@@ -470,9 +443,7 @@ async def test_what_is_sent_after_close_is_dropped_and_counted(new_pipes: NewPip
 
 
 @live
-async def test_close_leaves_no_descriptor_and_never_hangs(
-    new_pipes: NewPipes,
-) -> None:
+async def test_close_leaves_no_descriptor_and_never_hangs(new_pipes: NewPipes) -> None:
     before = set(os.listdir("/proc/self/fd"))
     pipes, inbox = new_pipes(), Inbox()
     contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for _ in range(3)]

@@ -38,66 +38,62 @@ def manager_of(
 
 
 @pytest.mark.parametrize("membership", ["dht", "hybrid"])
-def test_members_meet_through_the_dht_and_nobody_else_gets_in(membership: str, files: Path) -> None:
+@live
+async def test_members_meet_through_the_dht_and_nobody_else_gets_in(
+    membership: str, files: Path
+) -> None:
     """The gateway's key is given, or pinned on the loopback; Mallory trusts its root and another.
 
     The club is certified below .soccer, so that its events climb there; Eve for .chess.
     """
 
     manager = partial(manager_of, files, membership)
-
-    async def test() -> None:
-        async with (
-            manager("gate") as gate,
-            manager("ada", gateway=gate.gateway) as ada,
-            manager("club", gateway=gate.address) as club,
-            manager("eve", gateway=gate.gateway) as eve,
-            manager("mallory", "eve", gateway=gate.gateway) as mallory,
-        ):
-            inbox = Inbox()
-            community = await ada.join(".soccer")
-            community.subscribe(inbox)
-            with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
-                await eve.join(".soccer")
-            outcome = asyncio.create_task(mallory.join(".soccer", timeout=3))
-            italy = await club.join(".soccer.italy")
-            await eventually(lambda: any(contacts for _, contacts in italy.links))
-            await italy.publish(b"climbs")
-            await eventually(lambda: inbox.payloads == [b"climbs"])
-            with pytest.raises((GatewayTimeout, NotReady)):
-                await outcome
-            assert refused(gate) > 0
-            known = known_to(gate) + known_to(ada) + known_to(club)
-            assert not {one.contact for one in (eve, mallory)} & set(known)
-
-    live(test)()
+    async with (
+        manager("gate") as gate,
+        manager("ada", gateway=gate.gateway) as ada,
+        manager("club", gateway=gate.address) as club,
+        manager("eve", gateway=gate.gateway) as eve,
+        manager("mallory", "eve", gateway=gate.gateway) as mallory,
+    ):
+        inbox = Inbox()
+        community = await ada.join(".soccer")
+        community.subscribe(inbox)
+        with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
+            await eve.join(".soccer")
+        outcome = asyncio.create_task(mallory.join(".soccer", timeout=3))
+        italy = await club.join(".soccer.italy")
+        await eventually(lambda: any(contacts for _, contacts in italy.links))
+        await italy.publish(b"climbs")
+        await eventually(lambda: inbox.payloads == [b"climbs"])
+        with pytest.raises((GatewayTimeout, NotReady)):
+            await outcome
+        assert refused(gate) > 0
+        known = known_to(gate) + known_to(ada) + known_to(club)
+        assert not {one.contact for one in (eve, mallory)} & set(known)
 
 
-def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Path) -> None:
+@live
+async def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Path) -> None:
     """All have stopped, and the first node, whose key was given, stays away."""
     memory, manager = files / "contacts", partial(manager_of, files, "dht")
-
-    async def test() -> None:
-        async with manager("gate") as gate:
-            dead = gate.gateway
-            async with manager("bob", gateway=dead) as bob:
-                await bob.join(".soccer")
-                address = bob.address
-                async with manager("ada", gateway=dead, remember=memory) as ada:
-                    await (await ada.join(".soccer")).ready()
-        kept = {port: key for (_, port), key in recall(memory).items()}
-        bobs = PublicKey.parse((files / "bob.pub").read_text().split()[1]).raw.hex()
-        assert kept[int(address.rpartition(":")[2])] == bobs
-        async with (
-            manager("bob", gateway=dead, bind=address) as bob,
-            manager("ada", gateway=dead, remember=memory) as ada,
-        ):
-            inbox = Inbox()
-            both = (one.join(".soccer", retry=True) for one in (bob, ada))
-            bobs_soccer, soccer = await asyncio.gather(*both)
-            bobs_soccer.subscribe(inbox)
-            await soccer.ready()
-            await soccer.publish(b"back")
-            await eventually(lambda: inbox.payloads == [b"back"])
-
-    live(test)()
+    async with manager("gate") as gate:
+        dead = gate.gateway
+        async with manager("bob", gateway=dead) as bob:
+            await bob.join(".soccer")
+            address = bob.address
+            async with manager("ada", gateway=dead, remember=memory) as ada:
+                await (await ada.join(".soccer")).ready()
+    kept = {port: key for (_, port), key in recall(memory).items()}
+    bobs = PublicKey.parse((files / "bob.pub").read_text().split()[1]).raw.hex()
+    assert kept[int(address.rpartition(":")[2])] == bobs
+    async with (
+        manager("bob", gateway=dead, bind=address) as bob,
+        manager("ada", gateway=dead, remember=memory) as ada,
+    ):
+        inbox = Inbox()
+        both = (one.join(".soccer", retry=True) for one in (bob, ada))
+        bobs_soccer, soccer = await asyncio.gather(*both)
+        bobs_soccer.subscribe(inbox)
+        await soccer.ready()
+        await soccer.publish(b"back")
+        await eventually(lambda: inbox.payloads == [b"back"])

@@ -75,7 +75,8 @@ def known_to(manager: CommunityManager) -> list[Contact]:
 
 
 @pytest.mark.parametrize("transports", LINKS, ids="-".join)
-def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
+@live
+async def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
     transports: tuple[str, str], files: Path
 ) -> None:
     """Beside them one without a key, one of another authority, and Eve, certified for .chess.
@@ -87,85 +88,77 @@ def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
     def of(name: str, transport: str, *trusted: str) -> dict[str, Any]:
         return {**known_as(files, name, *trusted), "transport": transport}
 
-    async def test() -> None:
-        first, second = transports
-        async with (
-            CommunityManager(**of("gate", first)) as gate,
-            CommunityManager(**of("ada", first), gateways=[gate.gateway]) as ada,
-            CommunityManager(**of("club", second), gateways=[gate.gateway]) as club,
-            CommunityManager(**of("eve", second), gateways=[gate.gateway]) as eve,
-            CommunityManager(**of("mallory", second, "eve"), gateways=[gate.gateway]) as other,
-            CommunityManager(**SETTINGS, transport=second, gateways=[gate.address]) as none,
-        ):
-            inbox = Inbox()
-            community = await ada.join(".soccer")
-            community.subscribe(inbox)
-            for who in (eve, club):
-                with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
-                    await who.join(".soccer")
-            refused = (stranger.join(".soccer", timeout=3) for stranger in (other, none))
-            outcomes = asyncio.gather(*refused, return_exceptions=True)
-            await eve.join(".chess")  # the same gateway serves her there
-            italy = await club.join(".soccer.italy")
-            await eventually(lambda: any(contacts for _, contacts in italy.links))
-            await italy.publish(b"climbs")
-            await eventually(lambda: inbox.payloads == [b"climbs"])
-            for outcome in await outcomes:
-                assert isinstance(outcome, GatewayTimeout)
-            assert community.peers == ()
-            assert gate.counters.input.strangers_refused >= 2
-            assert none.counters.input.frames_received == 0
-            assert other.counters.input.frames_received == 0
-            known = known_to(gate) + known_to(ada) + known_to(club) + known_to(eve)
-            assert not {one.contact for one in (other, none)} & set(known)
-
-    live(test)()
+    first, second = transports
+    async with (
+        CommunityManager(**of("gate", first)) as gate,
+        CommunityManager(**of("ada", first), gateways=[gate.gateway]) as ada,
+        CommunityManager(**of("club", second), gateways=[gate.gateway]) as club,
+        CommunityManager(**of("eve", second), gateways=[gate.gateway]) as eve,
+        CommunityManager(**of("mallory", second, "eve"), gateways=[gate.gateway]) as other,
+        CommunityManager(**SETTINGS, transport=second, gateways=[gate.address]) as none,
+    ):
+        inbox = Inbox()
+        community = await ada.join(".soccer")
+        community.subscribe(inbox)
+        for who in (eve, club):
+            with pytest.raises(NotAllowedError, match=r"to join \.soccer now"):
+                await who.join(".soccer")
+        refused = (stranger.join(".soccer", timeout=3) for stranger in (other, none))
+        outcomes = asyncio.gather(*refused, return_exceptions=True)
+        await eve.join(".chess")  # the same gateway serves her there
+        italy = await club.join(".soccer.italy")
+        await eventually(lambda: any(contacts for _, contacts in italy.links))
+        await italy.publish(b"climbs")
+        await eventually(lambda: inbox.payloads == [b"climbs"])
+        for outcome in await outcomes:
+            assert isinstance(outcome, GatewayTimeout)
+        assert community.peers == ()
+        assert gate.counters.input.strangers_refused >= 2
+        assert none.counters.input.frames_received == 0
+        assert other.counters.input.frames_received == 0
+        known = known_to(gate) + known_to(ada) + known_to(club) + known_to(eve)
+        assert not {one.contact for one in (other, none)} & set(known)
 
 
-def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -> None:
-    async def test() -> None:
-        gate = CommunityManager(**known_as(files, "gate"))
-        await gate.start()
-        address = gate.address
-        async with CommunityManager(**known_as(files, "ada"), gateways=[address]) as ada:
-            await ada.join(".soccer")
-            await gate.close()
-            write_key_pair(files / "new.key", MALLORY)
-            (files / "new.cert").write_text(
-                certificate_text([grant(ROOT, MALLORY, ".", Rights.SERVE, 0, FAR)])
-            )
-            async with CommunityManager(**known_as(files, "new"), bind=address) as imposter:
-                await eventually(lambda: imposter.counters.input.strangers_refused > 0)
-                assert imposter.counters.input.frames_received == 0
-
-    live(test)()
+@live
+async def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -> None:
+    gate = CommunityManager(**known_as(files, "gate"))
+    await gate.start()
+    address = gate.address
+    async with CommunityManager(**known_as(files, "ada"), gateways=[address]) as ada:
+        await ada.join(".soccer")
+        await gate.close()
+        write_key_pair(files / "new.key", MALLORY)
+        (files / "new.cert").write_text(
+            certificate_text([grant(ROOT, MALLORY, ".", Rights.SERVE, 0, FAR)])
+        )
+        async with CommunityManager(**known_as(files, "new"), bind=address) as imposter:
+            await eventually(lambda: imposter.counters.input.strangers_refused > 0)
+            assert imposter.counters.input.frames_received == 0
 
 
-def test_who_is_remembered_is_asked_by_its_key(files: Path) -> None:
+@live
+async def test_who_is_remembered_is_asked_by_its_key(files: Path) -> None:
     """Somebody else listens at the address when the process starts again, and no gateway does."""
     remembering: dict[str, Any] = {**known_as(files, "ada"), "remember": files / "contacts"}
-
-    async def test() -> None:
-        async with CommunityManager(**known_as(files, "gate")) as gate:
-            bob = CommunityManager(**known_as(files, "bob"), gateways=[gate.gateway])
-            await bob.start()
-            await bob.join(".soccer")
-            async with CommunityManager(**remembering, gateways=[gate.gateway]) as ada:
-                await (await ada.join(".soccer")).ready()
-            address, dead = bob.address, [gate.gateway]
-            await bob.close()
-        async with CommunityManager(**known_as(files, "eve"), bind=address) as imposter:
-            async with CommunityManager(**remembering, gateways=dead) as ada:
-                with pytest.raises((GatewayTimeout, NotReady)):
-                    await ada.join(".soccer", timeout=3)
-                await eventually(lambda: imposter.counters.input.strangers_refused > 0)
-            assert imposter.counters.input.frames_received == 0
-        bob = CommunityManager(**known_as(files, "bob"), gateways=dead, bind=address)
-        async with bob, CommunityManager(**remembering, gateways=dead) as ada:
-            await asyncio.gather(ada.join(".soccer", timeout=3), return_exceptions=True)
-            await eventually(lambda: bob.counters.input.frames_received > 0)
-
-    live(test)()
+    async with CommunityManager(**known_as(files, "gate")) as gate:
+        bob = CommunityManager(**known_as(files, "bob"), gateways=[gate.gateway])
+        await bob.start()
+        await bob.join(".soccer")
+        async with CommunityManager(**remembering, gateways=[gate.gateway]) as ada:
+            await (await ada.join(".soccer")).ready()
+        address, dead = bob.address, [gate.gateway]
+        await bob.close()
+    async with CommunityManager(**known_as(files, "eve"), bind=address) as imposter:
+        async with CommunityManager(**remembering, gateways=dead) as ada:
+            with pytest.raises((GatewayTimeout, NotReady)):
+                await ada.join(".soccer", timeout=3)
+            await eventually(lambda: imposter.counters.input.strangers_refused > 0)
+        assert imposter.counters.input.frames_received == 0
+    bob = CommunityManager(**known_as(files, "bob"), gateways=dead, bind=address)
+    async with bob, CommunityManager(**remembering, gateways=dead) as ada:
+        await asyncio.gather(ada.join(".soccer", timeout=3), return_exceptions=True)
+        await eventually(lambda: bob.counters.input.frames_received > 0)
 
 
 def test_the_commands_of_an_authority(files: Path) -> None:
@@ -219,19 +212,16 @@ def test_what_does_not_go_with_an_identity_is_said(
         CommunityManager(**{**settings, **changes})
 
 
-def test_keys_of_gateways_and_shared_pipes_are_refused_where_they_mean_nothing(
+@live
+async def test_keys_of_gateways_and_shared_pipes_are_refused_where_they_mean_nothing(
     files: Path,
 ) -> None:
     with pytest.raises(GatewayError, match="a key goes with the profile signed"):
         CommunityManager(gateways=[f"tcp://127.0.0.1:7000#{GATE.public}"])
-
-    async def test() -> None:
-        pipes = open_pipes()
-        with pytest.raises(ValueError, match="links of its own"):
-            CommunityManager(**known_as(files, "ada"), pipes=pipes)
-        pipes.close()
-
-    live(test)()
+    pipes = open_pipes()
+    with pytest.raises(ValueError, match="links of its own"):
+        CommunityManager(**known_as(files, "ada"), pipes=pipes)
+    pipes.close()
 
 
 def test_with_an_identity_a_process_may_leave_the_loopback(files: Path) -> None:

@@ -24,22 +24,20 @@ from tests.patience import PATIENCE_SECONDS, eventually, live
 from tests.signed_world import certificate, with_own
 
 
-def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
-    async def test() -> None:
-        pipes, inbox = ZmqPipes(PipeLimits(turn_frames_max=2), frame_header=HEADER), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox)
-        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
-            stranger.connect(pipe.address)
-            stranger.send(HEADER + make_record(1))
-            stranger.send_multipart([HEADER + make_record(2)] * 7)
-            stranger.send_multipart([b"", HEADER + make_record(3)])
-            stranger.send(HEADER + make_record(4))
-            assert await inbox.has_numbers(2) == [1, 4]
-        assert pipe.counters.frames_refused == 2
-        assert pipe.counters.frames_received == 2
-        pipes.close()
-
-    live(test)()
+@live
+async def test_multipart_messages_are_refused_and_later_frames_arrive() -> None:
+    pipes, inbox = ZmqPipes(PipeLimits(turn_frames_max=2), frame_header=HEADER), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox)
+    with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+        stranger.connect(pipe.address)
+        stranger.send(HEADER + make_record(1))
+        stranger.send_multipart([HEADER + make_record(2)] * 7)
+        stranger.send_multipart([b"", HEADER + make_record(3)])
+        stranger.send(HEADER + make_record(4))
+        assert await inbox.has_numbers(2) == [1, 4]
+    assert pipe.counters.frames_refused == 2
+    assert pipe.counters.frames_received == 2
+    pipes.close()
 
 
 @pytest.mark.slow
@@ -156,19 +154,18 @@ asyncio.run(asyncio.wait_for(main(), {PATIENCE_SECONDS}))
         assert flooded.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_given_context_is_left_alone() -> None:
-    async def test() -> None:
-        with zmq.Context() as context:
-            pipes, inbox = ZmqPipes(frame_header=HEADER, context=context), Inbox()
-            pipes.send([at(pipes.open_input(ANY_PORT, inbox).address)], make_record(1))
-            await inbox.has_numbers(1)
-            pipes.close()
-            assert not context.closed
-
-    live(test)()
+@live
+async def test_a_given_context_is_left_alone() -> None:
+    with zmq.Context() as context:
+        pipes, inbox = ZmqPipes(frame_header=HEADER, context=context), Inbox()
+        pipes.send([at(pipes.open_input(ANY_PORT, inbox).address)], make_record(1))
+        await inbox.has_numbers(1)
+        pipes.close()
+        assert not context.closed
 
 
-def test_an_output_shows_a_new_record_before_the_one_that_it_showed_expires() -> None:
+@live
+async def test_an_output_shows_a_new_record_before_the_one_that_it_showed_expires() -> None:
     """libzmq shows in each handshake what was to be shown when the socket was made."""
     at_server = "tcp://127.0.0.1:9"
     clock = [1_000.0]
@@ -178,33 +175,30 @@ def test_an_output_shows_a_new_record_before_the_one_that_it_showed_expires() ->
         made.known.reached_at(at_server)
         return made
 
-    async def test() -> None:
-        inbox, heard = Inbox(), []
+    inbox, heard = Inbox(), []
 
-        def hear(frame: bytes, link: PeerId) -> None:
-            heard.append(link)
-            inbox(frame)
+    def hear(frame: bytes, link: PeerId) -> None:
+        heard.append(link)
+        inbox(frame)
 
-        server = ZmqPipes(frame_header=HEADER, profile=links(ADA))
-        pipe = server.open_input(ANY_PORT, hear)
-        profile = links(CLUB)
-        profile.pin(pipe.address, ADA.public.raw)
-        client = ZmqPipes(frame_header=HEADER, profile=profile)
-        there = Contact(UNKNOWN_PEER, pipe.address)
-        client.send([there], make_record(1))
-        assert await inbox.has_numbers(1) == [1]
-        (output,) = client._pipes.values()
-        await eventually(lambda: not output.records and output not in client._fresh)
-        for seconds, open_still in ((_SHOWN_SECONDS - 1, 1), (_SHOWN_SECONDS, 0)):
-            output.moved = now = output.opened + seconds  # it is used all the time
-            client._close_spent(now)
-            assert len(client) == open_still
-        clock[0] += LIFETIME_SECONDS + SLACK_SECONDS + 1
-        client.send([there], make_record(2))
-        assert await inbox.has_numbers(2) == [1, 2]
-        assert heard == [CLUB.public.peer_id] * 2
-        assert pipe.counters.strangers_refused == 0
-        client.close()
-        server.close()
-
-    live(test)()
+    server = ZmqPipes(frame_header=HEADER, profile=links(ADA))
+    pipe = server.open_input(ANY_PORT, hear)
+    profile = links(CLUB)
+    profile.pin(pipe.address, ADA.public.raw)
+    client = ZmqPipes(frame_header=HEADER, profile=profile)
+    there = Contact(UNKNOWN_PEER, pipe.address)
+    client.send([there], make_record(1))
+    assert await inbox.has_numbers(1) == [1]
+    (output,) = client._pipes.values()
+    await eventually(lambda: not output.records and output not in client._fresh)
+    for seconds, open_still in ((_SHOWN_SECONDS - 1, 1), (_SHOWN_SECONDS, 0)):
+        output.moved = now = output.opened + seconds  # it is used all the time
+        client._close_spent(now)
+        assert len(client) == open_still
+    clock[0] += LIFETIME_SECONDS + SLACK_SECONDS + 1
+    client.send([there], make_record(2))
+    assert await inbox.has_numbers(2) == [1, 2]
+    assert heard == [CLUB.public.peer_id] * 2
+    assert pipe.counters.strangers_refused == 0
+    client.close()
+    server.close()

@@ -189,46 +189,42 @@ async def test_a_process_that_does_not_say_who_it_is_gets_what_is_for_its_addres
 # -- another version
 
 
-def test_an_input_of_another_version_gets_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    async def test() -> None:
-        pipes = new_pipes()
-        loop = asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.setblocking(False)
-            address = "tcp://{}:{}".format(*server.getsockname())
-            metadata = {"Socket-Type": b"PULL", "X-Camcast-Wire": ANOTHER_VERSION}
-            for attempt in (1, 2, 3):
-                pipes.send([Contact(ONE, address)], make_record(attempt))
-                peer, _ = await loop.sock_accept(server)
-                with peer:
-                    await loop.sock_sendall(peer, GREETING + ready(metadata))
-                    said = b""
-                    while got := await loop.sock_recv(peer, 4096):
-                        said += got
-                assert said == handshake(b"PUSH", UNKNOWN_PEER)
-                assert pipes.counters.versions_refused == pipes.counters.records_dropped == attempt
-        assert await pipes.drain(PATIENCE_SECONDS)
-        pipes.close()
-
-    live(test)()
+@live
+async def test_an_input_of_another_version_gets_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    pipes = new_pipes()
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = "tcp://{}:{}".format(*server.getsockname())
+        metadata = {"Socket-Type": b"PULL", "X-Camcast-Wire": ANOTHER_VERSION}
+        for attempt in (1, 2, 3):
+            pipes.send([Contact(ONE, address)], make_record(attempt))
+            peer, _ = await loop.sock_accept(server)
+            with peer:
+                await loop.sock_sendall(peer, GREETING + ready(metadata))
+                said = b""
+                while got := await loop.sock_recv(peer, 4096):
+                    said += got
+            assert said == handshake(b"PUSH", UNKNOWN_PEER)
+            assert pipes.counters.versions_refused == pipes.counters.records_dropped == attempt
+    assert await pipes.drain(PATIENCE_SECONDS)
+    pipes.close()
     (record,) = (record for record in caplog.records if record.levelno == logging.WARNING)
     assert f"it speaks version {VERSION + 1}" in record.message
 
 
-def test_an_output_of_another_version_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
-    async def test() -> None:
-        pipes, inbox = new_pipes(), Inbox()
-        pipe = pipes.open_input(ANY_PORT, inbox, ONE)
-        metadata = {"Socket-Type": b"PUSH", "X-Camcast-Wire": ANOTHER_VERSION}
-        for _ in range(3):
-            with knock(pipe.address) as stranger:
-                loop = asyncio.get_running_loop()
-                await loop.sock_sendall(stranger, GREETING + ready(metadata) + b"\0\x04CAM1")
-                await is_refused(stranger)
-        assert pipe.counters.versions_refused == 3
-        assert not inbox.frames
-        pipes.close()
-
-    live(test)()
+@live
+async def test_an_output_of_another_version_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    pipes, inbox = new_pipes(), Inbox()
+    pipe = pipes.open_input(ANY_PORT, inbox, ONE)
+    metadata = {"Socket-Type": b"PUSH", "X-Camcast-Wire": ANOTHER_VERSION}
+    for _ in range(3):
+        with knock(pipe.address) as stranger:
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(stranger, GREETING + ready(metadata) + b"\0\x04CAM1")
+            await is_refused(stranger)
+    assert pipe.counters.versions_refused == 3
+    assert not inbox.frames
+    pipes.close()
     (record,) = (record for record in caplog.records if record.levelno == logging.WARNING)
     assert f"it speaks version {VERSION + 1}" in record.message

@@ -40,9 +40,7 @@ def test_hpmcast_has_the_defaults_of_the_shipped_protocol(
     assert printed["model"] == attrs.asdict(predict_addressed(setting))
 
 
-def test_percolation_has_the_defaults_of_what_is_shipped(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_percolation_has_the_defaults_of_what_is_shipped(capfd: pytest.CaptureFixture[str]) -> None:
     setting = ScampOverlay(
         processes=118,
         interested=118,

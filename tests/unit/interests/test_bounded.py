@@ -55,9 +55,7 @@ def test_a_condensed_line_covers_all_and_can_be_sent(wanted: list[Interest], lev
 
 
 @given(st.lists(st.lists(interests, min_size=1, max_size=3), min_size=1, max_size=3))
-def test_what_is_condensed_level_by_level_covers_who_is_below(
-    groups: list[list[Interest]],
-) -> None:
+def test_what_is_condensed_level_by_level_covers_who_is_below(groups: list[list[Interest]]) -> None:
     lines = [condensed(group, Accuracy.SELECTIVE) for group in groups]
     top = condensed(lines, Accuracy.TOPIC)
     assert all(top.covers(line) for line in lines)

@@ -160,11 +160,7 @@ def test_once_takes_what_is_there(
     ],
 )
 def test_what_cannot_be_watched_is_named(
-    spark: SparkSession,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    make: object,
-    named: str,
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], make: object, named: str
 ) -> None:
     assert callable(make)
     code, error = refusal(capfd, "watch", make(tmp_path))

@@ -253,9 +253,7 @@ def test_everybody_subscribing_is_the_giant_component() -> None:
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.1, 0.15])
-def test_the_coverage_is_continuous_at_the_threshold_and_below_it_equation_17(
-    gamma: float,
-) -> None:
+def test_the_coverage_is_continuous_at_the_threshold_and_below_it_equation_17(gamma: float) -> None:
     end = other_threshold(POISSON, gamma)
     assert end
     below, above = (coverage(POISSON, 10_000, end * side, gamma) for side in (0.9, 1 + 1e-4))
