@@ -12,6 +12,8 @@ from camcast.cli.app import app
 from tests.printed_json import checked
 from tests.python_process import python
 
+Capture = pytest.CaptureFixture[str]
+
 
 def camcast(*arguments: object) -> int:
     """Run a command; return its exit code."""
@@ -22,13 +24,13 @@ def camcast(*arguments: object) -> int:
     return int(code or 0)
 
 
-def answer(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
+def answer(capfd: Capture, *arguments: object) -> Any:
     """Run a command with --json; return what it prints, which follows its schema."""
     assert camcast(*arguments, "--json") == 0
     return checked(json.loads(capfd.readouterr().out))
 
 
-def refusal(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+def refusal(capfd: Capture, *arguments: object) -> tuple[int, str]:
     """Run a command that fails; return its exit code and the one sentence that it says.
 
     Below the sentence it may show the place in what was given.

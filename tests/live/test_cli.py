@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.live.communities import free_address
 from tests.live.running_command import COMMAND, Running, camcast
 from tests.patience import PATIENCE_SECONDS
 from tests.printed_json import checked
-
-Capture = pytest.CaptureFixture[str]
 
 QUICK = ["--set", "heartbeat_seconds=0.2", "--set", "suspect_after=50"]
 

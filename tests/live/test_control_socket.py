@@ -20,7 +20,7 @@ from camcast.live.control_socket import (
     ControlServer,
     ask,
 )
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.live.communities import OPTIONS, free_address
 from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, live
@@ -193,7 +193,7 @@ async def test_a_manager_that_cannot_have_its_socket_leaves_nothing_open(tmp_pat
 
 
 def test_tables_keep_their_first_column_at_80_columns(
-    running: blocking.CommunityManager, path: Path, capfd: pytest.CaptureFixture[str]
+    running: blocking.CommunityManager, path: Path, capfd: Capture
 ) -> None:
     running.community(LONG).publish(b"x")
     for command in ("status", "peers", "topics"):
@@ -206,7 +206,7 @@ def test_tables_keep_their_first_column_at_80_columns(
 
 
 def test_with_json_there_is_all_that_was_answered(
-    running: blocking.CommunityManager, path: Path, capfd: pytest.CaptureFixture[str]
+    running: blocking.CommunityManager, path: Path, capfd: Capture
 ) -> None:
     assert answer(capfd, "status", path)["address"] == running.address
     assert answer(capfd, "peers", path)[0]["peer"] == running.peers()[0].peer
@@ -216,9 +216,7 @@ def test_with_json_there_is_all_that_was_answered(
     assert rows["."]["state"] == "not found"
 
 
-def test_nobody_there_is_one_sentence_and_exit_code_1(
-    path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_there_is_one_sentence_and_exit_code_1(path: Path, capfd: Capture) -> None:
     for command in ("status", "peers", "topics"):
         code, said = refusal(capfd, command, path)
         assert code == 1
@@ -226,10 +224,7 @@ def test_nobody_there_is_one_sentence_and_exit_code_1(
 
 
 def test_the_path_may_come_from_the_environment(
-    running: blocking.CommunityManager,
-    path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    running: blocking.CommunityManager, path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAMCAST_CONTROL", str(path))
     assert answer(capfd, "status")["address"] == running.address

@@ -10,7 +10,7 @@ import pytest
 from camcast import CommunityManager, blocking
 from camcast.live import checkup
 from camcast.live.checkup import Finding, of_network, of_process, of_system
-from tests.camcast_command import answer, camcast
+from tests.camcast_command import Capture, answer, camcast
 from tests.live.communities import free_address, managers
 from tests.patience import PATIENCE_SECONDS, live
 
@@ -138,9 +138,7 @@ async def test_a_dht_is_asked_for_a_node() -> None:
         assert [(one.check, one.ok) for one in findings] == [("address", True), ("DHT", True)]
 
 
-def test_the_command_looks_at_a_process_or_at_this_machine(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_looks_at_a_process_or_at_this_machine(tmp_path: Path, capfd: Capture) -> None:
     path = tmp_path / "control"
     with blocking.CommunityManager(control=path) as manager:
         assert {one["ok"] for one in answer(capfd, "doctor", path)} == {True}

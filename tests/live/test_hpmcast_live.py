@@ -21,7 +21,7 @@ from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import Topic
 from membership.hpmcast.hpmcast import HpmcastMembership
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NEWS, SPORT, REST = ".news", ".news.sport", ".rest"
@@ -100,10 +100,7 @@ async def test_processes_join_leave_and_leave_no_task_behind() -> None:
 
 @pytest.mark.parametrize("protocol", ["hpmcast", "pmcast"])
 def test_the_command_runs_it_without_further_options(
-    protocol: str,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    protocol: str, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The paper's scenario has an option for SCAMP, which these two do not run on."""
 

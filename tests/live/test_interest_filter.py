@@ -9,7 +9,7 @@ import pytest
 
 from camcast import CommunityManager, Received, Subscription, blocking
 from camcast.interests.interest import Interest, InterestError
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.patience import live
 
 
@@ -158,7 +158,7 @@ def test_the_blocking_face_filters_too() -> None:
         assert item.payload == b'{"mag": 6}'
 
 
-def test_the_command_points_at_the_column(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_points_at_the_column(capfd: Capture) -> None:
     code, told = refusal(capfd, "subscribe", ".earthquake", "--where", "mag => 5")
     assert code == 2
     said, line, caret = told.splitlines()

@@ -20,7 +20,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.discovery import KademliaDiscovery
 from overlays.kademlia.overlay import Found, KademliaOverlay
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 from tests.patience import eventually, live
 from tests.unit.overlays.kademlia.kademlia_world import remembered
 
@@ -198,7 +198,7 @@ async def test_a_port_that_nobody_chose_need_not_be_free_for_udp() -> None:
             await manager.join(".a")
 
 
-def test_a_gateway_whose_udp_port_is_in_use_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gateway_whose_udp_port_is_in_use_says_so(capsys: Capture) -> None:
     with udp_socket() as taken:
         port = taken.getsockname()[1]
         assert camcast("gateway", "--overlay", "--bind", f"tcp://{HOST}:{port}") == 1

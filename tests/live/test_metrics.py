@@ -27,7 +27,7 @@ from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import ROOT
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.live.communities import Inbox, free_address, join_all, managers
 from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, eventually, live
@@ -229,7 +229,7 @@ def test_a_command_serves_its_metrics_until_it_ends() -> None:
 
 
 @pytest.mark.parametrize("address", ["nowhere", "localhost:port", "127.0.0.1:70000", "127.0.0.1:"])
-def test_what_is_no_address_is_refused(address: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_address_is_refused(address: str, capfd: Capture) -> None:
     code, said = refusal(capfd, "gateway", "--bind", "tcp://127.0.0.1:0", "--metrics", address)
     assert code == 2
     assert "[HOST:]PORT" in said
@@ -264,7 +264,7 @@ def is_free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_a_run_needs_a_port_for_each_process(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_needs_a_port_for_each_process(capfd: Capture) -> None:
     code, said = refusal(capfd, "run", "--sizes", "2", "--metrics", "0")
     assert code == 2
     assert "a port for each of" in said

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -26,12 +25,12 @@ from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from tests.camcast_command import answer, refusal
+from tests.camcast_command import Capture, answer, refusal
+from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, wait_until
-from tests.printed_json import checked
 
 CERTAIN = Parameters(c=5, g=20, a=3, z=3)
-COMMAND = [sys.executable, "-c", "import typer; from camcast.cli.run import run; typer.run(run)"]
+ENDLESS = ("--sizes", "6,4", "--events", "100000", "--rate", "100")
 
 
 def _small() -> Scenario:
@@ -119,24 +118,11 @@ def test_another_package_of_that_name_in_the_current_folder_is_not_taken(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "out"
-    arguments = ["--sizes", "6,4", "--events", "100000", "--rate", "100", "--json"]
-    process = subprocess.Popen(
-        [*COMMAND, *arguments, "--output", str(output)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    workers: list[int] = []
-    try:
-        wait_until(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), process)
-        workers = _children(process.pid)
-        process.send_signal(number)
-        out, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 0, errors
-    assert errors == b""
-    summary = checked(json.loads(out))
+    with Running("run", *ENDLESS, "--json", "--output", output) as running:
+        wait_until(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), running.process)
+        workers = _children(running.process.pid)
+        assert running.end(number) == (0, "")
+        summary = running.read()
     assert summary["interrupted"]
     assert summary["deliveries"] > 0
     assert summary["parasites"] == 0
@@ -152,17 +138,9 @@ def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> No
 
 def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    process = subprocess.Popen(
-        [*COMMAND, "--sizes", "6,4", "--events", "100000", "--rate", "50", "--output", str(output)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), process)
-        workers = _children(process.pid)
-    finally:
-        process.kill()
-        process.wait()
+    with Running("run", *ENDLESS, "--output", output) as running:
+        wait_until(lambda: b'"deliver"' in _text(output / "trace-0.jsonl"), running.process)
+        workers = _children(running.process.pid)
     assert len(workers) == 2
     wait_until(lambda: not [pid for pid in workers if _lives(pid)])
 
@@ -177,10 +155,7 @@ def _heeds_hangups() -> Iterator[None]:
 @pytest.mark.usefixtures("_heeds_hangups")
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
-    interrupted: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     """But for the table or JSON, a demo is over when it is over, or its terminal closed, too."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -225,7 +200,7 @@ def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     ],
 )
 def test_bad_input_gets_one_clear_sentence(
-    tmp_path: Path, arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, arguments: list[str], named: str, capfd: Capture
 ) -> None:
     code, error = refusal(capfd, "run", *arguments, "--output", tmp_path / "out")
     assert code != 0

@@ -28,6 +28,7 @@ from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.topics import Topic
+from tests.camcast_command import Capture
 from tests.camcast_command import camcast as in_process
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
 from tests.live.running_command import Running
@@ -236,7 +237,7 @@ async def test_pipes_bring_their_passphrase_along() -> None:
 )
 @pytest.mark.parametrize("name", ["gateway", "demo"])
 def test_what_is_wrong_on_the_command_line_is_said(
-    name: str, given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, given: list[str], said: str, tmp_path: Path, capsys: Capture
 ) -> None:
     files = {
         "OPEN": passphrase_file(tmp_path, OURS, 0o644),

@@ -27,6 +27,7 @@ from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.vocabulary.identity import Contact
 from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.camcast_command import Capture
 from tests.camcast_command import camcast as in_process
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
 from tests.live.running_command import Running
@@ -240,7 +241,7 @@ def test_with_an_identity_a_process_may_leave_the_loopback(files: Path) -> None:
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_said(
-    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    given: list[str], said: str, capsys: Capture
 ) -> None:
     assert in_process("gateway", *given) == 2
     out, err = capsys.readouterr()

@@ -21,7 +21,7 @@ from camcast.security.certificates import Rights
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 from tests.authority import ADA, ALL, EVE, ROOT, grant
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
 from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
@@ -331,7 +331,7 @@ def test_copies_that_were_sent_and_did_not_arrive_are_counted() -> None:
 
 
 def test_the_command_asks_sockets_and_names_those_that_are_stopped_or_gone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: Capture
 ) -> None:
     path, other = tmp_path / "own", tmp_path / "other"
     with blocking.CommunityManager(control=path) as manager:
@@ -367,9 +367,7 @@ def test_the_command_asks_sockets_and_names_those_that_are_stopped_or_gone(
     assert "PUBLISHER-STREAM-NUMBER" in said
 
 
-def test_a_run_is_read_like_running_processes(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_read_like_running_processes(tmp_path: Path, capfd: Capture) -> None:
     one, two, late, left, killed, lost = (digit * 32 for digit in "123456")
     event = f"{one}-7-1"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,20 +16,12 @@ from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.runs.summary import CommunitySummary, Summary
 from camcast.simulation.run_record import VirtualOutcome
-from tests.camcast_command import camcast
-from tests.printed_json import checked
+from tests.camcast_command import Capture, answer
 
 SOURCES = Path(__file__).parents[2] / "camcast"
 SIZES = ("--sizes", "20,5")
 SETTINGS = (
-    "setting",
-    "parameters",
-    "target",
-    "size",
-    "runs",
-    "nodes",
-    "simulator",
-    "protocol",
+    *("setting", "parameters", "target", "size", "runs", "nodes", "simulator", "protocol"),
     "holds",
 )
 """What JSON says beside the measures: what was simulated, and how often."""
@@ -78,12 +69,9 @@ def measures_in(value: Any) -> Iterator[str]:
     ],
     ids=" ".join,
 )
-def test_every_measure_that_a_command_prints_is_known(
-    capfd: pytest.CaptureFixture[str], command: list[str]
-) -> None:
+def test_every_measure_that_a_command_prints_is_known(capfd: Capture, command: list[str]) -> None:
     pytest.importorskip("numpy", reason="the extra sim is not installed")
-    assert camcast(*command, "--json") == 0
-    found = set(measures_in(checked(json.loads(capfd.readouterr().out))))
+    found = set(measures_in(answer(capfd, *command)))
     assert found
     assert found <= set(MEASURES)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -17,8 +15,7 @@ from camcast.settings.chain import Setting, chain
 from camcast.systems import SYSTEMS, Simulator, System, find_system
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
-from tests.camcast_command import camcast
-from tests.printed_json import checked
+from tests.camcast_command import Capture, answer, camcast
 from tests.python_process import output_of
 
 A, AB, X = map(Topic.parse, (".a", ".a.b", ".x"))
@@ -172,36 +169,29 @@ def flood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SYSTEMS, "flood", record)
 
 
-def printed(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    assert camcast(*arguments, "--json") == 0
-    return checked(json.loads(capfd.readouterr().out))
-
-
 @pytest.mark.usefixtures("flood")
-def test_a_protocol_with_a_record_is_in_every_command(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_protocol_with_a_record_is_in_every_command(tmp_path: Path, capfd: Capture) -> None:
     """Predicted, simulated over arrays, compared, in the virtual network, and live."""
     chosen = ("--sizes", "6,3", "--protocol", "flood", "--protocol-set", "published_in=1")
-    model = printed(capfd, "model", *chosen)
+    model = answer(capfd, "model", *chosen)
     assert (model["setting"]["interested"], model["model"]["messages"]) == (3, 72)
-    simulated = printed(capfd, "simulate", "population", *chosen, "--runs", 500, "--workers", 1)
+    simulated = answer(capfd, "simulate", "population", *chosen, "--runs", 500, "--workers", 1)
     assert simulated["model"] == model["model"]
     assert simulated["parasite_copies"]["mean"] == model["model"]["parasite_copies"] == 48
     scenario = tmp_path / "small.toml"
     scenario.write_text(SCENARIO)
-    virtual = printed(capfd, "simulate", "virtual", scenario, "--protocol", "flood")
+    virtual = answer(capfd, "simulate", "virtual", scenario, "--protocol", "flood")
     assert (virtual["summary"]["events"], virtual["summary"]["lost"]) == (3, 0)
     given = ("--events", 3, "--loss", 0, "--members-max", 3, "--workers", 1)
-    (cost,) = printed(capfd, "compare-protocols", "--protocols", "flood", *given)
+    (cost,) = answer(capfd, "compare-protocols", "--protocols", "flood", *given)
     assert (cost["protocol"], cost["reached"]) == ("flood", True)
     live = ("--sizes", "6,3", "--events", 3, "--output", tmp_path / "out")
-    assert printed(capfd, "run", "--protocol", "flood", *live)["lost"] == 0
+    assert answer(capfd, "run", "--protocol", "flood", *live)["lost"] == 0
 
 
 @pytest.mark.usefixtures("flood")
 def test_a_protocol_without_a_record_runs_but_is_not_predicted(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.delitem(SYSTEMS, "flood")
     assert find_system("flood").one_table

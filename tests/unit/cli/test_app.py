@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from camcast.cli.app import app
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 
 
 def names(command: Any, name: str = "") -> Iterator[str]:
@@ -19,14 +19,12 @@ def names(command: Any, name: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", [*names(typer.main.get_command(app))])
-def test_help_has_an_example(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_help_has_an_example(command: str, capfd: Capture) -> None:
     assert camcast(*command.split(), "--help") == 0
     assert f"Example: camcast {command}" in " ".join(capfd.readouterr().out.split())
 
 
-def test_the_version_is_told_and_a_missing_command_gets_help(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_version_is_told_and_a_missing_command_gets_help(capfd: Capture) -> None:
     assert camcast("--version") == 0
     assert capfd.readouterr().out.startswith("camcast 0.")
     camcast()

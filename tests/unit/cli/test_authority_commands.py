@@ -20,9 +20,8 @@ from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import Revocations
 from camcast.vocabulary.topics import Topic
 from tests.authority import anybody
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 
-Capture = pytest.CaptureFixture[str]
 ITALY = Topic.parse(".soccer.italy")
 
 

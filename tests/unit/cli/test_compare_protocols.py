@@ -13,8 +13,7 @@ import pytest
 from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.reproduction.protocol_comparison import Cost
 from camcast.systems import SYSTEMS
-from tests.camcast_command import answer, camcast, refusal
-from tests.printed_json import checked
+from tests.camcast_command import Capture, answer, camcast, refusal
 
 NAMES = ("broadcast", "multicast", "percolation")
 SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]
@@ -29,12 +28,11 @@ def row(cost: dict[str, Any]) -> dict[str, str]:
     return {name: "" if value is None else str(value) for name, value in cost.items()}
 
 
-def test_a_small_comparison(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_small_comparison(tmp_path: Path, capfd: Capture) -> None:
     """Once as JSON, with a CSV file and results to continue from; then as a table from these."""
     results, table = tmp_path / "done.jsonl", tmp_path / "table.csv"
     given = ["--protocols", ",".join(NAMES), "--results", results]
-    assert compare(*given, "--output", table, "--json") == 0
-    costs = checked(json.loads(capfd.readouterr().out))
+    costs = answer(capfd, "compare-protocols", *SMALL, *given, "--output", table)
     assert [cost["protocol"] for cost in costs] == list(NAMES)
     for cost in costs:
         assert list(cost) == [field.name for field in attrs.fields(Cost)]
@@ -62,7 +60,7 @@ def test_a_small_comparison(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("place", ["absent/table.csv", "."])
 def test_a_table_that_cannot_be_written_is_refused_before_anything_is_computed(
-    place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    place: str, tmp_path: Path, capfd: Capture
 ) -> None:
     results, table = tmp_path / "done.jsonl", tmp_path / place
     given = ["--protocols", "multicast", "--results", results, "--output", table]
@@ -71,9 +69,7 @@ def test_a_table_that_cannot_be_written_is_refused_before_anything_is_computed(
     assert not results.exists()
 
 
-def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(capfd: Capture) -> None:
     """Every other process wants nothing that there is: it counts as filtered, not as missed."""
     given = ["--protocols", "broadcast", "--where", "", "--where", "delay > 100000"]
     [cost] = answer(capfd, "compare-protocols", *SMALL, *given)
@@ -81,7 +77,7 @@ def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(
     assert cost["reached"]
 
 
-def test_a_target_out_of_reach_is_exit_code_1(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_target_out_of_reach_is_exit_code_1(capfd: Capture) -> None:
     """Half of the copies get lost; gamma = 1 is the most there is, and misses one in twenty."""
     given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.5, "--events", 12]
     assert compare(*given, "--json") == 1
@@ -108,7 +104,7 @@ def test_a_target_out_of_reach_is_exit_code_1(capfd: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_input_gets_one_clear_sentence(
-    arguments: list[object], named: str, capfd: pytest.CaptureFixture[str]
+    arguments: list[object], named: str, capfd: Capture
 ) -> None:
     code, error = refusal(capfd, "compare-protocols", *SMALL, *arguments)
     assert (code in (1, 2), named in error) == (True, True), error

@@ -12,7 +12,7 @@ from camcast.cli import options
 from camcast.cli.app import app as camcast_app
 from camcast.cli.configured import configured
 from camcast.cli.option_group import grouped
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.python_process import python
 
 RUNNING = ("subscribe", "publish", "gateway", "doctor")
@@ -125,7 +125,7 @@ def test_one_file_serves_commands_with_different_options(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_its_file_and_key(
-    text: str, said: str, file: Path, capfd: pytest.CaptureFixture[str]
+    text: str, said: str, file: Path, capfd: Capture
 ) -> None:
     file.write_text(text)
     code, error = refusal(capfd, "publish", ".a", "x", "--config", file)
@@ -134,9 +134,7 @@ def test_what_is_wrong_is_named_with_its_file_and_key(
     assert said in error
 
 
-def test_a_file_that_is_not_there_is_named(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, capfd: Capture) -> None:
     code, error = refusal(capfd, "gateway", "--config", tmp_path / "none.toml")
     assert code == 2
     assert error == f"camcast: --config {tmp_path / 'none.toml'}: No such file or directory\n"
@@ -144,7 +142,7 @@ def test_a_file_that_is_not_there_is_named(
 
 @pytest.mark.parametrize("name", [*RUNNING, *EXPERIMENTS])
 def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
-    name: str, capfd: pytest.CaptureFixture[str]
+    name: str, capfd: Capture
 ) -> None:
     command = typer.main.get_command(camcast_app).commands[name]  # type: ignore[attr-defined] # a group
     variables = {
@@ -165,7 +163,7 @@ def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
 
 
 def test_one_file_serves_what_runs_a_process_and_what_asks_whether_it_would_run(
-    file: Path, capfd: pytest.CaptureFixture[str]
+    file: Path, capfd: Capture
 ) -> None:
     file.write_text('gateway = "nowhere"\nretry = true\nprocesses = 3')
     for command in (("subscribe", ".a"), ("publish", ".a", "x"), ("doctor",)):
@@ -189,7 +187,7 @@ def test_an_experiment_takes_its_options_from_a_file_and_the_environment(
     said: str,
     file: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    capfd: Capture,
 ) -> None:
     file.write_text(text)
     for name, value in variables.items():

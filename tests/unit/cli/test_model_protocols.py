@@ -14,18 +14,16 @@ from camcast.protocols.percolation import Percolation
 from camcast.settings.addressed import AddressedSetting
 from camcast.settings.scamp_graph import ScampOverlay
 from membership.scamp.options import ScampOptions
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 
 
-def modelled(capfd: pytest.CaptureFixture[str], protocol: str, *settings: str) -> Any:
+def modelled(capfd: Capture, protocol: str, *settings: str) -> Any:
     given = [part for setting in settings for part in ("--protocol-set", setting)]
     options = ["--sizes", "84,27,7", "--success", 0.9, "--crash", 0.1, "--protocol", protocol]
     return answer(capfd, "model", *options, *given)
 
 
-def test_hpmcast_has_the_defaults_of_the_shipped_protocol(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_hpmcast_has_the_defaults_of_the_shipped_protocol(capfd: Capture) -> None:
     shipped = Hpmcast()
     setting = AddressedSetting(
         processes=118,
@@ -40,7 +38,7 @@ def test_hpmcast_has_the_defaults_of_the_shipped_protocol(
     assert printed["model"] == attrs.asdict(predict_addressed(setting))
 
 
-def test_percolation_has_the_defaults_of_what_is_shipped(capfd: pytest.CaptureFixture[str]) -> None:
+def test_percolation_has_the_defaults_of_what_is_shipped(capfd: Capture) -> None:
     setting = ScampOverlay(
         processes=118,
         interested=118,
@@ -81,14 +79,14 @@ def test_percolation_has_the_defaults_of_what_is_shipped(capfd: pytest.CaptureFi
     ],
 )
 def test_a_protocol_takes_its_options(
-    protocol: str, given: str, setting: dict[str, object], capfd: pytest.CaptureFixture[str]
+    protocol: str, given: str, setting: dict[str, object], capfd: Capture
 ) -> None:
     printed = modelled(capfd, protocol, *given.split())
     assert printed["setting"] == printed["setting"] | setting
     assert (printed["model"].get("rounds") is None) == (protocol != "hpmcast")
 
 
-def test_flat_gossip_has_the_rounds_of_the_paper(capfd: pytest.CaptureFixture[str]) -> None:
+def test_flat_gossip_has_the_rounds_of_the_paper(capfd: Capture) -> None:
     """Equations 5 and 9, by hand: ln 120 (1/2 + 1/ln 3) + 2, and ln 20 (1/0.5 + 1/ln 1.5) + 1."""
 
     def of(protocol: str, *given: object) -> Any:
@@ -116,9 +114,7 @@ def test_flat_gossip_has_the_rounds_of_the_paper(capfd: pytest.CaptureFixture[st
         (["rfpbcast"], "118 processes take part"),
     ],
 )
-def test_they_are_printed_for_people(
-    arguments: list[str], told: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_they_are_printed_for_people(arguments: list[str], told: str, capfd: Capture) -> None:
     assert camcast("model", "--sizes", "84,27,7", "--protocol", *arguments) == 0
     printed = capfd.readouterr().out
     for word in ("reception", "reliability", "messages", "parasite_copies", "118 processes"):
@@ -150,7 +146,7 @@ def test_they_are_printed_for_people(
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(
-    arguments: str, code: int, told: str, capfd: pytest.CaptureFixture[str]
+    arguments: str, code: int, told: str, capfd: Capture
 ) -> None:
     ended, error = refusal(capfd, "model", "--sizes", "84,27", *arguments.split())
     assert (ended, told in error) == (code, True), error
@@ -159,7 +155,7 @@ def test_what_is_wrong_is_said_in_one_sentence(
 @pytest.mark.parametrize("weather", [["--success", "0"], ["--crash", "1"]])
 @pytest.mark.parametrize("protocol", ["hpmcast", "percolation"])
 def test_in_the_worst_weather_only_the_publisher_has_it(
-    protocol: str, weather: list[str], capfd: pytest.CaptureFixture[str]
+    protocol: str, weather: list[str], capfd: Capture
 ) -> None:
     options = ["--sizes", "30,10", "--protocol", protocol, *weather]
     reception = answer(capfd, "model", *options)["model"]["reception"]

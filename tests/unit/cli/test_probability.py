@@ -6,7 +6,7 @@ import pytest
 from typer import BadParameter
 
 from camcast.cli.probability import _probability
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_anything_else_is_refused(wrong: str) -> None:
     ],
 )
 def test_every_command_names_the_option(
-    command: list[str], options: list[str], capfd: pytest.CaptureFixture[str]
+    command: list[str], options: list[str], capfd: Capture
 ) -> None:
     for option in options:
         for wrong in ("1.5", "-0.1", "nan"):

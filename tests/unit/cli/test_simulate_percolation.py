@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 
 SMALL = ["--degrees", "poisson:4,300", "--sigma", 0.2, "--gamma", 0.3]
 
 
-def percolation(capfd: pytest.CaptureFixture[str], *arguments: object) -> Any:
+def percolation(capfd: Capture, *arguments: object) -> Any:
     return answer(capfd, "simulate", "percolation", *arguments)
 
 
-def test_it_prints_what_the_documentation_says(capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_what_the_documentation_says(capfd: Capture) -> None:
     """(003, V-B2) 2,482 nodes. Of 120 events 7 % end at once: ±100 in the mean, twice that here."""
     given = ["--degrees", "powerlaw:6,1", "--sigma", 0.1, "--gamma", 0.6]
     printed = percolation(capfd, *given, "--networks", 3, "--events", 40, "--seed", 1)
@@ -32,7 +32,7 @@ def test_it_prints_what_the_documentation_says(capfd: pytest.CaptureFixture[str]
     assert printed["setting"]["networks"] == 3
 
 
-def test_below_the_threshold_the_model_is_equation_17(capfd: pytest.CaptureFixture[str]) -> None:
+def test_below_the_threshold_the_model_is_equation_17(capfd: Capture) -> None:
     given = ["--degrees", "poisson:5,2000", "--sigma", 0.05, "--gamma", 0.05]
     printed = percolation(capfd, *given, "--networks", 20, "--events", 50)
     model = printed["model"]
@@ -41,7 +41,7 @@ def test_below_the_threshold_the_model_is_equation_17(capfd: pytest.CaptureFixtu
     assert printed["receivers"]["low"] <= model["receivers"] <= printed["receivers"]["high"]
 
 
-def test_an_overlay_from_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_overlay_from_a_file(tmp_path: Path, capfd: Capture) -> None:
     path = tmp_path / "ring.txt"
     path.write_text("# a ring\n" + "".join(f"{n} {(n + 1) % 30}\n" for n in range(30)))
     given = ["--degrees", f"file:{path}", "--sigma", 0, "--gamma", 1]
@@ -54,7 +54,7 @@ def test_an_overlay_from_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str
 
 
 def test_the_seed_determines_everything_however_it_is_split(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape = [*SMALL, "--networks", 4, "--events", 10]
     once = percolation(capfd, *shape, "--seed", 3)
@@ -63,7 +63,7 @@ def test_the_seed_determines_everything_however_it_is_split(
     assert percolation(capfd, *shape, "--seed", 4, "--workers", 1) != once
 
 
-def test_a_person_is_told_in_words(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_person_is_told_in_words(capfd: Capture) -> None:
     few = ["--networks", 2, "--events", 5]
     for sigma, said in ((0.01, "so that Equation 17 holds"), (0.5, "so that Equation 17 diverges")):
         given = ["--degrees", "poisson:4,300", "--sigma", sigma, "--gamma", 0]
@@ -84,16 +84,12 @@ def test_a_person_is_told_in_words(capfd: pytest.CaptureFixture[str]) -> None:
         (["--degrees", "poisson:5,10", "--sigma", 0, "--gamma", 0, "--ttl", 2**31], "ttl"),
     ],
 )
-def test_what_is_wrong_is_named(
-    arguments: list[object], named: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_is_named(arguments: list[object], named: str, capfd: Capture) -> None:
     code, error = refusal(capfd, "simulate", "percolation", *arguments)
     assert (code, named in error) == (2, True), error
 
 
-def test_a_bad_row_is_named_by_file_and_line(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, capfd: Capture) -> None:
     path = tmp_path / "overlay.txt"
     path.write_text("# from to\n1 2\n2 three\n")
     given = ["--degrees", f"file:{path}", "--sigma", 0.1, "--gamma", 0.1]
@@ -102,7 +98,7 @@ def test_a_bad_row_is_named_by_file_and_line(
 
 
 @pytest.mark.parametrize("option", ["--networks", "--events"])
-def test_a_wrong_number_is_a_usage_error(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_number_is_a_usage_error(option: str, capfd: Capture) -> None:
     assert camcast("simulate", "percolation", *SMALL, option, 0) == 2
     assert option in capfd.readouterr().err
 
@@ -110,7 +106,7 @@ def test_a_wrong_number_is_a_usage_error(option: str, capfd: pytest.CaptureFixtu
 # -- the family ------------------------------------------------------------------------------------
 
 
-def test_the_options_may_come_before_the_simulator(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_options_may_come_before_the_simulator(capfd: Capture) -> None:
     """As they could when there was one command with the simulator as its argument."""
     options = ["--sizes", "50,10", "--runs", 5]
     after = answer(capfd, "simulate", "chain", *options)

@@ -11,23 +11,21 @@ import pytest
 
 from camcast.doors.plugs import PROTOCOL_GROUP, installed
 from camcast.systems import SYSTEMS
-from tests.camcast_command import answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 
 COMPARED = tuple(name for name in SYSTEMS if name != "camcast")
 BASELINES = ("broadcast", "multicast", "hierarchical")  # (a) to (c) of section 4.2
 SETTING = ("--sizes", "84,27,7", "--success", 0.9, "--crash", 0.1)
 
 
-def simulated(capfd: pytest.CaptureFixture[str], protocol: str, *given: object) -> Any:
+def simulated(capfd: Capture, protocol: str, *given: object) -> Any:
     return answer(
         *(capfd, "simulate", "population", *SETTING, "--runs", 40, "--protocol", protocol), *given
     )
 
 
 @pytest.mark.parametrize("protocol", COMPARED)
-def test_what_is_measured_stands_beside_the_model(
-    protocol: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_measured_stands_beside_the_model(protocol: str, capfd: Capture) -> None:
     """The setting and the model are those of `camcast model`; copies are within 12 %."""
     given = ("--protocol-set", "published_in=1")
     found = simulated(capfd, protocol, *given)
@@ -49,10 +47,7 @@ def test_what_is_measured_stands_beside_the_model(
 
 @pytest.mark.parametrize("protocol", COMPARED)
 def test_runs_in_several_cells_are_those_in_one(
-    protocol: str,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    protocol: str, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = simulated(capfd, protocol)
     system = SYSTEMS[protocol]
@@ -71,9 +66,7 @@ def test_runs_in_several_cells_are_those_in_one(
 
 
 @pytest.mark.slow
-def test_other_processes_compute_the_same(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_processes_compute_the_same(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """50,000 runs are several cells for two workers."""
     options = ["--runs", 50_000, "--protocol-set", "published_in=2"]
     one = simulated(capfd, "hpmcast", *options, "--workers", 1)
@@ -90,9 +83,7 @@ def test_other_processes_compute_the_same(
         ("percolation", "Equation 17 diverges"),
     ],
 )
-def test_a_table_is_printed_for_people(
-    protocol: str, told: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_is_printed_for_people(protocol: str, told: str, capfd: Capture) -> None:
     assert camcast("simulate", "population", *SETTING, "--runs", 9, "--protocol", protocol) == 0
     printed = capfd.readouterr().out
     for word in (
@@ -117,7 +108,7 @@ def test_a_table_is_printed_for_people(
     ],
 )
 def test_where_the_model_ends_the_simulation_goes_on(
-    protocol: str, sizes: str, told: str, capfd: pytest.CaptureFixture[str]
+    protocol: str, sizes: str, told: str, capfd: Capture
 ) -> None:
     options = ["--sizes", sizes, "--runs", 2, "--protocol", protocol]
     assert camcast("simulate", "population", *options) == 0
@@ -128,7 +119,7 @@ def test_where_the_model_ends_the_simulation_goes_on(
 
 
 @pytest.mark.parametrize("command", ["simulate population", "simulate chain", "model"])
-def test_camcast_is_a_protocol_too(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_camcast_is_a_protocol_too(command: str, capfd: Capture) -> None:
     assert installed(PROTOCOL_GROUP) == sorted(["camcast", *COMPARED])
     options = [
         *command.split(),
@@ -171,7 +162,7 @@ def test_camcast_is_a_protocol_too(command: str, capfd: pytest.CaptureFixture[st
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(
-    arguments: str, code: int, told: str, capfd: pytest.CaptureFixture[str]
+    arguments: str, code: int, told: str, capfd: Capture
 ) -> None:
     simulator, *given = arguments.split()
     ended, error = refusal(capfd, "simulate", simulator, "--sizes", "84,27", *given)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from camcast.vocabulary.trace import SCHEMA_VERSION
-from tests.camcast_command import answer, camcast, camcast_alone, refusal
+from tests.camcast_command import Capture, answer, camcast, camcast_alone, refusal
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
 
@@ -29,9 +29,7 @@ rate = 1
 
 
 @pytest.mark.parametrize("simulator", ["population", "chain", "virtual"])
-def test_simulate_prints_what_the_documentation_says(
-    simulator: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_simulate_prints_what_the_documentation_says(simulator: str, capfd: Capture) -> None:
     options = ["--c", 5, "--g", 5, "--a", 1, "--z", 3, "--success", 0.85, "--crash", 0.3]
     sizes = ["--sizes", "60,20,10", "--runs", 40, "--seed", 1]
     printed = answer(capfd, "simulate", simulator, *sizes, *options)
@@ -46,7 +44,7 @@ def test_simulate_prints_what_the_documentation_says(
     assert printed["communities"][2]["upward_messages"]["mean"] == 0
 
 
-def test_weak_crashes_are_not_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+def test_weak_crashes_are_not_the_same(capfd: Capture) -> None:
     """Figures 16 and 18: "We achieve a much better reliability for a weakly connected system":
     at the root. The intervals of 1,000 runs do not meet."""
     sizes = ["chain", "--sizes", "200,20,10", "--crash", 0.5, "--runs", 1000]
@@ -66,9 +64,7 @@ PRINTED_ROOT = 1 - (1 - PRINTED_CLIMB) * (1 - 0.85 * PRINTED_CLIMB)
 @pytest.mark.parametrize(
     ("simulator", "runs"), [("population", 4000), ("chain", 4000), ("virtual", 400)]
 )
-def test_with_the_preset_paper_p_a_is_a_over_z(
-    simulator: str, runs: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_with_the_preset_paper_p_a_is_a_over_z(simulator: str, runs: int, capfd: Capture) -> None:
     """000, 3.5. By default p_a grows in communities of fewer than g, or supers of fewer than z."""
     sizes = ["simulate", simulator, "--sizes", "2,1", "--runs", runs]
     printed, ours = (
@@ -80,13 +76,13 @@ def test_with_the_preset_paper_p_a_is_a_over_z(
     assert ours["low"] > 0.9
 
 
-def test_the_model_has_the_preset_too(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_model_has_the_preset_too(capfd: Capture) -> None:
     found = answer(capfd, "model", "--sizes", "2,1", "--preset", "paper")
     assert found["communities"][1]["reception"] == pytest.approx(PRINTED_ROOT, abs=0.001)
 
 
 def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: Capture
 ) -> None:
     """The preset is no more than what a file can say in detail; --set of the file stays."""
     plain, detailed = tmp_path / "plain.toml", tmp_path / "detailed.toml"
@@ -103,14 +99,12 @@ def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_an_unknown_preset_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_preset_is_named(capfd: Capture) -> None:
     _, text = refusal(capfd, "simulate", "chain", "--sizes", "10,3", "--preset", "lecture")
     assert "unknown preset 'lecture'; there is: paper" in text
 
 
-def test_a_seed_and_a_run_determine_the_counts(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_seed_and_a_run_determine_the_counts(tmp_path: Path, capfd: Capture) -> None:
     """Whether done here, in two workers, or read back from the results of another run."""
     results = tmp_path / "cells.jsonl"
     command = ["simulate", "chain", "--sizes", "100000,100", "--runs", 12, "--seed", 5]
@@ -121,7 +115,7 @@ def test_a_seed_and_a_run_determine_the_counts(
     assert answer(capfd, *command, "--workers", 1, "--seed", 6) != here
 
 
-def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: Capture) -> None:
     path, folder = tmp_path / "lossy.toml", tmp_path / "out"
     path.write_text(SCENARIO)
     first = answer(capfd, "simulate", "virtual", path)
@@ -164,9 +158,7 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: pytest.CaptureFixtur
         (["virtual", "x.toml", "--trace-format", "parquet"], "--output"),
     ],
 )
-def test_what_is_wrong_is_named(
-    arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_is_named(arguments: list[str], named: str, capfd: Capture) -> None:
     code, error = refusal(capfd, "simulate", *arguments)
     assert (code in (1, 2), named in error) == (True, True), error
 
@@ -188,7 +180,7 @@ def test_what_is_wrong_is_named(
     ],
 )
 def test_a_scenario_file_refuses_the_options_of_a_setting(
-    option: str, instead: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    option: str, instead: str, tmp_path: Path, capfd: Capture
 ) -> None:
     path = tmp_path / "lossy.toml"
     path.write_text(SCENARIO)
@@ -198,16 +190,14 @@ def test_a_scenario_file_refuses_the_options_of_a_setting(
     assert instead in error
 
 
-def test_an_unknown_simulator_and_a_wrong_number_of_runs_are_usage_errors(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_an_unknown_simulator_and_a_wrong_number_of_runs_are_usage_errors(capfd: Capture) -> None:
     assert camcast("simulate", "crowd", "--sizes", "10") == 2
     assert "crowd" in capfd.readouterr().err
     assert camcast("simulate", "chain", "--sizes", "10", "--runs", "0") == 2
 
 
 def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: Capture
 ) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(SCENARIO.replace("loss = 0.02", "loss = 1.02"))
@@ -216,7 +206,7 @@ def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
 
 
 def test_another_protocol_does_not_take_the_options_of_the_file(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: Capture
 ) -> None:
     """Neither those of its protocol, nor, if it brings one along, those of its membership."""
     path = tmp_path / "lossy.toml"
@@ -257,7 +247,7 @@ def test_a_scenario_and_help_need_no_extra(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_model_predicts_and_compares(capfd: pytest.CaptureFixture[str]) -> None:
+def test_model_predicts_and_compares(capfd: Capture) -> None:
     printed = answer(capfd, "model", "--sizes", "1000,100,10", "--crash", 0.1)
     assert [c["size"] for c in printed["communities"]] == [1000, 100, 10]
     receptions = [c["reception"] for c in printed["communities"]]
@@ -271,7 +261,7 @@ def test_model_predicts_and_compares(capfd: pytest.CaptureFixture[str]) -> None:
     assert "by the paper's formulas" in capfd.readouterr().out
 
 
-def test_a_plan_holds_when_it_is_checked(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_holds_when_it_is_checked(capfd: Capture) -> None:
     command = ["plan", "--sizes", "200,20", "--crash", 0.1, "--reliability", "0.9,0.95"]
     printed = answer(capfd, *command, "--check", "--runs", 2000)
     assert printed["holds"]
@@ -295,8 +285,6 @@ def test_a_plan_holds_when_it_is_checked(capfd: pytest.CaptureFixture[str]) -> N
         (["--sizes", "1000,100,10", "--crash", "0.9"], "community 0"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused(
-    arguments: list[str], named: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_that_cannot_be_is_refused(arguments: list[str], named: str, capfd: Capture) -> None:
     code, error = refusal(capfd, "plan", *arguments)
     assert (code, named in error) == (2, True), error

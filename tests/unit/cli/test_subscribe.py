@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from tests.camcast_command import camcast
     ],
 )
 def test_seconds_out_of_range_are_refused_by_the_name_of_their_option(
-    option: str, value: str, capfd: pytest.CaptureFixture[str]
+    option: str, value: str, capfd: Capture
 ) -> None:
     assert camcast("subscribe", ".a", option, value) == 2
     printed, error = capfd.readouterr()

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from camcast.vocabulary.trace import TraceRecord
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.python_process import python
 from tests.unit.pipeline.run_folders import CALM, odd_records, simulate, write_run
 from tests.unit.pipeline.twin import Twin
@@ -160,7 +160,7 @@ def test_once_takes_what_is_there(
     ],
 )
 def test_what_cannot_be_watched_is_named(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], make: object, named: str
+    spark: SparkSession, tmp_path: Path, capfd: Capture, make: object, named: str
 ) -> None:
     assert callable(make)
     code, error = refusal(capfd, "watch", make(tmp_path))

@@ -18,7 +18,6 @@ These tests can fail. Twenty-one errors were made on purpose, one at a time, and
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
@@ -34,10 +33,9 @@ from camcast.population.outcome import joined
 from camcast.settings.base import SettingError
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import HpmcastSetting
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.intervals import bounds
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law
-from tests.printed_json import checked
 from tests.unit.population.hpmcast_twin import Twin, figure6, gossip_network
 
 TWIN_RUNS = 500
@@ -267,10 +265,9 @@ def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
 # --- the command --------------------------------------------------------------------------------
 
 
-def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_what_it_says(capfd: Capture) -> None:
     options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
-    assert camcast("simulate", "hpmcast", *options, "--runs", 30, "--seed", 1, "--json") == 0
-    printed = checked(json.loads(capfd.readouterr().out))
+    printed = answer(capfd, "simulate", "hpmcast", *options, "--runs", 30, "--seed", 1)
     figures = ["reception", "rounds", "messages", "parasites"]
     assert [name for name in printed if name != "setting"] == [
         *("processes", *figures, "view", "model")
@@ -284,32 +281,25 @@ def test_the_command_prints_what_it_says(capfd: pytest.CaptureFixture[str]) -> N
     assert printed["model"]["rounds"] == printed["rounds"]["mean"]
 
 
-def test_the_command_splits_runs_into_cells(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_splits_runs_into_cells(capfd: Capture) -> None:
     """203 runs of 10,648 are three cells; they are those of one simulation."""
-    assert camcast("simulate", "hpmcast", "--interested", 0.01, "--runs", 203, "--json") == 0
-    printed = checked(json.loads(capfd.readouterr().out))
+    printed = answer(capfd, "simulate", "hpmcast", "--interested", 0.01, "--runs", 203)
     whole = hpmcast.simulate(HpmcastSetting(interested=0.01), 203, 1).measures()
     for name in ("reception", "rounds", "messages", "parasites"):
         assert printed[name] == whole[name].as_json()
 
 
-def test_the_command_shows_a_table(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_a_table(capfd: Capture) -> None:
     assert camcast("simulate", "hpmcast", "--arity", 5, "--interested", 0, "--runs", 2) == 0
     assert "125 processes, each knows 35" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (["--redundancy", 23], "redundancy is 23"),
-        (["--depth", 9], "too many"),
-    ],
+    [(["--redundancy", 23], "redundancy is 23"), (["--depth", 9], "too many")],
 )
 def test_the_command_says_what_is_wrong(
-    options: list[object], message: str, capfd: pytest.CaptureFixture[str]
+    options: list[object], message: str, capfd: Capture
 ) -> None:
-    assert camcast("simulate", "hpmcast", *options) == 2
-    captured = capfd.readouterr()
-    assert message in captured.err
-    assert len(captured.err.splitlines()) == 1
-    assert not captured.out
+    code, error = refusal(capfd, "simulate", "hpmcast", *options)
+    assert (code, message in error, len(error.splitlines())) == (2, True, 1), error

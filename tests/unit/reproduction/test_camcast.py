@@ -23,7 +23,7 @@ from camcast.reproduction.camcast.tables import ROUNDS
 from camcast.reproduction.papers import CAMCAST
 from camcast.reproduction.plan_folder import FolderError, PlanFolder
 from camcast.settings.baselines import baseline
-from tests.camcast_command import camcast, refusal
+from tests.camcast_command import Capture, camcast, refusal
 from tests.patience import wait_until
 from tests.printed_json import checked
 from tests.python_process import python
@@ -154,7 +154,7 @@ def test_what_is_chosen_is_as_in_the_whole(
 
 
 def test_the_command_computes_the_chosen_cells_alone(
-    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     """By itself the choice comes to the same, row by row, and cell by cell."""
     options = ["--protocol", "hierarchical,multicast", "--runs", RUNS_HERE, "--seed", 3]
@@ -246,9 +246,7 @@ def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [["--runs", 3], ["--seed", 4], ["--engine", "chain"]])
-def test_other_parameters_are_refused(
-    folder: Path, other: list[Any], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_other_parameters_are_refused(folder: Path, other: list[Any], capfd: Capture) -> None:
     given = {"--runs": RUNS_HERE, "--seed": 3, **dict([other])}
     options = [part for pair in given.items() for part in pair]
     before = (folder / "cells.jsonl").read_bytes()

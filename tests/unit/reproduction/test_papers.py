@@ -30,7 +30,7 @@ from camcast.reproduction.papers import HPMCAST, PAPERS
 from camcast.reproduction.plan_folder import PlanFolder
 from camcast.sweeps import Cell, SweepError
 from camcast.systems import SYSTEMS
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 from tests.unit.reproduction.page import Page
 
 PAPER_OF_PROTOCOL = {
@@ -40,7 +40,7 @@ PAPER_OF_PROTOCOL = {
 }
 
 
-def said(arguments: Sequence[object], capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def said(arguments: Sequence[object], capfd: Capture) -> tuple[int, str]:
     """Run `camcast reproduce`; return the exit code and what it says on stderr."""
     with pytest.raises(SystemExit) as ended:
         app(["reproduce", *map(str, arguments)], prog_name="camcast")
@@ -70,7 +70,7 @@ def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("protocol", SYSTEMS)
 def test_without_a_paper_it_is_the_protocol_s_own(
-    protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    protocol: str, tmp_path: Path, capfd: Capture
 ) -> None:
     code, text = said(["--protocol", protocol, "--output", tmp_path / "out"], capfd)
     assert code == 1
@@ -92,7 +92,7 @@ def test_without_a_paper_it_is_the_protocol_s_own(
     ],
 )
 def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
-    arguments: list[str], command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    arguments: list[str], command: str, tmp_path: Path, capfd: Capture
 ) -> None:
     assert (
         f"camcast reproduce {command}" in said([*arguments, "--output", tmp_path / "o"], capfd)[1]
@@ -146,7 +146,7 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
     ],
 )
 def test_what_does_not_fit_is_told_so(
-    arguments: list[object], parts: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    arguments: list[object], parts: list[str], tmp_path: Path, capfd: Capture
 ) -> None:
     code, text = said([*arguments, "--output", tmp_path / "out"], capfd)
     assert code == 2
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_told_so(
     assert not (tmp_path / "out").exists()
 
 
-def test_without_a_paper_and_a_protocol_both_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_a_paper_and_a_protocol_both_are_named(capfd: Capture) -> None:
     code, text = said([], capfd)
     assert code == 2
     assert "Usage: camcast reproduce" in text
@@ -173,7 +173,7 @@ def test_a_plan_is_of_its_paper_s_protocols() -> None:
 
 
 def test_all_has_a_folder_a_paper_and_one_file_of_evidence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     def found(folder: PlanFolder[Any, Any], *_: object) -> Any:
         return SimpleNamespace(evidence=[statement("000", folder.paper.name, "?", [True], "!")])
@@ -192,7 +192,7 @@ def test_all_has_a_folder_a_paper_and_one_file_of_evidence(
 
 
 def test_all_refuses_a_folder_of_something_else_before_any_paper_is_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setattr(PlanFolder, "reproduce", lambda *_: pytest.fail("a paper was computed"))
     last = tmp_path / list(PAPERS)[-1]

@@ -8,7 +8,7 @@ import pytest
 
 from camcast.runs.folder import OutputFolder, RunEntryError, check_entries
 from camcast.vocabulary.trace import JsonLinesSink
-from tests.camcast_command import refusal
+from tests.camcast_command import Capture, refusal
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_what_leaves_the_folder_is_refused_and_what_stays_is_not(
 
 
 def test_the_command_that_explains_an_event_reads_no_linked_file(
-    tmp_path: Path, secret: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, secret: Path, capfd: Capture
 ) -> None:
     run = tmp_path / "run"
     run.mkdir()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 from tests.printed_json import checked
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_runs_and_benchmarks_become_tables_figures_and_a_page(
-    spark: SparkSession, runs: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spark: SparkSession, runs: list[Path], tmp_path: Path, capfd: Capture
 ) -> None:
     """With a folder without a trace, and a half-written file, of which the rest is compared."""
     torn = runs[0].parent / "torn"
@@ -158,9 +158,7 @@ def assert_offline_page(page: Path, named: list[str]) -> None:
     assert "reception" in json.loads(specs[1])
 
 
-def test_tables_for_people(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_for_people(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
     output = tmp_path / "report"
     assert camcast("compare", *session(tmp_path / "b", 1.0), "--output", output) == 0
     printed = capfd.readouterr()
@@ -177,12 +175,7 @@ def test_tables_for_people(
 
 @pytest.mark.parametrize(("scale", "threshold", "code"), [(0.8, 0.05, 3), (1.25, 0.05, 0)])
 def test_a_regression_has_an_exit_code_of_its_own(
-    scale: float,
-    threshold: float,
-    code: int,
-    spark: SparkSession,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    scale: float, threshold: float, code: int, spark: SparkSession, tmp_path: Path, capfd: Capture
 ) -> None:
     before = session(tmp_path / "before", 1.0, seed=2)
     now = session(tmp_path / "now", scale)
@@ -201,9 +194,7 @@ def test_a_regression_has_an_exit_code_of_its_own(
     )
 
 
-def test_a_version_can_be_the_baseline(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_version_can_be_the_baseline(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
     old, new = "0123456789ab", "ba9876543210"
     files = session(tmp_path / "old", 1.0, old + "0" * 28, seed=3)
     files += session(tmp_path / "new", 0.7, new + "0" * 28)
@@ -216,9 +207,7 @@ def test_a_version_can_be_the_baseline(
     assert settings == {f"camcast={old}", f"camcast={new}"}
 
 
-def test_nothing_that_can_be_read(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_that_can_be_read(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "no.json").write_text("{}")
     given = [tmp_path / "empty", tmp_path / "no.json", tmp_path / "absent"]

@@ -19,7 +19,7 @@ from camcast.scenarios.virtual import VirtualScenario
 from camcast.simulation.scenario_run import run_scenario
 from camcast.sweeps import SweepError, sweep
 from camcast.sweeps.grid import Axis, GridError, overridden, points, read_axis
-from tests.camcast_command import camcast
+from tests.camcast_command import Capture, camcast
 from tests.printed_json import checked
 
 if TYPE_CHECKING:
@@ -108,9 +108,7 @@ def test_both_engines_find_the_same_settings_to_the_bit(
     assert set(found["repetition"].to_pylist()) == set(range(50))
 
 
-def test_protocols_are_told_apart(
-    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_protocols_are_told_apart(scenario: Path, tmp_path: Path, capfd: Capture) -> None:
     asked = ["--grid", "protocol=camcast,broadcast", "--repetitions", 1, "--workers", 1]
     assert camcast("sweep", scenario, *asked, "--output", tmp_path / "o", "--json") == 0
     swept = json.loads(capfd.readouterr().out)["points"]
@@ -138,9 +136,7 @@ def test_a_row_is_what_the_scenario_gives_by_itself(scenario: Path, tmp_path: Pa
         assert (community.topic, "predicted") not in found  # it is not calm: nothing to tell
 
 
-def test_a_row_of_a_setting_is_what_simulate_gives(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_of_a_setting_is_what_simulate_gives(tmp_path: Path, capfd: Capture) -> None:
     setting = tmp_path / "chain.toml"
     setting.write_text(SETTING + 'simulator = "chain"\n')
     asked = ["--grid", "crash=0.4", "--repetitions", "1500", "--workers", 1]  # two cells
@@ -176,11 +172,7 @@ main()
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_a_killed_sweep_continues(
-    engine: str,
-    scenario: Path,
-    tmp_path: Path,
-    spark: SparkSession,
-    capfd: pytest.CaptureFixture[str],
+    engine: str, scenario: Path, tmp_path: Path, spark: SparkSession, capfd: Capture
 ) -> None:
     output, asked = tmp_path / "o", [scenario, *LOSSES, "--output"]
     killed = subprocess.run(
@@ -200,7 +192,7 @@ def test_a_killed_sweep_continues(
 
 
 def test_more_of_the_grid_computes_only_that(
-    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    scenario: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     asked = ["--output", tmp_path / "o", "--workers", 1, "--repetitions", 2, "--json"]
     assert camcast("sweep", scenario, *asked, "--grid", "links.loss=0.1") == 0
@@ -246,11 +238,7 @@ def test_more_of_the_grid_computes_only_that(
     ],
 )
 def test_what_is_wrong_is_said_before_any_work(
-    arguments: Sequence[str],
-    says: str,
-    scenario: Path,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    arguments: Sequence[str], says: str, scenario: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     assert camcast("sweep", scenario, *arguments, "--output", tmp_path / "o") in (1, 2)
     said = capfd.readouterr()
@@ -261,7 +249,7 @@ def test_what_is_wrong_is_said_before_any_work(
 
 
 def test_what_is_wrong_in_the_file_is_said_with_its_line(
-    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    scenario: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     scenario.write_text(SCENARIO.replace("rate = 2", "rate = 0"))
     for grid in ([], ["--grid", "links.loss=0,0.1"]):
@@ -270,7 +258,7 @@ def test_what_is_wrong_in_the_file_is_said_with_its_line(
 
 
 def test_an_output_that_cannot_be_written_is_named(
-    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    scenario: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     assert camcast("sweep", scenario, "--output", scenario / "o") == 1
     assert f"--output {scenario / 'o'}: " in capfd.readouterr().err
