@@ -6,7 +6,10 @@ names no argument.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+BYTES: Final = (bytes, bytearray, memoryview)
+"""The types of a payload."""
 
 
 def check_type(name: str, given: object, kinds: Any, meant: str) -> None:

@@ -21,9 +21,13 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from attrs import frozen
 
+from camcast.arguments import check_number, check_type
 from camcast.community import Community, CommunityManager
 from camcast.community_errors import CommunityError
+from camcast.feed import check_plain
 from camcast.received import Received
+from camcast.subscription import Subscription
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -73,6 +77,11 @@ class Presence:
         on_change: Callable[[PresenceChange], None] = lambda _: None,
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:
+        check_type("name", name, str, "a text")
+        check_plain("on_change", on_change)
+        check_number("beat_seconds", beat_seconds)
+        if not beat_seconds > 0:
+            raise ValueError(f"beat_seconds is more than 0, and not {beat_seconds}")
         if not _is_name(name):
             raise ValueError(
                 f"a name has 1 to {NAME_LENGTH_MAX} printable characters, not {name!r}"
@@ -86,6 +95,7 @@ class Presence:
         self._kept_seconds = beat_seconds * _SILENT_BEATS
         self._members: dict[PeerId, _Member] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._events: Subscription | None = None
 
     @property
     def names(self) -> Mapping[PeerId, str]:
@@ -95,24 +105,34 @@ class Presence:
 
     async def __aenter__(self) -> Presence:
         await self._community.join()
-        self._tasks = [asyncio.create_task(work) for work in (self._listen(), self._beat_on())]
+        events = self._events = self._community.subscribe(since=self._kept_seconds, own=False)
+        work = (self._listen(events), self._beat_on())
+        self._tasks = [asyncio.create_task(one) for one in work]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        with suppress(CommunityError):  # the manager has gone before
-            await self._publish(here=False)
-            await self._community.leave()
+        try:
+            with suppress(CamcastError):  # the manager has gone before, say
+                await self._publish(here=False)
+        finally:
+            if self._events is not None:
+                self._events.close()
+            self._community.stop_publishing()  # and leave, unless somebody else is here
 
     async def _publish(self, *, here: bool) -> None:
         await self._community.publish(msgspec.msgpack.encode(_Beat(self.name, here)))
 
     async def _beat_on(self) -> None:
         while True:
-            with suppress(CommunityError):  # alone for now, perhaps; the next beat tries again
+            try:
                 await self._publish(here=True)
+            except CommunityError:
+                pass  # alone for now, perhaps; the next beat tries again
+            except CamcastError as error:  # no certificate to publish here, say
+                _log.warning("%s cannot be told who is here: %s", self._community.topic, error)
             await asyncio.sleep(self._beat_seconds)
             heard_since = asyncio.get_running_loop().time() - self._kept_seconds
             for peer, one in list(self._members.items()):
@@ -121,8 +141,8 @@ class Presence:
                     if one.here:
                         self._tell("silent", peer, one.name)
 
-    async def _listen(self) -> None:
-        async for event in self._community.subscribe(since=self._kept_seconds, own=False):
+    async def _listen(self, events: Subscription) -> None:
+        async for event in events:
             if isinstance(event, Received):
                 with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     self._hear(event, msgspec.msgpack.decode(event.payload, type=_Beat))

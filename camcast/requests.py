@@ -27,9 +27,11 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
+from camcast.arguments import BYTES, check_number, check_type
 from camcast.community import Community, CommunityManager
 from camcast.community_errors import CommunityError
 from camcast.received import Received
+from camcast.subscription import Subscription
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -68,16 +70,20 @@ class Requests:
     """Asks the processes of a community, and answers them; use it as an async context manager.
 
     `handler` answers the questions of others, each in a task of its own; None is no answer, and so
-    is what it raises, which is logged. Raises `TopicError`, and what `Community.join` raises.
+    is what it raises, or an answer that is too long, which are logged. Raises `TopicError`, and
+    what `Community.join` raises.
     """
 
     def __init__(
         self, manager: CommunityManager, topic: str, handler: Handler | None = None
     ) -> None:
+        if handler is not None and not callable(handler):
+            raise TypeError(f"a handler is a coroutine function, and not {handler!r}")
         below = Topic.parse(topic).child("requests")
         self._community: Community = manager.community(below, super_topics=())
         self._handler = handler
         self._waiting: dict[bytes, asyncio.Queue[Answer]] = {}
+        self._events: Subscription | None = None
         self._tasks: list[asyncio.Task[None]] = []  # that which listens, and those that answer
 
     async def ask(
@@ -85,8 +91,16 @@ class Requests:
     ) -> list[Answer]:
         """Ask all others; return the first so many answers, or those that came in time.
 
-        Raises `NoAnswer` if none came, and what `Community.publish` raises.
+        Raises `NoAnswer` if none came, and what `Community.publish` raises; `CommunityError`
+        outside of the ``async with``.
         """
+        check_type("question", question, BYTES, "bytes")
+        check_type("answers", answers, int, "a whole number")
+        check_number("timeout", timeout)
+        if answers < 1:
+            raise ValueError(f"ask for at least 1 answer, not {answers}")
+        if self._events is None or self._events.closed:
+            raise CommunityError("answers are heard inside `async with` only: ask there")
         token = secrets.token_bytes(_TOKEN_BYTES)
         got = self._waiting[token] = asyncio.Queue(answers)
         found: list[Answer] = []
@@ -107,19 +121,23 @@ class Requests:
 
     async def __aenter__(self) -> Requests:
         await self._community.join()
-        self._tasks = [asyncio.create_task(self._listen())]
+        events = self._events = self._community.subscribe(own=False)
+        self._tasks = [asyncio.create_task(self._listen(events))]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        with suppress(CommunityError):  # the manager has gone before
-            await self._community.leave()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            if self._events is not None:
+                self._events.close()
+            self._community.stop_publishing()  # and leave, unless somebody else is here
 
-    async def _listen(self) -> None:
-        async for event in self._community.subscribe(own=False):
+    async def _listen(self, events: Subscription) -> None:
+        async for event in events:
             if not isinstance(event, Received):
                 continue
             try:
@@ -137,13 +155,15 @@ class Requests:
     async def _answer(self, handler: Handler, question: _Question) -> None:
         try:
             payload = await handler(question.payload)
-        except Exception:
-            _log.exception("the handler of a question in %s raised", self._community.topic)
-            return
-        if payload is not None:
-            reply = msgspec.msgpack.encode(_Reply(question.token, payload))
+            if payload is None:
+                return
+            check_type("an answer", payload, BYTES, "bytes or None")
             with suppress(CommunityError):  # it leaves, or the manager closes
-                await self._community.publish(reply)
+                await self._community.publish(
+                    msgspec.msgpack.encode(_Reply(question.token, payload))
+                )
+        except Exception:
+            _log.exception("a question in %s could not be answered", self._community.topic)
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         with suppress(ValueError):  # `close` has taken the list

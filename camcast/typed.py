@@ -180,7 +180,8 @@ def _fields_of(event: Any) -> dict[str, object]:
 def _encode(what: str, names: object, fields: object) -> bytes:
     try:
         return msgspec.msgpack.encode((names, fields))
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+    # OverflowError: of an integer above 64 bits. RecursionError: of a list in itself, say.
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise TypedEventError(f"a {what} cannot be sent: {error}") from error
 
 
@@ -199,6 +200,18 @@ class EventDecoder(Generic[E]):
     """Turns payloads into instances, for a subscriber to `cls` and its subclasses."""
 
     def __init__(self, cls: type[E]) -> None:
+        """Raise `TypedEventError` for a class of which no event could ever be made here."""
+        try:
+            msgspec.msgpack.Decoder(cls)  # looks at the types of all fields
+        except (TypeError, NameError) as error:
+            raise TypedEventError(
+                f"events of class {cls.__name__} cannot be received: {error}"
+            ) from error
+        if issubclass(cls, msgspec.Struct) and cls.__struct_config__.array_like:
+            raise TypedEventError(
+                f"events of class {cls.__name__} cannot be received: they travel as named fields,"
+                " so leave array_like out"
+            )
         self._root = cls
         self._known: dict[str, type[E]] = {}
 

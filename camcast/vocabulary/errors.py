@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 
 class CamcastError(Exception):
     """The base of every error of CAMCAST, to catch them all.
@@ -9,3 +12,16 @@ class CamcastError(Exception):
     Each error also derives from the built-in error of its kind, such as `ValueError`,
     `TimeoutError` or `OSError`.
     """
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle and copy what there is: the initializers of some errors make their messages."""
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[CamcastError], args: tuple[Any, ...], state: Mapping[str, Any]) -> object:
+    error = kind.__new__(kind, *args)
+    if isinstance(error, OSError):
+        OSError.__init__(error, *args)  # which has the number and its meaning from there
+    error.args = args
+    error.__dict__.update(state)
+    return error

@@ -1,5 +1,7 @@
 """Who is there, by name, over real sockets."""
 
+from typing import Any
+
 import pytest
 
 from camcast import CommunityManager, presence
@@ -89,3 +91,29 @@ async def test_what_strangers_claim_is_bounded_and_an_error_of_the_callback_ends
         await eventually(lambda: names(ada) == ["Ada", "Eva"])
     with pytest.raises(ValueError, match=f"1 to {NAME_LENGTH_MAX} printable characters"):
         Presence(CommunityManager(), ".chat", "")
+
+
+@live
+async def test_who_left_may_come_back() -> None:
+    async with managers(2) as (first, second), Presence(first, ".chat", "Ada") as ada:
+        for name in ("Ben", "Cem"):
+            async with Presence(second, ".chat", name):
+                await eventually(lambda name=name: names(ada) == ["Ada", name])
+            await eventually(lambda: names(ada) == ["Ada"])
+            assert second.community(".chat.presence").state == "left"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"name": 5}, TypeError, "name is a text, and not 5"),
+        ({"on_change": 5}, TypeError, "on_change is a plain function, .* and not 5"),
+        ({"beat_seconds": "5"}, TypeError, "beat_seconds is a number, and not '5'"),
+        ({"beat_seconds": 0}, ValueError, "beat_seconds is more than 0, and not 0"),
+    ],
+)
+def test_a_presence_says_what_is_wrong(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Presence(CommunityManager(), ".chat", **{"name": "Ada", **given})

@@ -1,13 +1,14 @@
 """Questions and answers over real sockets."""
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 
-from camcast import CommunityManager
+from camcast import CommunityError, CommunityManager
 from camcast.requests import NoAnswer, Requests
 from tests.live.communities import managers
-from tests.patience import live
+from tests.patience import eventually, live
 
 
 def sensor(manager: CommunityManager, site: str) -> Requests:
@@ -56,3 +57,43 @@ async def test_nobody_to_ask_and_nonsense_are_no_answer() -> None:
         await raw.publish(b"\xc1")
         async with sensor(third, "roof"):
             assert len(await plant.ask(b"roof", timeout=60)) == 1
+
+
+@live
+async def test_two_in_one_process_come_and_go_by_themselves() -> None:
+    async with managers(2) as (first, second), sensor(first, "roof"):
+        async with Requests(second, ".plant") as plant:
+            async with Requests(second, ".plant") as other:
+                assert len(await other.ask(b"roof", timeout=60)) == 1
+            assert len(await plant.ask(b"roof", timeout=60)) == 1
+            with pytest.raises(CommunityError, match="inside `async with` only"):
+                await other.ask(b"roof")
+        assert second.community(".plant.requests").state == "left"
+
+
+@live
+async def test_what_is_no_question_or_no_answer_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    wrong: Any = "21.5"
+
+    async def answer(question: bytes) -> bytes | None:
+        return wrong if question == b"text" else bytes(1 << 20)
+
+    async with (
+        managers(2) as (first, second),
+        Requests(first, ".plant", answer),
+        Requests(second, ".plant") as plant,
+    ):
+        for given, error, message in (
+            ({"question": wrong}, TypeError, "question is bytes, and not '21.5'"),
+            ({"question": b"", "answers": 0}, ValueError, "at least 1 answer, not 0"),
+            ({"question": b"", "timeout": "1"}, TypeError, "timeout is a number, and not '1'"),
+        ):
+            with pytest.raises(error, match=message):
+                await plant.ask(**given)
+        for question, reason in ((b"text", "bytes or None, and not '21.5'"), (b"long", "over the")):
+            asking = asyncio.create_task(plant.ask(question, timeout=60))
+            await eventually(lambda reason=reason: reason in caplog.text)
+            asking.cancel()
+            await asyncio.wait([asking])
+        with pytest.raises(TypeError, match="a handler is a coroutine function, and not 5"):
+            Requests(first, ".other", cast("Any", 5))

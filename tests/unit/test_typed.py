@@ -141,6 +141,44 @@ def test_a_field_that_cannot_travel_is_refused() -> None:
         encode_event(Sport(place))
 
 
+@pytest.mark.parametrize("far", [2**64, -(2**63) - 1])
+def test_a_number_that_is_too_large_is_refused(far: int) -> None:
+    with pytest.raises(TypedEventError, match="a Soccer cannot be sent: "):
+        encode_event(Soccer("Rome", far))
+
+
+def test_what_holds_itself_is_refused() -> None:
+    endless: Any = []
+    endless.append(endless)
+    with pytest.raises(TypedEventError, match="a Sport cannot be sent: "):
+        encode_event(Sport(endless))
+
+
+class AsArray(msgspec.Struct, array_like=True):
+    place: str
+
+
+@dataclasses.dataclass
+class Initial:
+    place: dataclasses.InitVar[str]
+
+
+@attrs.frozen
+class OneOfTwo:
+    event: Sport | Outdoors
+
+
+@attrs.frozen
+class Unknown:
+    place: "Nowhere"  # type: ignore[name-defined]  # noqa: F821  # as it is below TYPE_CHECKING
+
+
+@pytest.mark.parametrize("cls", [AsArray, Initial, OneOfTwo, Unknown])
+def test_a_class_of_which_no_event_can_be_made_is_refused(cls: type) -> None:
+    with pytest.raises(TypedEventError, match=f"events of class {cls.__name__} cannot be received"):
+        EventDecoder(cls)
+
+
 @dataclasses.dataclass
 class Reading:
     celsius: float

@@ -1,12 +1,19 @@
 """One base of all errors."""
 
+import copy
 import importlib
+import pickle
 import pkgutil
 from collections.abc import Iterator
+
+import pytest
 
 import camcast
 import membership
 import overlays
+from camcast import AddressInUse, GatewayTimeout, InterestError, Topic
+from camcast.doors.transport import ForgeryError
+from camcast.report.output_place import OutputError
 from camcast.vocabulary.errors import CamcastError
 
 INTERNAL = {
@@ -34,3 +41,20 @@ def test_every_error_of_ours_has_the_one_base() -> None:
                     assert issubclass(thing, CamcastError), thing
                     found += 1
     assert found > 30
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        GatewayTimeout(Topic.parse(".a"), ["tcp://127.0.0.1:7000"]),
+        ForgeryError(2),
+        OutputError("--output x: it is a folder"),
+        InterestError("mag >", 6, "expected a number"),
+        AddressInUse(98, "cannot listen"),
+    ],
+)
+def test_an_error_survives_the_way_from_another_process(error: CamcastError) -> None:
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is type(error)
+        assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
+        assert getattr(again, "errno", None) == getattr(error, "errno", None)
