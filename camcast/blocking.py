@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial, wraps
 from queue import SimpleQueue
@@ -249,12 +249,6 @@ class Community(_Face[asynchronous.Community[E]], Generic[E]):
     size = _Reads[float](asynchronous.Community.size, afterwards=True)
 
 
-def _communities(
-    manager: CommunityManager, communities: Iterable[asynchronous.Community]
-) -> list[Community]:
-    return [Community(manager, community) for community in communities]
-
-
 class CommunityManager(_Face[asynchronous.CommunityManager]):
     """See `camcast.CommunityManager`. Use it in a ``with``, which also leaves politely.
 
@@ -329,7 +323,10 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
 
     community = _into(Community, _calls(asynchronous.CommunityManager.community))
     join = _into(Community, _waits(asynchronous.CommunityManager.join))
-    super_communities = _into(_communities, _calls(asynchronous.CommunityManager.super_communities))
+    super_communities = _into(
+        lambda manager, found: [Community(manager, one) for one in found],
+        _calls(asynchronous.CommunityManager.super_communities),
+    )
 
     # -- facts -------------------------------------------------------------------------------
 

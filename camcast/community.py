@@ -32,7 +32,7 @@ from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.event_trace import Account
 from camcast.exposure import check_addresses, check_closed, check_profile
-from camcast.feed import Feed
+from camcast.feed import Feed, running_loop
 from camcast.interests.interest import Interest
 from camcast.live import transports
 from camcast.live.conditions import Conditions
@@ -527,11 +527,7 @@ class CommunityManager:
 
     def _check_loop(self) -> None:
         """Raise `CommunityError` in any event loop but the one in which the manager was started."""
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:  # there is none
-            here = None
-        if here is not self._loop and self._loop is not None:
+        if running_loop() is not self._loop and self._loop is not None:
             if self._loop.is_closed():
                 raise CommunityError(
                     "the event loop of the manager was closed before the manager; make a new one"

@@ -208,7 +208,7 @@ class DeliveryQueue(Generic[E]):
         self._unopened.pop()
         self._count(newest, -1)
         gap = 1
-        fitting = 0
+        dropped = newest
         if isinstance(newest, ReceivedBatch):
             room = self.events_max - self.events
             bytes_left = self.bytes_max - self._bytes - self._opened_bytes
@@ -219,11 +219,9 @@ class DeliveryQueue(Generic[E]):
                 part = newest.part(range(fitting))
                 self._unopened.append(part)
                 self._count(part, 1)
+                dropped = newest.part(range(fitting, len(newest)))
         self.missed += gap
-        if isinstance(newest, ReceivedBatch) and fitting:
-            self._tell_dropped(newest.part(range(fitting, len(newest))))
-        else:
-            self._tell_dropped(newest)
+        self._tell_dropped(dropped)
         if self._unopened and isinstance(last := self._unopened[-1], Lagged):
             gap += last.missed
             self._unopened.pop()

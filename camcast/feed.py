@@ -91,7 +91,7 @@ class Feed(Generic[_Queue, _Item]):
         """
         if self._closed:
             return
-        if self._loop.is_running() and not _is_running_here(self._loop):
+        if self._loop.is_running() and running_loop() is not self._loop:
             self._loop.call_soon_threadsafe(self.close)
             return
         self._on_close(self)
@@ -228,11 +228,12 @@ class Feed(Generic[_Queue, _Item]):
             _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
 
 
-def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread; None if there is none."""
     try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:  # there is none in this thread
-        return False
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def check_plain(name: str, call: Callable[..., object]) -> None:

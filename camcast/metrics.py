@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, get_args
+from queue import Empty, SimpleQueue
+from typing import Final, get_args
 
 from attrs import define, field, frozen
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
@@ -29,6 +30,7 @@ from camcast import blocking
 from camcast.community import CommunityManager, State
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import BindError
+from camcast.feed import running_loop
 from camcast.live.stats import CommunityStats, Stats
 
 _log = logging.getLogger(__name__)
@@ -228,40 +230,15 @@ class Collector(PrometheusCollector):
                     continue
             return snapshots
 
-        async def take_there() -> dict[str, Stats]:
+        if self._loop is None or running_loop() is self._loop:
             return take()
-
-        if self._loop is None or _running_loop() is self._loop:
-            return take()
+        answer: SimpleQueue[dict[str, Stats]] = SimpleQueue()
         try:
-            # Raises RuntimeError if the loop has ended.
-            return _ask(take_there, self._loop)
-        except (TimeoutError, RuntimeError) as error:
-            _log.warning("no metrics: the event loop does not answer (%s)", error)
+            self._loop.call_soon_threadsafe(lambda: answer.put(take()))
+            return answer.get(timeout=STATS_SECONDS)
+        except (Empty, RuntimeError):  # the loop is busy, or has ended
+            _log.warning("no metrics: the event loop does not answer within %g s", STATS_SECONDS)
             return {}
-
-
-def _ask(work: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> dict[str, Stats]:
-    """Run a coroutine function in a loop of another thread, for `STATS_SECONDS` at most."""
-    asked = work()
-    try:
-        future = asyncio.run_coroutine_threadsafe(asked, loop)
-    except RuntimeError:
-        asked.close()  # else Python warns that it was never awaited
-        raise
-    try:
-        snapshots: dict[str, Stats] = future.result(STATS_SECONDS)
-    except TimeoutError:
-        future.cancel()
-        raise
-    return snapshots
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _add(families: _Families, stats: Stats) -> None:

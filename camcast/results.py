@@ -128,11 +128,11 @@ def _with_time(trace: pa.Table, determined: Mapping[str, Any]) -> pa.Table:
 def _measures(summary: Mapping[str, Any]) -> pa.Table:
     """Return the summary of a run, one row a value."""
     found = summary.get("summary", summary)
-    of_run = {name: value for name, value in found.items() if isinstance(value, int | float)}
-    rows = [("", metric, float(value)) for metric, value in of_run.items()]
-    for community in found["communities"]:
-        for metric, value in community.items():
-            if isinstance(value, int | float):
-                rows.append((community["topic"], metric, float(value)))
+    rows = [
+        (of.get("topic", ""), metric, float(value))
+        for of in (found, *found["communities"])
+        for metric, value in of.items()
+        if isinstance(value, int | float)
+    ]
     names = ("community", "metric", "value")
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))

@@ -65,7 +65,7 @@ def camcast(
         ),
     ] = 0,
     log: Annotated[
-        LogForm, typer.Option("--log", help="How to say it: as text, or as JSON lines.")
+        LogForm, typer.Option(help="How to say it: as text, or as JSON lines.")
     ] = LogForm.TEXT,
     _version: Annotated[
         bool,

@@ -27,30 +27,23 @@ def certify(
     subject_file: Annotated[
         Path, typer.Option("--for", metavar="FILE", help="The public key that gets the rights.")
     ],
-    topic: Annotated[
-        str, typer.Option("--topic", help="The topic, e.g. .soccer, and those below it.")
-    ],
+    topic: Annotated[str, typer.Option(help="The topic, e.g. .soccer, and those below it.")],
     may: Annotated[
         str,
         typer.Option(
-            "--may",
             metavar="RIGHTS",
             help="Rights, with commas: join, publish, serve (be a gateway), issue.",
         ),
     ],
-    days: Annotated[float, typer.Option("--days", help="For how many days, from now on.")] = DAYS,
+    days: Annotated[float, typer.Option(help="For how many days, from now on.")] = DAYS,
     depth: Annotated[
         int | None,
-        typer.Option(
-            "--depth", help="With issue: how many certificates may follow; 1 to 3, default: 1."
-        ),
+        typer.Option(help="With issue: how many certificates may follow; 1 to 3, default: 1."),
     ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
-            "--certificate",
-            metavar="FILE",
-            help="The certificate of the key that signs, unless it is a root's.",
+            metavar="FILE", help="The certificate of the key that signs, unless it is a root's."
         ),
     ] = None,
     json: options.Json = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final
@@ -48,7 +47,6 @@ def compare(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
             metavar="DIR",
             help="Where the report goes; default: runs/compare-<date>; with --json: nowhere.",
         ),
@@ -56,14 +54,12 @@ def compare(
     against: Annotated[
         list[str] | None,
         typer.Option(
-            "--against",
             metavar="VERSION|PATH",
             help="The baseline: a version among what is given, or runs and files. Repeatable.",
         ),
     ] = None,
     threshold: Annotated[
-        float,
-        typer.Option("--threshold", min=0, help="A regression is worse by more than this share."),
+        float, typer.Option(min=0, help="A regression is worse by more than this share.")
     ] = 0.05,
     master: Master = None,
     conf: Conf = None,
@@ -99,7 +95,10 @@ def compare(
         else:
             _print(findings)
             say(f"output: {place / 'index.html' if place else '-'}")
-    _say(findings.problems, _PROBLEMS_MAX)
+    for problem in findings.problems[:_PROBLEMS_MAX]:
+        complain(problem)
+    if (more := len(findings.problems) - _PROBLEMS_MAX) > 0:
+        complain(f"and {more} more problems")
     if findings.regressions:
         complain(f"{len(findings.regressions)} regressed against {findings.baseline}")
         raise typer.Exit(EXIT_REGRESSED)
@@ -144,13 +143,6 @@ def _carry_out(
             folder.discard()
     bar.update(_STEPS, _STEPS, "compared")
     return compared.findings
-
-
-def _say(problems: Sequence[str], most: int) -> None:
-    for problem in problems[:most]:
-        complain(problem)
-    if len(problems) > most:
-        complain(f"and {len(problems) - most} more problems")
 
 
 def _print(findings: Findings) -> None:

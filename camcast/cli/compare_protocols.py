@@ -31,19 +31,15 @@ def compare_protocols(
     workload: Annotated[
         str,
         typer.Option(
-            "--workload",
-            metavar="KIND[:FILE]",
-            help="departures (shipped), usenet:FILE or earthquakes:FILE.",
+            metavar="KIND[:FILE]", help="departures (shipped), usenet:FILE or earthquakes:FILE."
         ),
     ] = "departures",
     events: Annotated[
-        int | None,
-        typer.Option("--events", min=1, help="Publish the first so many events; default: 100."),
+        int | None, typer.Option(min=1, help="Publish the first so many events; default: 100.")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where",
             metavar="CONSTRAINT",
             help='What processes want of attributes, in turn: "mag >= 5", or "". Repeatable.',
         ),
@@ -54,9 +50,7 @@ def compare_protocols(
             "--reliability", "Share of expected deliveries to reach; default: 0.99."
         ),
     ] = None,
-    protocols: Annotated[
-        str | None, typer.Option("--protocols", metavar="A,B,...", help="Default: all.")
-    ] = None,
+    protocols: Annotated[str | None, typer.Option(metavar="A,B,...", help="Default: all.")] = None,
     membership: Annotated[
         str | None,
         typer.Option(
@@ -67,19 +61,16 @@ def compare_protocols(
         float | None, probability_option("--loss", "Share of copies that get lost; default: 0.05.")
     ] = None,
     members_max: Annotated[
-        int | None, typer.Option("--members-max", help="Processes of one community; default: 6.")
+        int | None, typer.Option(help="Processes of one community; default: 6.")
     ] = None,
     seed: options.Seed = None,
     workers: Workers = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE.csv", help="Write the table there as well."),
+        Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(
-            "--results", metavar="FILE.jsonl", help="Keep what is done there; continue from it."
-        ),
+        typer.Option(metavar="FILE.jsonl", help="Keep what is done there; continue from it."),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -27,17 +27,14 @@ def dashboard(
         ),
     ],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port on the loopback; 0: any free one.")
+        int, typer.Option(min=0, max=65535, help="Port on the loopback; 0: any free one.")
     ] = 8080,
-    every: Annotated[
-        float, typer.Option("--every", min=0.2, help="Seconds between two looks.")
-    ] = 2.0,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 2.0,
     record: Annotated[
-        Path | None, typer.Option("--record", metavar="FILE", help="Keep every look there, too.")
+        Path | None, typer.Option(metavar="FILE", help="Keep every look there, too.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE.html", help="Where the page of a recording goes."),
+        Path | None, typer.Option(metavar="FILE.html", help="Where the page of a recording goes.")
     ] = None,
 ) -> None:
     """Watch running processes in a browser: communities, overlay, rates, losses, peers.

@@ -47,7 +47,6 @@ class ExperimentOptions:
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
             metavar="DIR",
             help="Where traces and results go; default: a new folder; demo keeps none.",
         ),
@@ -56,7 +55,6 @@ class ExperimentOptions:
     control: Annotated[
         Path | None,
         typer.Option(
-            "--control",
             metavar="FOLDER",
             help="Give each node a control socket there, for camcast dashboard FOLDER and status.",
         ),

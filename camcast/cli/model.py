@@ -39,9 +39,7 @@ def model(
     given: SettingOptions = SETTING,
     clusters: Annotated[
         int | None,
-        typer.Option(
-            "--clusters", min=1, help="Clusters of hierarchical gossip broadcast; default: √n."
-        ),
+        typer.Option(min=1, help="Clusters of hierarchical gossip broadcast; default: √n."),
     ] = None,
     protocol: ProtocolOptions = PROTOCOL,
     json: options.Json = False,

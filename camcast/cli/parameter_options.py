@@ -22,23 +22,18 @@ S = TypeVar("S", bound=BaseScenario)
 class ParameterOptions:
     """The parameters of a community, as the paper calls them; None where nothing was given."""
 
-    c: Annotated[float | None, typer.Option("--c", help="Fan-out beyond ln N (paper: c).")] = None
-    g: Annotated[
-        float | None, typer.Option("--g", help="Processes that send upward (paper: g).")
-    ] = None
-    a: Annotated[
-        float | None, typer.Option("--a", help="Super-processes each sends to (paper: a).")
-    ] = None
-    z: Annotated[
-        int | None, typer.Option("--z", help="Size of a super-topic table (paper: z).")
-    ] = None
+    c: Annotated[float | None, typer.Option(help="Fan-out beyond ln N (paper: c).")] = None
+    g: Annotated[float | None, typer.Option(help="Processes that send upward (paper: g).")] = None
+    a: Annotated[float | None, typer.Option(help="Super-processes each sends to (paper: a).")] = (
+        None
+    )
+    z: Annotated[int | None, typer.Option(help="Size of a super-topic table (paper: z).")] = None
     p_sel: Annotated[float | None, probability_option("--p-sel", "Fixed p_sel instead of g/N.")] = (
         None
     )
     preset: Annotated[
         str | None,
         typer.Option(
-            "--preset",
             metavar="paper",
             help="paper: p_a = a/z and the loop as the paper prints them, the membership without"
             " this project's additions, and no batches.",

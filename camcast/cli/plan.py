@@ -36,7 +36,6 @@ def plan(
     reliability: Annotated[
         str,
         typer.Option(
-            "--reliability",
             metavar="P[,P,...]",
             help="Probability that all living processes of a community receive an event of the"
             " first; one for all communities, or one for each.",
@@ -45,16 +44,14 @@ def plan(
     weather: WeatherOptions = WEATHER,
     z_min: Annotated[
         int,
-        typer.Option(
-            "--z-min", min=1, help="Links that a table has at least, for those that fail unnoticed."
-        ),
+        typer.Option(min=1, help="Links that a table has at least, for those that fail unnoticed."),
     ] = 1,
     check: Annotated[
         bool,
         typer.Option("--check", help="Simulate the plan, and print measured beside predicted."),
     ] = False,
-    runs: Annotated[int, typer.Option("--runs", min=2, help="Events of the check.")] = RUNS,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the check.")] = 1,
+    runs: Annotated[int, typer.Option(min=2, help="Events of the check.")] = RUNS,
+    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

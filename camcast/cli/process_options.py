@@ -40,16 +40,14 @@ class ProfileOptions:
     profile: Annotated[
         ProfileName | None,
         typer.Option(
-            "--profile",
             help="open: whoever reaches the process may read and publish; shared-key: who knows the"
             " passphrase; signed: who has a certificate. Default: signed with --identity,"
-            " shared-key with a passphrase, else open.",
+            " shared-key with a passphrase, else open."
         ),
     ] = None
     passphrase_file: Annotated[
         Path | None,
         typer.Option(
-            "--passphrase-file",
             metavar="FILE",
             help="Talk only to those who have the same passphrase, encrypted; one line, mode 0600."
             f" Without it, the environment's {PASSPHRASE_VARIABLE} counts.",
@@ -87,7 +85,6 @@ class SecurityOptions:
     identity: Annotated[
         Path | None,
         typer.Option(
-            "--identity",
             metavar="FILE",
             help="The secret key of this process (camcast keys new): it signs its events, and talks"
             " only to certified processes, encrypted. Needs --certificate and --trust.",
@@ -103,14 +100,11 @@ class SecurityOptions:
     ] = None
     trust: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--trust", metavar="FILE", help="The public key of a root that is trusted. Repeatable."
-        ),
+        typer.Option(metavar="FILE", help="The public key of a root that is trusted. Repeatable."),
     ] = None
     revocations: Annotated[
         list[Path] | None,
         typer.Option(
-            "--revocations",
             metavar="FILE",
             help="A root's list of certificates that count no more (camcast revoke). Repeatable.",
         ),
@@ -153,14 +147,10 @@ class ListeningOptions:
     """Where a process listens, and who may talk to it."""
 
     bind: Annotated[
-        str,
-        typer.Option("--bind", metavar="ADDRESS", help="Where to listen; port 0 is any free port."),
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; port 0 is any free port.")
     ] = "tcp://127.0.0.1:0"
     advertise: Annotated[
-        str | None,
-        typer.Option(
-            "--advertise", metavar="ADDRESS", help="What to tell others instead of --bind."
-        ),
+        str | None, typer.Option(metavar="ADDRESS", help="What to tell others instead of --bind.")
     ] = None
     insecure: Annotated[
         bool,
@@ -191,7 +181,6 @@ class ProcessOptions:
     control: Annotated[
         Path | None,
         typer.Option(
-            "--control",
             metavar="PATH",
             help="Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
         ),
@@ -213,7 +202,7 @@ class ContactOptions:
     ] = None
     gateway: Annotated[
         list[str] | None,
-        typer.Option("--gateway", metavar="ADDRESS", help="A gateway for all topics. Repeatable."),
+        typer.Option(metavar="ADDRESS", help="A gateway for all topics. Repeatable."),
     ] = None
 
     def arguments(self) -> dict[str, Any]:
@@ -235,17 +224,12 @@ class MemberOptions:
     settings: options.MembershipOptions = None
     discovery: Annotated[
         str | None,
-        typer.Option(
-            "--discovery",
-            help="gateways or lan: how strangers are found; lan needs no address (mDNS).",
-        ),
+        typer.Option(help="gateways or lan: how strangers are found; lan needs no address (mDNS)."),
     ] = None
     remember: Annotated[
         Path | None,
         typer.Option(
-            "--remember",
-            metavar="FILE",
-            help="Keep contacts there, for a start when no gateway answers.",
+            metavar="FILE", help="Keep contacts there, for a start when no gateway answers."
         ),
     ] = None
     retry: Annotated[
@@ -259,7 +243,6 @@ class MemberOptions:
     retention: Annotated[
         float | None,
         typer.Option(
-            "--retention",
             metavar="SECONDS",
             min=0,
             max=RETENTION_SECONDS_MAX,

@@ -25,9 +25,8 @@ class ProtocolOptions:
     protocol: Annotated[
         str | None,
         typer.Option(
-            "--protocol",
             help="camcast (default), or a system that it is compared with: broadcast, multicast,"
-            " hierarchical, rfpbcast, pmcast, hpmcast, percolation (docs/protocols.md).",
+            " hierarchical, rfpbcast, pmcast, hpmcast, percolation (docs/protocols.md)."
         ),
     ] = None
     protocol_settings: Annotated[

@@ -58,27 +58,24 @@ def reproduce(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="DIR", help="Default: runs/reproduce-<paper>."),
+        Path | None, typer.Option(metavar="DIR", help="Default: runs/reproduce-<paper>.")
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            "--runs",
             help="Experiments a point; default: camcast 4,000 (the paper: 100); memberships 3 live,"
             " and one more of each in the virtual network (the paper: 10, with 5 events);"
-            " percolation 20 networks, as the paper; hpmcast 100.",
+            " percolation 20 networks, as the paper; hpmcast 100."
         ),
     ] = None,
     events: Annotated[
         int | None,
         typer.Option(
-            "--events",
             help="memberships: events for each run and p_sel; default: 60. percolation: events on"
-            " a network; default: 400, as the paper.",
+            " a network; default: 400, as the paper."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 1,
     workers: Annotated[
         int | None,
         typer.Option("--workers", "-w", min=1, help="Processes that simulate; default: all cores."),
@@ -86,15 +83,13 @@ def reproduce(
     engine: Annotated[
         str | None,
         typer.Option(
-            "--engine",
             help="camcast: population (default), chain, or virtual (the shipped node;"
-            " 1,000 times slower).",
+            " 1,000 times slower)."
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            "--preset",
             metavar="paper",
             help="memberships: p_a, fan-out and SCAMP as printed, without sponsors and"
             " indirection; no batches.",

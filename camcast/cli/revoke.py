@@ -36,9 +36,7 @@ def revoke(
             metavar="[SERIAL]...",
         ),
     ] = None,
-    hours: Annotated[
-        float, typer.Option("--hours", help="Hours until the next list is due.")
-    ] = HOURS,
+    hours: Annotated[float, typer.Option(help="Hours until the next list is due.")] = HOURS,
     json: options.Json = False,
 ) -> None:
     """Revoke certificates: sign and print a new list of all that count no more.

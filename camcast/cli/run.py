@@ -35,50 +35,38 @@ KILL_EVENTS: Final = 500
 @grouped
 def run(
     scenario: Annotated[
-        str | None,
-        typer.Option("--scenario", metavar="NAME|FILE.toml", help="'paper' (6.2.1), or a file."),
+        str | None, typer.Option(metavar="NAME|FILE.toml", help="'paper' (6.2.1), or a file.")
     ] = None,
     community: Annotated[
-        list[str] | None,
-        typer.Option("--community", metavar="TOPIC=N", help="A community's size. Repeatable."),
+        list[str] | None, typer.Option(metavar="TOPIC=N", help="A community's size. Repeatable.")
     ] = None,
     sizes: Annotated[
-        str | None,
-        typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, root last."),
+        str | None, typer.Option(metavar="N,N,...", help="A chain, bottom first, root last.")
     ] = None,
     workload: Annotated[
         str | None,
         typer.Option(
-            "--workload",
             metavar="KIND[:FILE]",
             help="synthetic (default), departures, usenet:FILE or earthquakes:FILE.",
         ),
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option(
-            "--topic", help="Topic of a synthetic workload; default: the deepest community."
-        ),
+        typer.Option(help="Topic of a synthetic workload; default: the deepest community."),
     ] = None,
     events: Annotated[
-        int | None, typer.Option("--events", help="Publish only so many; default: 100 or all.")
+        int | None, typer.Option(help="Publish only so many; default: 100 or all.")
     ] = None,
     rate: Annotated[
-        float | None,
-        typer.Option("--rate", help="Synthetic events a second; default: as fast as possible."),
+        float | None, typer.Option(help="Synthetic events a second; default: as fast as possible.")
     ] = None,
-    payload_bytes: Annotated[
-        int | None, typer.Option("--payload-bytes", help="Size of a synthetic event.")
-    ] = None,
+    payload_bytes: Annotated[int | None, typer.Option(help="Size of a synthetic event.")] = None,
     speed: Annotated[
-        float | None,
-        typer.Option("--speed", help="Seconds of a real workload that pass in one second."),
+        float | None, typer.Option(help="Seconds of a real workload that pass in one second.")
     ] = None,
     protocol: ProtocolOptions = PROTOCOL,
     parameters: ParameterOptions = PARAMETERS,
-    tau: Annotated[
-        int | None, typer.Option("--tau", help="Live links that trigger a search (τ).")
-    ] = None,
+    tau: Annotated[int | None, typer.Option(help="Live links that trigger a search (τ).")] = None,
     kill: Annotated[
         float | None,
         probability_option("--kill", "Kill this share of the processes half-way (kill -9)."),

@@ -19,13 +19,6 @@ Sizes = Annotated[
     str | None,
     typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, the root last."),
 ]
-Success = Annotated[
-    float, probability_option("--success", "Probability that a copy arrives (paper: 0.85).")
-]
-Crash = Annotated[float, probability_option("--crash", "Probability that a process is crashed.")]
-Weak = Annotated[
-    bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
-]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that compute; default: all cores.")
 ]
@@ -48,9 +41,15 @@ def sizes_of(given: str | None) -> list[int]:
 class WeatherOptions:
     """What happens to copies: loss and crashes."""
 
-    success: Success = 0.85  # [CAMCAST 6.1.1]
-    crash: Crash = 0.0
-    weak: Weak = False
+    success: Annotated[
+        float, probability_option("--success", "Probability that a copy arrives (paper: 0.85).")
+    ] = 0.85  # [CAMCAST 6.1.1]
+    crash: Annotated[
+        float, probability_option("--crash", "Probability that a process is crashed.")
+    ] = 0.0
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
+    ] = False
 
     def setting(self, sizes: str | None, parameters: Parameters = DEFAULTS) -> Setting:
         """Build the setting of a chain with these; `ValueError` names what is wrong."""

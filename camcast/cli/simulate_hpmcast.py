@@ -30,15 +30,13 @@ _DEFAULT: Final = HpmcastSetting()
 class TreeOptions:
     """A regular hierarchy and its weather; the options are the fields of `HpmcastSetting`."""
 
-    arity: Annotated[
-        int, typer.Option("--arity", help="a: subsystems of one, processes of a lowest one.")
-    ] = _DEFAULT.arity
-    depth: Annotated[int, typer.Option("--depth", help="l: levels; there are a^l processes.")] = (
-        _DEFAULT.depth
+    arity: Annotated[int, typer.Option(help="a: subsystems of one, processes of a lowest one.")] = (
+        _DEFAULT.arity
     )
-    redundancy: Annotated[
-        int, typer.Option("--redundancy", help="R: delegates of a subsystem.")
-    ] = _DEFAULT.redundancy
+    depth: Annotated[int, typer.Option(help="l: levels; there are a^l processes.")] = _DEFAULT.depth
+    redundancy: Annotated[int, typer.Option(help="R: delegates of a subsystem.")] = (
+        _DEFAULT.redundancy
+    )
     fan_out: Annotated[int, typer.Option("--fanout", help="F: processes chosen in a round.")] = (
         _DEFAULT.fan_out
     )
@@ -53,14 +51,13 @@ class TreeOptions:
         probability_option("--crash", "Probability that a process is dead from the beginning."),
     ] = _DEFAULT.crash  # [hpmcast 5.3] the captions name none
     threshold: Annotated[
-        int, typer.Option("--threshold", help="D: a smaller audience of a view is made so large.")
+        int, typer.Option(help="D: a smaller audience of a view is made so large.")
     ] = _DEFAULT.threshold
     estimate: Annotated[
         Estimate,
         typer.Option(
-            "--estimate",
             help="Rounds from the expected share of interested processes, as in the paper's"
-            " figures, or from the one measured in each view, as a live process does.",
+            " figures, or from the one measured in each view, as a live process does."
         ),
     ] = _DEFAULT.estimate
 
@@ -71,8 +68,8 @@ TREE: Final = TreeOptions()
 @grouped
 def hpmcast(
     tree: TreeOptions = TREE,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Events.")] = RUNS,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, help="Events.")] = RUNS,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

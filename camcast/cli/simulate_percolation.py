@@ -34,7 +34,6 @@ def percolation(
     degrees: Annotated[
         str,
         typer.Option(
-            "--degrees",
             metavar="KIND:...",
             help="The overlay: powerlaw:A,B has e^A/x^B nodes of degree x; poisson:MEAN,NODES; or"
             " file:EDGES, two node numbers a line.",
@@ -48,19 +47,13 @@ def percolation(
         ),
     ],
     ttl: Annotated[
-        int | None,
-        typer.Option("--ttl", min=0, help="Hops from the publisher at most; default: no limit."),
+        int | None, typer.Option(min=0, help="Hops from the publisher at most; default: no limit.")
     ] = None,
     networks: Annotated[
-        int,
-        typer.Option(
-            "--networks", min=1, help="Random networks; with a file: random sets of subscribers."
-        ),
+        int, typer.Option(min=1, help="Random networks; with a file: random sets of subscribers.")
     ] = NETWORKS,
-    events: Annotated[
-        int, typer.Option("--events", min=1, help="Events on each network.")
-    ] = EVENTS,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all random choices.")] = 1,
+    events: Annotated[int, typer.Option(min=1, help="Events on each network.")] = EVENTS,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 1,
     workers: Workers = None,
     json: options.Json = False,
 ) -> None:

@@ -108,9 +108,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
         runs: Annotated[
             int | None,
             typer.Option(
-                "--runs",
-                min=1,
-                help="Events, each on tables of its own; default: 1000, virtual 20.",
+                min=1, help="Events, each on tables of its own; default: 1000, virtual 20."
             ),
         ] = None,
         seed: options.Seed = None,
@@ -118,16 +116,13 @@ def setting_command(simulator: str) -> Callable[..., None]:
         results: Annotated[
             Path | None,
             typer.Option(
-                "--results",
-                metavar="FILE.jsonl",
-                help="Keep what is done there; continue a killed run.",
+                metavar="FILE.jsonl", help="Keep what is done there; continue a killed run."
             ),
         ] = None,
         protocol: ProtocolOptions = PROTOCOL,
         output: Annotated[
             Path | None,
             typer.Option(
-                "--output",
                 metavar="DIR",
                 help="With a scenario: a new folder for its trace and summary, like that of a live"
                 " run (docs/traces.md).",
@@ -135,7 +130,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
         ] = None,
         trace_format: Annotated[
             TraceFormat | None,
-            typer.Option("--trace-format", help="Format of the trace in --output; default: jsonl."),
+            typer.Option(help="Format of the trace in --output; default: jsonl."),
         ] = None,
         json: options.Json = False,
     ) -> None:

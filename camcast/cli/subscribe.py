@@ -48,7 +48,6 @@ def subscribe(
     where: Annotated[
         str | None,
         typer.Option(
-            "--where",
             metavar="INTEREST",
             help="Only events that match, e.g. 'mag >= 5', by their fields or their JSON object.",
         ),
@@ -56,7 +55,6 @@ def subscribe(
     since: Annotated[
         float | None,
         typer.Option(
-            "--since",
             metavar="SECONDS",
             min=0,
             help="First what was published in the last so many seconds and is still kept.",

@@ -47,7 +47,6 @@ def sweep(
     output: Annotated[
         Path,
         typer.Option(
-            "--output",
             metavar="DIR",
             help="Where the results go; a sweep that was killed continues from there.",
         ),
@@ -55,23 +54,21 @@ def sweep(
     grid: Annotated[
         list[str] | None,
         typer.Option(
-            "--grid",
             metavar="KEY=VALUE,VALUE,...",
             help="A key of the file, and its values; with several, every combination.",
         ),
     ] = None,
     engine: Annotated[
-        EngineName,
-        typer.Option("--engine", help="Processes of this machine, or Spark's executors."),
+        EngineName, typer.Option(help="Processes of this machine, or Spark's executors.")
     ] = EngineName.LOCAL,
     workers: Workers = None,
     master: Master = None,
     conf: Conf = None,
     repetitions: Annotated[
-        int, typer.Option("--repetitions", min=1, help="Runs of every point of the grid.")
+        int, typer.Option(min=1, help="Runs of every point of the grid.")
     ] = 10,  # chosen: as many as the comparisons of backends have
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the first run, in place of the file's.")
+        int | None, typer.Option(help="Seed of the first run, in place of the file's.")
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -22,6 +22,7 @@ COUNTERS: Final = (
     *("events", "duplicates", "parasites", "published", "unpublished", "missed", "told_missed"),
     *("event_copies_sent", "upward_sent", "repaired", "repairs_sent"),
 )
+_REPAIR: Final = ("haves_sent", "wants_sent", "holes")
 
 Moment = dict[str, Any]
 
@@ -74,9 +75,7 @@ def _node(socket: Path) -> dict[str, Any]:
             }
             | {
                 "supers": [link["super_topic"] for link in one["links"]],
-                "haves_sent": 0 if one["repair"] is None else one["repair"]["haves_sent"],
-                "wants_sent": 0 if one["repair"] is None else one["repair"]["wants_sent"],
-                "holes": 0 if one["repair"] is None else one["repair"]["holes"],
+                **{key: (one["repair"] or {key: 0})[key] for key in _REPAIR},
             }
             for one in status["communities"]
         ],

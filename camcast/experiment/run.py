@@ -195,13 +195,14 @@ class _Run:
                         control=None if self.control is None else str(self.control),
                     )
                 )
-            if not await self.workers.until(self._all_ready, START_SECONDS):
+            nodes = len(self.plan.topics)
+            if not await self.workers.until(
+                lambda: sum(len(worker.peers) for worker in self.workers.handles) == nodes,
+                START_SECONDS,
+            ):
                 raise ExperimentError(f"not all processes have started within {START_SECONDS} s")
         for worker in self.workers.handles:
             self.peers.update(worker.peers)
-
-    def _all_ready(self) -> bool:
-        return sum(len(worker.peers) for worker in self.workers.handles) == len(self.plan.topics)
 
     async def _join(self) -> None:
         with self._phase("joining"):

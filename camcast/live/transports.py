@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Final
 
 from camcast.doors.plugs import UnknownPlugError
@@ -32,8 +32,7 @@ def check(name: str) -> str:
 
 def find_transport(name: str) -> Callable[..., OutputPipes]:
     """Return the class of output pipes of this name; raises as `check`."""
-    module, class_name = TRANSPORTS[check(name)].split(":")
-    made: Callable[..., OutputPipes] = getattr(import_module(module), class_name)
+    made: Callable[..., OutputPipes] = resolve_name(TRANSPORTS[check(name)])
     return made
 
 

@@ -279,16 +279,12 @@ def _predictions(
     weights: dict[str, int] = defaultdict(int)
     for name, count in events.items():
         topics = list(scenario.levels(Topic.parse(name)))
-        chain = [_level(scenario, topic, law) for topic in topics]
+        sizes = [scenario.communities[topic] for topic in topics]
+        chain = [Level(size, law(size), scenario.parameters) for size in sizes]
         for topic, reception in zip(topics, predict(chain), strict=True):
             sums[topic.name] += count * reception
             weights[topic.name] += count
     return {topic: sums[topic] / weights[topic] for topic in sums}
-
-
-def _level(scenario: BaseScenario, topic: Topic, law: Callable[[float], float]) -> Level:
-    size = scenario.communities[topic]
-    return Level(size, law(size), scenario.parameters)
 
 
 def _ratio(part: float, whole: float) -> float | None:

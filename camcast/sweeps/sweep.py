@@ -94,7 +94,7 @@ def sweep(
         if engine is not None and pending:
             outcomes = engine(task, pending)
         elif workers == 1 or not pending:
-            outcomes = _here(task, pending)
+            outcomes = ((job, compute(task, job.cell)) for job in pending)
         else:  # a single cell, too: what it does to its process is not done to this one
             outcomes = _in_workers(task, pending, workers)
         with closing(outcomes):  # which stops the workers now, not when the garbage is collected
@@ -201,11 +201,6 @@ def compute(task: Task, cell: str) -> Outcome:
 def _cores() -> int:
     # cpu_count() counts the machine's, of which a container or a batch job gets some
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _here(task: Task, jobs: Sequence[Job]) -> Outcomes:
-    for job in jobs:
-        yield job, compute(task, job.cell)
 
 
 def _in_workers(task: Task, jobs: Sequence[Job], workers: int) -> Outcomes:

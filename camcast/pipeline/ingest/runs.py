@@ -138,18 +138,16 @@ def _json_lines(
     objects = {path: objects_in(path) for path in run_of}
     plain = {path: run for path, run in run_of.items() if objects[path] is not None}
     if plain:
-        lines = dict.fromkeys(plain.values(), 0)
+        lines, found = Counter[str](), Counter[str]()
         for path, run in plain.items():
             lines[run] += objects[path] or 0
         known = _plain(spark, plain)
-        found: dict[str, int] = {}
-        strange: set[str] = set()
-        for row in _sums(known):
-            found[row["run"]] = found.get(row["run"], 0) + row["n"]
-            if row["reason"] is not None:
-                strange.add(row["run"])
+        sums = _sums(known)
+        for row in sums:
+            found[row["run"]] += row["n"]
+        strange = {row["run"] for row in sums if row["reason"] is not None}
         # A run that is still written to may have other lines now than when they were counted.
-        strange |= {run for run in lines if found.get(run, 0) != lines[run]}
+        strange |= {run for run in lines if found[run] != lines[run]}
         for run in lines.keys() - strange:
             counts[run].records += lines[run]
         right = known.where(~F.col("run").isin(*strange)) if strange else known
@@ -241,16 +239,17 @@ def _parquet(
             rows[path] = _rows_of(path, run.trace_version)
         except RunFolderError as error:
             refuse(path, str(error))
-    if rows:
-        readable = _readable(spark, {path: run_of[path].run for path in rows})
-        for path, number in rows.items():
-            if readable.get(path, 0) < number:
-                refuse(
-                    path,
-                    f"a damaged Parquet file: of {number} records only {readable.get(path, 0)}"
-                    " can be read, and none was",
-                )
-    whole = {p: run_of[p].run for p in rows if readable.get(p, 0) == rows[p]} if rows else {}
+    readable = _readable(spark, {path: run_of[path].run for path in rows}) if rows else {}
+    whole: dict[Path, str] = {}
+    for path, number in rows.items():
+        if (read := readable.get(path, 0)) < number:
+            refuse(
+                path,
+                f"a damaged Parquet file: of {number} records only {read} can be read, and none"
+                " was",
+            )
+        else:
+            whole[path] = run_of[path].run
     files = local_table(spark, wrong_files, quarantine.SCHEMA)
     if not whole:
         if wrong_files:

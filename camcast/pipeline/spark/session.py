@@ -215,7 +215,7 @@ def _pyspark_silent() -> Iterator[None]:
 
     threading.excepthook = silent
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
-        server.handle_error = _keep_silent  # type: ignore[assignment, method-assign] # it prints
+        server.handle_error = lambda *_: None  # type: ignore[method-assign] # it prints
     try:
         yield
     except Exception:
@@ -238,10 +238,6 @@ def _speak(
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     """Whether py4j did not log it, which tells the root logger some of what went wrong."""
     return Path(record.pathname).parent.name != "py4j"
-
-
-def _keep_silent(*_: object) -> None:
-    """Take what a request failed of, and say nothing."""
 
 
 @contextmanager
