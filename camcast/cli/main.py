@@ -1,14 +1,30 @@
-"""The entry point of ``camcast``: Ctrl-C while its modules are still imported is quiet, too."""
+"""The entry point of ``camcast``: what holds before its modules are imported, which takes a while.
+
+Ctrl-C is quiet, too, and the standard streams are open.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
 EXIT_INTERRUPTED = 130  # [POSIX shells] 128 and the number of SIGINT
 
 
+def _open_missing_streams() -> None:
+    """Let a standard stream that is closed be ``/dev/null``, as some supervisors start services.
+
+    Else a socket would get its number, and what is printed would go there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)  # noqa: SIM115 # it stays open
+            setattr(sys, name, stream)
+
+
 def main() -> None:
     """Run the command line."""
+    _open_missing_streams()
     try:
         from camcast.cli.app import main as run
 

@@ -119,7 +119,10 @@ class OutputFolder:
 
     def _write(self, name: str, content: object) -> None:
         encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
-        (self.path / name).write_bytes(encoded + b"\n")
+        try:
+            (self.path / name).write_bytes(encoded + b"\n")
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
 
 
 def dated_folder(name: str) -> Path:

@@ -322,10 +322,16 @@ class _ResultsFile:
     def append(self, job: Job, result: str) -> None:
         """Add a finished cell; `result` is JSON."""
         if self._file is not None:
-            self._file.write(
-                f'{{"key":"{job.key}","cell":{job.cell},"result":{result}}}\n'.encode()
-            )
-            self._file.flush()
+            record = f'{{"key":"{job.key}","cell":{job.cell},"result":{result}}}\n'
+            line = memoryview(record.encode())
+            try:
+                while line:  # past Python's buffer, which would fail once more at its end
+                    line = line[os.write(self._file.fileno(), line) :]
+            except OSError as error:
+                raise SweepError(
+                    f"{self._file.name}: cannot be written ({error.strerror}); the cells that were"
+                    " finished before are kept, and the same command continues from them"
+                ) from None
 
     def __enter__(self) -> _ResultsFile:
         return self

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from camcast.report.output_place import OutputError
 from camcast.runs.folder import OutputFolder, RunEntryError, check_entries
 from camcast.vocabulary.trace import JsonLinesSink
 from tests.camcast_command import Capture, refusal
@@ -59,3 +60,10 @@ def test_the_command_that_explains_an_event_reads_no_linked_file(
     assert code == 2
     assert "is a link out of the run's folder" in said
     assert "swordfish" not in said
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path)
+    (tmp_path / "summary.json").symlink_to("/dev/full")  # Linux's: as on a full disk
+    with pytest.raises(OutputError, match=r"cannot write .*/summary\.json: No space left"):
+        folder.write_summary({"events": 1})

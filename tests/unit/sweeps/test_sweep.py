@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -259,6 +260,17 @@ def test_a_signal_stops_a_sweep_and_its_workers(
         assert said.endswith("KeyboardInterrupt\n")
     else:
         assert (stopped.returncode, said) == (128 + stop, "")
+
+
+def test_a_full_disk_is_said_with_the_name_of_the_file(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(_descriptor: int, _line: memoryview) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(SweepError, match=r"r: cannot be written \(No space left on device\)"):
+        sweep(place.task("square"), place.cells(2), results=place.results, workers=1)
 
 
 def test_a_torn_last_line_is_discarded(place: Place) -> None:
