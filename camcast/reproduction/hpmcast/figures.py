@@ -1,8 +1,8 @@
-"""What Figures 7 to 13 of the hpmcast paper (002, 5.3, 5.4) show; `charts` draws them."""
+"""What Figures 7 to 13 of the hpmcast paper (002, 5.3, 5.4) show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -34,17 +34,14 @@ _INFECTION_NOTES: Final = {
 
 def figures(results: Results) -> tuple[Figure, ...]:
     """Return the figures of the protocols that are chosen: the paper's, then those beyond it."""
-    made: list[Figure] = []
     about = results.plan.about
-    if about(HPMCAST):
-        made += _interest(results)
-    if about(PMCAST):
-        made.append(_flat_rounds(results))
-    if about(HPMCAST):
-        made += [*_fan_out(results), _scale(results), _redundancy(results), _threshold(results)]
-        made += [_parasites(results), _depth(results)]
-    made += [_infection(results, protocol) for protocol in (RFPBCAST, PMCAST) if about(protocol)]
-    return tuple(made)
+    return (
+        *(_interest(results) if about(HPMCAST) else ()),
+        *((_flat_rounds(results),) if about(PMCAST) else ()),
+        *(_varied(results) if about(HPMCAST) else ()),
+        *((_depth(results),) if about(HPMCAST) else ()),
+        *(_infection(results, protocol) for protocol in (RFPBCAST, PMCAST) if about(protocol)),
+    )
 
 
 def _curves(
@@ -53,14 +50,18 @@ def _curves(
     measure: str = "reception",
 ) -> tuple[Point, ...]:
     """Return what was measured of settings, by the name of their series and by their x."""
-    points = []
-    for name, settings in series.items():
-        for x, setting in settings.items():
-            found = results.hierarchy(**setting)
-            model = found["model"].get(measure)
-            of_x = Point(series=name, x=x, model=model, runs=results.plan.runs, **found[measure])
-            points.append(of_x)
-    return tuple(points)
+    return tuple(
+        Point(
+            series=name,
+            x=x,
+            model=found["model"].get(measure),
+            runs=results.plan.runs,
+            **found[measure],
+        )
+        for name, settings in series.items()
+        for x, setting in settings.items()
+        for found in (results.hierarchy(**setting),)
+    )
 
 
 def _interest(results: Results) -> tuple[Figure, Figure]:
@@ -137,124 +138,91 @@ def _flat_rounds(results: Results) -> Figure:
     )
 
 
-def _fan_out(results: Results) -> tuple[Figure, Figure]:
-    series = {
+def _varied(results: Results) -> Iterator[Figure]:
+    """Yield Figures 10 to 13, which vary one number of Figure 7's hierarchy each, and parasites."""
+    fan_outs = {
         f"p₁ = {p:g}": {F: {"fan_out": F, "interested": p} for F in plan.FAN_OUTS}
         for p in plan.SHARES_COMPARED
     }
     notes = " n = 22³, R = 3. The caption of Figure 10 is not in the text we have; F is chosen."
-    return (
-        Figure(
-            name="figure10",
-            title="Fan-out: reliability",
-            x="fan-out, F",
-            y=_DELIVERY,
-            notes="5.3.2: what counts is how good the estimate of the number of rounds is." + notes,
-            points=_curves(results, series),
-            domain=(0.998, 1),
-        ),
-        Figure(
-            name="figure10_rounds",
-            title="Fan-out: rounds",
-            x="fan-out, F",
-            y="rounds until nobody gossips any more",
-            notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
-            points=_curves(results, series, "rounds"),
-        ),
+    yield Figure(
+        name="figure10",
+        title="Fan-out: reliability",
+        x="fan-out, F",
+        y=_DELIVERY,
+        notes="5.3.2: what counts is how good the estimate of the number of rounds is." + notes,
+        points=_curves(results, fan_outs),
+        domain=(0.998, 1),
     )
-
-
-def _scale(results: Results) -> Figure:
-    return Figure(
+    yield Figure(
+        name="figure10_rounds",
+        title="Fan-out: rounds",
+        x="fan-out, F",
+        y="rounds until nobody gossips any more",
+        notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
+        points=_curves(results, fan_outs, "rounds"),
+    )
+    arities = {f"p₁ = {p:g}": {a: scaled(a, p) for a in plan.ARITIES} for p in plan.SHARES_SCALED}
+    yield Figure(
         name="figure11",
         title="Varying a; n = a³, l = 3, R = 4, F = 3",
         x="subsystems of each, a",
         y=_DELIVERY,
         notes="1,000 to 64,000 processes. p₁ is chosen; of the caption only “= 3, R = 4, F = 3” is"
         " left in the text we have.",
-        points=_curves(
-            results,
-            {f"p₁ = {p:g}": {a: scaled(a, p) for a in plan.ARITIES} for p in plan.SHARES_SCALED},
-        ),
+        points=_curves(results, arities),
         domain=(0.998, 1),
     )
-
-
-def _redundancy(results: Results) -> Figure:
-    return Figure(
+    redundancies = {
+        f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in plan.REDUNDANCIES}
+        for p in plan.SHARES_LOW
+    }
+    yield Figure(
         name="figure12",
         title="Varying R; n = 22³, F = 2",
         x="delegates, R",
         y=_DELIVERY,
         notes="5.3.5. p₁ is chosen; the caption of Figure 12 is not in the text we have. R also"
         " lengthens the rounds of the lowest level, as Figure 6 counts |view| R processes there.",
-        points=_curves(
-            results,
-            {
-                f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in plan.REDUNDANCIES}
-                for p in plan.SHARES_LOW
-            },
-        ),
+        points=_curves(results, redundancies),
         domain=(0, 1),
     )
-
-
-def _threshold(results: Results) -> Figure:
-    return Figure(
+    thresholds = {
+        f"D = {D}" if D else "original": {
+            p: {"interested": p, "threshold": D} for p in (*plan.SHARES_SMALL, 0.1)
+        }
+        for D in plan.THRESHOLDS
+    }
+    yield Figure(
         name="figure13",
         title=f"Increasing the audience to D; {_HIERARCHY}",
         x=_INTERESTED,
         y=_DELIVERY,
         notes="5.4.2: where fewer than D of a view are interested, its D first are sent the event,"
         " too. The paper does not say what its D is. Rounds from expected p₁.",
-        points=_curves(
-            results,
-            {
-                f"D = {D}" if D else "original": {
-                    p: {"interested": p, "threshold": D} for p in (*plan.SHARES_SMALL, 0.1)
-                }
-                for D in plan.THRESHOLDS
-            },
-        ),
+        points=_curves(results, thresholds),
         domain=(0, 1),
         logarithmic="x",
     )
-
-
-def _parasites(results: Results) -> Figure:
-    return Figure(
+    shares = {p: {"interested": p} for p in plan.SHARES}
+    yield Figure(
         name="parasites",
         title=f"Uninterested processes that receive the event; {_HIERARCHY}",
         x=_INTERESTED,
         y="processes",
         notes="Beyond the paper's figures (6.3.2 names the number): “a feigned multicast” (5.1.1),"
         " so that delegates receive what interests somebody they stand for.",
-        points=_curves(
-            results, {"delegates": {p: {"interested": p} for p in plan.SHARES}}, "parasites"
-        ),
+        points=_curves(results, {"delegates": shares}, "parasites"),
     )
 
 
 def _depth(results: Results) -> Figure:
-    arities = {depth: deep(depth)["arity"] for depth in DEPTHS}
-    needed = {
-        "needed by a group of each level": False,
-        "needed by all groups of each level": True,
-    }
     whole = float(pittel_rounds(plan.DEPTH_PROCESSES, FAN_OUT))
-    formulas = [
-        Point(series=f"T(n, F) = {whole:.2f}, Equation 28", x=depth, formula=whole)
-        for depth in DEPTHS
-    ]
-    formulas += [
-        Point(
-            series=series,
-            x=depth,
-            formula=needed_rounds(arities[depth], depth, REDUNDANCY, FAN_OUT, of_all=of_all),
-        )
-        for series, of_all in needed.items()
-        for depth in DEPTHS
-    ]
+    formulas: dict[str, Callable[[int], float]] = {
+        f"T(n, F) = {whole:.2f}, Equation 28": lambda _depth: whole,
+        "needed by a group of each level": lambda depth: _needed(depth, of_all=False),
+        "needed by all groups of each level": lambda depth: _needed(depth, of_all=True),
+    }
     return Figure(
         name="depth",
         title="Rounds of a broadcast through l levels; n = 4,096, R = 3, F = 2",
@@ -266,9 +234,17 @@ def _depth(results: Results) -> Figure:
         " (l - 1) T(R, F) more, with R lines' processes in level 1, too, and whole rounds.",
         points=(
             *_curves(results, {"gossiped, Figure 6": {at: deep(at) for at in DEPTHS}}, "rounds"),
-            *formulas,
+            *(
+                Point(series=series, x=depth, formula=formula(depth))
+                for series, formula in formulas.items()
+                for depth in DEPTHS
+            ),
         ),
     )
+
+
+def _needed(depth: int, *, of_all: bool) -> float:
+    return needed_rounds(deep(depth)["arity"], depth, REDUNDANCY, FAN_OUT, of_all=of_all)
 
 
 def _infection(results: Results, protocol: str) -> Figure:
