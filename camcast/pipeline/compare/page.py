@@ -56,28 +56,6 @@ td.best { font-weight: 600; }
 .figures figcaption { max-width: 21rem; font-size: .8rem; }
 @media (max-width: 30rem) { th, td { padding: .3rem .35rem; } table { font-size: .8rem; } }
 """
-_VERDICT_NOTES: Final = (
-    "Each sentence holds with 95 % confidence, with all its comparisons (Welch's test, Bonferroni)."
-    " The unit is the run.",
-    "Who is not told from the best may be as good: the bound is what they may still differ by.",
-    "How many more runs are needed is reckoned from the difference and the scatter that were seen:"
-    " with so many, four tries of five find a difference of that size.",
-)
-_PAIR_NOTES: Final = (
-    "Two are told apart if p < 0.05: Welch's t-test, adjusted by Holm for the number of"
-    " comparisons of the measure. Brackets: the 95 % interval of the difference.",
-    "Effect: Hedges' g, the difference in standard deviations of a run; 0.2 is small,"
-    " 0.5 medium, 0.8 large (Cohen).",
-)
-_CONVENTIONS: Final = (
-    "The unit of repetition is the run (or the benchmark file). What a run measured is"
-    " computed from its trace; means, intervals and tests are over runs.",
-    "Intervals are of 95 %: Student's, on a scale on which the measure has no bounds, so that they"
-    " have nothing in them that cannot be. A single run has none, nor have runs that all measured"
-    " the same: they do not say how far others may differ.",
-    "Runs that differ in a parameter, in the sizes of communities, or in the version"
-    " of camcast, are not averaged: they stand side by side, named by what differs.",
-)
 
 
 def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, Drawing]) -> str:
@@ -86,11 +64,9 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
     runs = [row for row in findings.rows if not measure_of(row.metric).benchmark]
     benches = [row for row in findings.rows if measure_of(row.metric).benchmark]
     whole, measures = at_a_glance(findings.rows)
-    groups = [
-        (anchor, title, "".join(_pictures(anchor, figures, drawings)))
-        for anchor, title in GROUPS.items()
-        if any(figure.group == anchor for figure in figures)
-    ]
+    pictures: defaultdict[str, str] = defaultdict(str)
+    for one in figures:
+        pictures[one.group] += picture(one.name, one.title, one.notes, drawings[one.name])
     body = fill(
         "camcast.pipeline.compare",
         "page.html.j2",
@@ -99,11 +75,13 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         who=[name for variant, name in names.items() if variant.backend] or ["no backend"],
         choice=choice(verdicts),
         sentences=list(map(sentence, verdicts)),
-        verdict_notes=_VERDICT_NOTES,
         worse=list(map(change_in_words, findings.regressions)),
         changed=_changed(findings),
-        contents=_contents(findings, [group[:2] for group in groups]),
-        groups=groups,
+        groups=[
+            (anchor, title, pictures[anchor])
+            for anchor, title in GROUPS.items()
+            if anchor in pictures
+        ],
         glance=[
             (title, _table(rows, names, line_of_measure))
             for title, rows in (("Whole runs", whole), ("Benchmarks", measures))
@@ -117,28 +95,12 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         amount=lambda row: amount(row.sample.mean, measure_of(row.metric)),
         reach=reach,
         pairs=[_pair(p, names) for p in findings.pairs if measure_of(p.first.metric).headline],
-        pair_notes=_PAIR_NOTES,
         sources=list(_sources(findings)),
         made_with=versions(("pyspark", "pyarrow")),
-        conventions=_CONVENTIONS,
         listed_max=_LISTED_MAX,
         nothing=NOTHING,
     )
     return document(_TITLE, [body], drawings, _STYLE)
-
-
-def _contents(findings: Findings, groups: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the page's chapters by their anchors."""
-    return {
-        **({"regressions": "Since the baseline"} if findings.changes is not None else {}),
-        "verdict": "Verdict",
-        **dict(groups),
-        "means": "Means",
-        **({"differences": "Differences"} if findings.pairs else {}),
-        "sources": "What was compared",
-        "quarantine": "Quarantine",
-        "how": "How this was made",
-    }
 
 
 def _changed(findings: Findings) -> str:
@@ -152,14 +114,6 @@ def _changed(findings: Findings) -> str:
     }
     told = (f"{verdicts[name]} {text}" for name, text in words.items() if verdicts[name])
     return ", ".join(told) or "nothing else to compare"
-
-
-def _pictures(
-    group: str, figures: Sequence[Figure], drawings: Mapping[str, Drawing]
-) -> Iterator[str]:
-    for figure in figures:
-        if figure.group == group:
-            yield picture(figure.name, figure.title, figure.notes, drawings[figure.name])
 
 
 def _table(
