@@ -6,25 +6,26 @@ A datagram is ``key 32 | nonce 24 | box``: the Ed25519 key of its sender, and Na
 ``time 8 | flags 1 | introduction's length 2 | padding's length 2 | introduction | padding | data``,
 under a key of this direction: the BLAKE2b of the sender's key and the receiver's, keyed by the
 X25519 secret that the two have in common (the keys of their links). So only these two can have made
-it, and it cannot be sent back to its sender, nor to a third. A box takes 2 µs where a signature
-takes 20 to make and 50 to verify, and hides what it says; the secret takes 70 µs, once a peer. Its
-price is that one must know the key of whom one writes to, which the overlay's answers name.
+the datagram, and nobody can send it back to its sender or on to a third process. A box takes 2 µs,
+where a signature takes 20 µs to make and 50 to verify, and it hides its content; the common secret
+takes 70 µs, once a peer. A sender must know the key of the receiver, which the overlay's answers
+name.
 
-*Introductions.* Whom a datagram is from counts only if a trusted root certifies it, so its sender's
-introduction (`camcast.security.known_peers`) goes along until the receiver has said that it has it:
-with the flag `LACKING` a process says that it knows no valid introduction of whom it writes to. It
-then shows its own, too, and has to pad the datagram to `LACKING_BYTES`: the answer, with an
-introduction, has no more than three times as many. Who is not heard again for `UNHEARD_MAX`
-datagrams is shown the introduction once more, since it may have been started anew. An answer that
-does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of its own; an
-introduction that does not fit by itself crosses in fragments.
+*Introductions.* A datagram counts only if a trusted root certifies its sender. So the sender's
+introduction (`camcast.security.known_peers`) goes along until the receiver has said that it has it.
+With the flag `LACKING` a process says that it knows no valid introduction of the receiver. Such a
+datagram has the sender's own introduction and is padded to `LACKING_BYTES`: the answer, with an
+introduction, has no more than three times as many bytes. A process that has not answered
+`UNHEARD_MAX` datagrams is sent the introduction again, since it may have been started anew. An
+answer that does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of
+its own; an introduction that does not fit by itself is sent in fragments.
 
-*Strangers* draw no answer, and leave nothing behind: not their nonces, secrets, or introductions.
-What is shorter than any introduction, of somebody who is not known, is dropped before any
+*Strangers* get no answer, and nothing is stored of them: no nonces, secrets or introductions. A
+datagram of an unknown sender that is shorter than any introduction is dropped before any
 arithmetic. A datagram is taken once (`camcast.security.taken_once`).
 
-The keys are those of the identities, for good: who learns the secret key of a process later reads
-what was sent to and by it and recorded, and could have written to it in anybody's name.
+The keys of the identities do not change. An attacker that learns the secret key of a process can
+later read all recorded datagrams of the process, and could have written to it in any name.
 """
 
 from __future__ import annotations
@@ -59,16 +60,16 @@ _HEAD: Final = Struct(">BHH")
 OVERHEAD: Final = (
     KEY_BYTES + NONCE_BYTES + bindings.crypto_secretbox_MACBYTES + STAMP_BYTES + _HEAD.size
 )
-"""85: by so many bytes a boxed datagram without an introduction is longer than its data."""
+"""85: the bytes of a boxed datagram without an introduction, besides its data."""
 
 DATAGRAM_BYTES_MAX: Final = 1200  # [RFC 9000, 14] crosses every link whole
-# chosen: a third [RFC 9000, 8.1] of what it draws: the longest introduction and the longest answer
+# chosen: a third [RFC 9000, 8.1] of the answer: the longest introduction and the longest data
 LACKING_BYTES: Final = 1200
-# chosen: a record and a chain of four certificates, the longest; of several chains those that fit
+# chosen: a record and the longest chain, of four certificates; of several chains those that fit
 INTRODUCTION_BYTES_MAX: Final = 2400
 # chosen: a record has 130 bytes and more, a certificate 150 (docs/security-formats.md)
 STRANGERS_BYTES_MIN: Final = OVERHEAD + 256
-UNHEARD_MAX: Final = 2  # chosen: an answer and a call; the last of a call's three sendings shows it
+UNHEARD_MAX: Final = 2  # chosen: an answer and a call; of a call's three sendings the last has it
 CORRESPONDENTS_MAX: Final = 4096  # chosen: as many as peers are known; 1 MB
 
 _PERSON: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b personalisation
@@ -76,20 +77,20 @@ _PERSON: Final = b"camcast-datagram"  # frozen: the 16 bytes of a BLAKE2b person
 
 @define
 class _Correspondent:
-    """What is kept of a process that was written to, or that is certified."""
+    """Another process that this one has sent a datagram to, or that is certified."""
 
     sending: bytes
-    """The key of what this process writes to it."""
+    """The key of datagrams to the other process."""
     receiving: bytes
-    """The key of what it writes to this one."""
+    """The key of datagrams from the other process."""
     has_ours: bool = False
-    """Whether it has said, in what came last, that it knows this process."""
+    """Whether the latest datagram from it said that it knows this process's introduction."""
     unheard: int = 0
-    """How many datagrams were sent to it since."""
+    """How many datagrams were sent to it since that one."""
     shown: bytes = b""
-    """The record that this process has shown to it last."""
+    """The record of this process that was sent to it last."""
     just_shown: bool = False
-    """Whether that was in the latest datagram, and nothing has come since."""
+    """Whether the latest datagram to it had the introduction, and none has come from it since."""
 
 
 class DatagramBoxes:
@@ -101,14 +102,15 @@ class DatagramBoxes:
         self._known = known
         self._taken = TakenOnce()
         self._correspondents: dict[bytes, _Correspondent] = {}
-        """By key, whom was written to or heard last at the end."""
+        """The other processes by key; the one sent to or heard from last is at the end."""
         self._own = b""
         self._own_record = b""
 
     def seal(self, data: bytes, to: bytes, nonces: tuple[bytes, bytes], now: float) -> list[bytes]:
-        """Return what is sent to the owner of a key: one datagram, or two; none to no key at all.
+        """Return the datagrams that carry `data` to the owner of a key: one or two.
 
-        `nonces` are `NONCE_BYTES` each that are never used twice.
+        There is none if `to` is no key. Each of the `nonces` has `NONCE_BYTES` and is never used
+        again.
         """
         try:
             one = self._correspondents.get(to) or self._meet(to)
@@ -133,10 +135,11 @@ class DatagramBoxes:
         ]
 
     def open(self, datagram: bytes, now: float) -> tuple[bytes, bytes]:
-        """Return the key of who sent a datagram, and what it says to this process.
+        """Return the key of a datagram's sender, and the data.
 
-        That is nothing where it only introduces its sender. Raises `DatagramError` for what no
-        certified process has sealed for this one, lately and once.
+        The data is empty if the datagram only introduces its sender. Raises `DatagramError` unless
+        a certified process sealed the datagram for this one, its time is within five minutes of
+        `now`, and it was not taken before.
         """
         sender = datagram[:KEY_BYTES]
         one = self._correspondents.get(sender)
@@ -180,7 +183,7 @@ class DatagramBoxes:
                 raise DatagramError(str(error)) from error
 
     def _meet(self, key: bytes) -> _Correspondent:
-        """Return the keys of both directions; raises `InvalidKeyError`."""
+        """Derive the keys of both directions with the owner of a key; raises `InvalidKeyError`."""
         try:
             common = bindings.crypto_box_beforenm(PublicKey(key).curve_public, self._secret)
         except CryptoError as error:
@@ -196,7 +199,7 @@ class DatagramBoxes:
         self._correspondents[key] = one
 
     def _introduction(self, now: float) -> bytes:
-        """Return how this process introduces itself, written."""
+        """Return the encoded introduction of this process, with as many chains as fit."""
         own = self._known.own(now)
         if own.record != self._own_record:
             chains = own.chains
@@ -232,5 +235,5 @@ class DatagramBoxes:
 
 
 def _direction(common: bytes, sender: bytes, receiver: bytes) -> bytes:
-    """Return the key of what one writes to the other."""
+    """Return the key of datagrams from `sender` to `receiver`."""
     return blake2b(sender + receiver, key=common, digest_size=KEY_BYTES, person=_PERSON).digest()

@@ -1,9 +1,9 @@
-"""Datagrams that only the members of a group can read, make, and repeat for long.
+"""Datagrams that only the members of a group can read and make.
 
 A datagram is ``nonce 24 | box``; the box is NaCl's secretbox (XSalsa20 and Poly1305) of ``time 8 |
-data``, the time in milliseconds since 1970. It is taken once (`camcast.security.taken_once`). All
-members have the one key, so nothing says which of them has sent a datagram, and whoever learns the
-key later reads what was recorded.
+data``, the time in milliseconds since 1970. It is taken once (`camcast.security.taken_once`), so
+that nobody can repeat it. All members have the same key: a datagram does not show which of them has
+sent it, and an attacker that learns the key can read all recorded datagrams.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from camcast.security.taken_once import (
 )
 
 OVERHEAD: Final = NONCE_BYTES + bindings.crypto_secretbox_MACBYTES + STAMP_BYTES
-"""48: by so many bytes a sealed datagram is longer."""
+"""48: the bytes of a sealed datagram besides its data."""
 
 
 class DatagramSeal:
@@ -33,11 +33,15 @@ class DatagramSeal:
         self._taken = TakenOnce()
 
     def seal(self, data: bytes, nonce: bytes, now: float) -> bytes:
-        """Return a datagram as it is sent; `nonce` is `NONCE_BYTES` that are never used twice."""
+        """Return the datagram that carries `data`; `nonce` has `NONCE_BYTES`, never used again."""
         return nonce + bindings.crypto_secretbox_easy(stamp(now) + data, nonce, self._key)
 
     def open(self, datagram: bytes, now: float) -> bytes:
-        """Return what a member has sealed; `DatagramError` if none has, or not lately and once."""
+        """Return the data of a datagram.
+
+        Raises `DatagramError` unless a member sealed it, its time is within five minutes of `now`,
+        and it was not taken before.
+        """
         if len(datagram) < OVERHEAD:
             raise DatagramError("it is not sealed; its sender has no passphrase")
         nonce = datagram[:NONCE_BYTES]

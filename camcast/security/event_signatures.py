@@ -21,7 +21,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
-RENEW_SHARE: Final = 0.2  # [TRUST, profiles] of a certificate's time is left: it has to be renewed
+RENEW_SHARE: Final = 0.2  # [TRUST, profiles] with less of its time left, a certificate is renewed
 
 
 def _ends_soon(certificate: Certificate, now: float) -> bool:
@@ -56,10 +56,10 @@ class EventSignatures:
         return self._secret.public.peer_id
 
     def check_own(self, certificates: Sequence[bytes], now: float) -> Chain:
-        """Return a chain of this process's key, the root's certificate first.
+        """Return the chain of these certificates, the root's first, for this process's key.
 
-        Raises `RefusedError` for one that is for another key, that begins at no trusted root, or
-        that is not valid at `now`.
+        Raises `RefusedError` for a chain that is for another key, that begins at no trusted root,
+        or that is not valid at `now`.
         """
         chain = self.known.learn(certificates, now)
         if chain.subject != self._secret.public:
@@ -67,7 +67,7 @@ class EventSignatures:
         return chain
 
     def renew(self, chains: Sequence[Sequence[bytes]], now: float) -> None:
-        """Sign by these chains, one at least, from now on; raises as `check_own`."""
+        """Use these chains, at least one, to sign from now on; raises as `check_own`."""
         self._own = [self.check_own(chain, now) for chain in chains]
 
     @property
@@ -82,7 +82,7 @@ class EventSignatures:
 
     @property
     def own(self) -> Sequence[Chain]:
-        """The chains that say what this process may do."""
+        """The chains that grant this process its rights."""
         return self._own
 
     def sign_record(
@@ -164,6 +164,6 @@ class EventSignatures:
         }
 
     def _chain_for(self, topic: Topic) -> Chain:
-        """Return the chain to publish in a topic by; the first one if there is none."""
+        """Return a chain that grants to publish in a topic; the first one if none does."""
         fitting = (chain for chain in self._own if chain.last.grants(Rights.PUBLISH, topic))
         return next(fitting, self._own[0])

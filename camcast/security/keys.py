@@ -1,16 +1,16 @@
-"""Keys: who a process is in the `signed` and `shared-key` profiles (TRUST, profiles).
+"""Keys: the identities of processes in the `signed` and `shared-key` profiles (TRUST, profiles).
 
-A process has one secret, the 32 bytes that an Ed25519 key pair is derived from. With the Ed25519
-key it signs; the X25519 key of its encrypted links (CURVE) is derived from that by libsodium, so
-that there is one key to keep and to name. A peer's id is the BLAKE2b hash of its public key.
+A process has one secret, the 32 bytes that an Ed25519 key pair is derived from. It signs with the
+Ed25519 key; libsodium derives the X25519 key of its encrypted links (CURVE) from that one, so that
+there is one key to keep and to name. A peer's id is the BLAKE2b hash of its public key.
 
-Every signature is over a *domain* as well as the message: bytes signed as a certificate can never
-be shown as a batch or a peer record.
+Every signature covers a *domain* as well as the message: bytes signed as a certificate can never
+pass for a batch or a peer record.
 
-In text a key is 56 letters and digits, after the ``#`` in ``tcp://host:port#KEY`` as well as in
+As text a key is 56 letters and digits, both after the ``#`` in ``tcp://host:port#KEY`` and in
 files: Base32 [RFC 4648, in lower case and without padding] of the key's 32 bytes and of 3 bytes of
-checksum. The 35 bytes fill the 56 characters, so each key has one spelling, and a mistyped one is
-told at once. The checksum of a secret differs, so a secret is never taken for a public key.
+checksum. The 35 bytes fill the 56 characters, so each key has one spelling, and a mistyped key is
+refused. The checksum of a secret differs, so that no secret passes for a public key.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, PeerId, peer_of_key
 
 KEY_BYTES: Final = PUBLIC_KEY_BYTES  # [RFC 8032, 5.1] of an Ed25519 seed, too
 SIGNATURE_BYTES: Final = 64  # [RFC 8032, 5.1]
-# chosen: 3 bytes fill the Base32 text without a rest; one mistyped key in 16 million is not seen.
+# chosen: 3 bytes fill the Base32 text; one mistyped key in 16 million is not detected.
 _CHECKSUM_BYTES: Final = 3
 TEXT_CHARACTERS: Final = (KEY_BYTES + _CHECKSUM_BYTES) * 8 // 5  # [RFC 4648, 6] 5 bits each
 
 
 class InvalidKeyError(CamcastError, ValueError):
-    """A text or some bytes are no key; the message says why, and shows no secret."""
+    """A text, or bytes, are no key; the message says why, and shows no secret."""
 
 
 class Domain(Enum):
@@ -53,7 +53,7 @@ _PREFIXES: Final = {domain: bytes((len(domain.value),)) + domain.value for domai
 
 
 def _check_length(_instance: object, _attribute: object, raw: bytes) -> None:
-    # libsodium reads 32 bytes, however many there are.
+    # libsodium reads 32 bytes, whatever the length.
     if len(raw) != KEY_BYTES:
         raise InvalidKeyError(f"a key has {KEY_BYTES} bytes, this one has {len(raw)}")
 
@@ -62,8 +62,8 @@ def _check_length(_instance: object, _attribute: object, raw: bytes) -> None:
 class PublicKey:
     """An Ed25519 public key; raises `InvalidKeyError` unless it has 32 bytes.
 
-    Not each 32 bytes are a key: what came from others verifies nothing then, and has no
-    `curve_public`.
+    Not all 32 bytes are a key. With others, which a peer may send, `verify` returns False and
+    `curve_public` raises.
     """
 
     raw: bytes = field(validator=_check_length)
@@ -75,14 +75,14 @@ class PublicKey:
 
     @property
     def text(self) -> str:
-        """The key's one spelling, 56 characters, as in ``tcp://host:port#KEY``."""
+        """The key as text, 56 characters, as in ``tcp://host:port#KEY``."""
         return _text(self.raw, "public")
 
     @classmethod
     def parse(cls, text: str) -> PublicKey:
-        """Read `text`; raises `InvalidKeyError` for anything else, other spellings included."""
+        """Return the key of `text`; raises `InvalidKeyError` for other spellings, too."""
         key = cls(_raw(text, "public"))
-        _ = key.curve_public  # a typed key that nobody can own is refused here
+        _ = key.curve_public  # raises for 32 bytes that nobody can have a secret for
         return key
 
     @property
@@ -114,13 +114,14 @@ class PublicKey:
 class SecretKey:
     """An Ed25519 key pair, of 32 random bytes; raises `InvalidKeyError` for another length.
 
-    Whoever has the seed is this process. It is in no `repr`; `text` is for the key's file.
+    A process that has the seed can act as this process. No `repr` shows it; `text` is for the key's
+    file.
     """
 
     seed: bytes = field(validator=_check_length, repr=False)
     public: PublicKey = field(init=False, eq=False)
     _pair: bytes = field(init=False, eq=False, repr=False)
-    """Seed and public key, as libsodium wants them."""
+    """Seed and public key, in libsodium's form of a secret key."""
 
     def __attrs_post_init__(self) -> None:
         public, pair = bindings.crypto_sign_seed_keypair(self.seed)
@@ -129,17 +130,17 @@ class SecretKey:
 
     @property
     def text(self) -> str:
-        """The seed's one spelling, 56 characters."""
+        """The seed as text, 56 characters."""
         return _text(self.seed, "secret")
 
     @classmethod
     def parse(cls, text: str) -> SecretKey:
-        """Read `text`; raises `InvalidKeyError` for anything else."""
+        """Return the key of `text`; raises `InvalidKeyError` for other texts."""
         return cls(_raw(text, "secret"))
 
     @property
     def curve_secret(self) -> bytes:
-        """The X25519 secret of this process's links, 32 bytes; `public.curve_public` fits it."""
+        """The X25519 secret of this process's links, 32 bytes, to `public.curve_public`."""
         return bindings.crypto_sign_ed25519_sk_to_curve25519(self._pair)
 
     def sign(self, domain: Domain, message: bytes) -> bytes:
@@ -157,7 +158,7 @@ def _raw(text: str, kind: str) -> bytes:
             f"a {kind} key has {TEXT_CHARACTERS} characters, this text has {len(text)}"
         )
     try:
-        # Not `upper()` of any text: that of a dotless i is an I, which would be another spelling.
+        # ASCII only: the upper case of a dotless i is an I, which would be another spelling.
         data = b32decode(text.upper()) if text.isascii() and text == text.lower() else b""
     except binascii.Error:
         data = b""

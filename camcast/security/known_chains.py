@@ -1,7 +1,7 @@
 """The chains of certificates that a process knows, by the hash that batches and records name.
 
-Only chains that verified are kept, so strangers put nothing in. The ones that were used least
-lately go first when there are too many: a process that is asked again for a chain sends it again.
+Only chains that verified are kept, so that strangers add nothing. If there are too many, the one
+used least recently is dropped; the process can ask its owner for it again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class KnownChains:
     def __init__(self, roots: Sequence[PublicKey]) -> None:
         self._roots = tuple(roots)
         self._chains: dict[bytes, Chain] = {}
-        """By hash, that which was used last at the end."""
+        """By hash; the chain used last is at the end."""
         self._issuers: Counter[bytes] = Counter()
-        """The keys that may issue certificates by these chains, and by how many links."""
+        """The keys that may issue certificates by these chains, and the number of such links."""
         self.revocations = Revocations()
 
     def learn(self, data: Sequence[bytes], now: float) -> Chain:
@@ -49,9 +49,9 @@ class KnownChains:
         return chain
 
     def chain(self, certificate: bytes) -> Chain:
-        """Return the chain whose last certificate has this hash; `RefusedError` if none is known.
+        """Return the chain whose last certificate has this hash; raises `RefusedError` if unknown.
 
-        It verified, and may have expired or been revoked since.
+        The chain verified once, and may have expired or been revoked since.
         """
         chain = self._chains.pop(certificate, None)
         if chain is None:
@@ -60,14 +60,14 @@ class KnownChains:
         return chain
 
     def take_revocations(self, data: bytes, now: float) -> bool:
-        """Take a list of revocations, of a root or of who issues by a chain that is known.
+        """Take a list of revocations of a root, or of a key that may issue by a known chain.
 
-        Returns whether it is news; raises `RefusedError`.
+        Returns whether the list is new; raises `RefusedError`.
         """
         return self.revocations.take(data, now, self._may_issue)
 
     def put_out(self, now: float) -> list[PeerId]:
-        """Return the processes that have a revoked chain, and none that is known to be valid."""
+        """Return the processes with a revoked chain and no chain known to be valid."""
         if not self.revocations:
             return []
         revoked, valid = dict[PeerId, None](), dict[PeerId, None]()

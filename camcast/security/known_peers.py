@@ -1,4 +1,4 @@
-"""The processes that a process knows: a record that each has signed, and what each may do.
+"""The processes that a process knows: the signed record and the certificates of each.
 
 A process makes itself known by its *introduction*: its peer record and the chains of certificates
 that the record names. It shows its introduction in the handshake of every link, and signs a new
@@ -6,8 +6,8 @@ record long before the old one expires. A process that names a third process pas
 introduction on, which it cannot alter. So an address of a process is always one that the owner of
 the process's key has signed.
 
-Introductions that do not verify, or that no trusted root certifies, leave nothing behind. Of those
-that do there are at most `PEERS_MAX`; the one that was used least lately goes first.
+Introductions that do not verify, or that no trusted root certifies, are not stored. Of the others
+at most `PEERS_MAX` are; the one used least recently is dropped first.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from camcast.vocabulary.topics import Topic
 PEERS_MAX: Final = 4096
 PINNED_MAX: Final = 256  # chosen: four times as many as `overlays.remembered` has
 CHAINS_MAX: Final = 4  # chosen: fits a handshake with room; one for each part of a hierarchy
-RENEW_SECONDS: Final = LIFETIME_SECONDS / 3  # chosen: a new record has two chances more to spread
-# chosen: verdicts are kept for so long, since each message asks for one
+RENEW_SECONDS: Final = LIFETIME_SECONDS / 3  # chosen: two more records follow before one expires
+# chosen: how long verdicts are kept, since each message asks for one
 _VERDICT_SECONDS: Final = 1.0
 _VERDICTS_MAX: Final = 16_384  # chosen: 4 questions about each peer
 
@@ -61,7 +61,7 @@ class _Peer:
     data: bytes
     key: PublicKey
     chains: dict[bytes, Chain]
-    """By hash, those that the record names."""
+    """The chains that the record names, by hash."""
 
     def is_current(self, now: float) -> bool:
         return now <= self.record.expiry + SLACK_SECONDS
@@ -84,11 +84,11 @@ class KnownPeers:
         self._own_since = 0.0
         self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
-        """The known processes, the one used last at the end."""
+        """The known processes; the one used last is at the end."""
         self._numbered: dict[int, PeerId] = {}
-        """Of the same processes, by their numbers in samples of sizes."""
+        """The same processes, by their numbers in samples of sizes."""
         self._pinned: dict[str, PublicKey] = {}
-        """The expected key at each address, the one pinned last at the end."""
+        """The expected key at each address; the one pinned last is at the end."""
         self._verdicts: dict[tuple[PeerId, Rights, Topic | None], bool] = {}
         self._verdicts_until = 0.0
 
@@ -123,7 +123,7 @@ class KnownPeers:
     def _is_old(self, now: float) -> bool:
         return not 0 <= now - self._own_since < RENEW_SECONDS
 
-    # -- getting to know others ------------------------------------------------------------
+    # -- introductions of other processes --------------------------------------------------
 
     def learn(self, introduction: Introduction, now: float) -> PublicKey:
         """Verify and remember an introduction; return its owner's key, or raise `RefusedError`."""
@@ -132,7 +132,7 @@ class KnownPeers:
         known = self._peers.get(key.peer_id)
         if known is not None and known.data != introduction.record and known.is_current(now):
             if record.incarnation == known.record.incarnation and not record.replaces(known.record):
-                record = known.record  # an older record of the same address, late on its way
+                record = known.record  # an older record of the same address, which came late
             elif not record.replaces(known.record):
                 raise RefusedError(Reason.EXPIRED, "a newer record of this process is known")
         if known is not None and known.record is record:
@@ -142,7 +142,7 @@ class KnownPeers:
             known.chains |= chains
             return key
         verify_record(introduction.record, now)
-        if known is not None:  # whoever passes a record on may leave out what it names
+        if known is not None:  # a process that passes a record on may leave out chains
             chains = {h: c for h, c in known.chains.items() if h in record.certificates} | chains
         self._peers.pop(key.peer_id, None)
         if len(self._peers) >= PEERS_MAX:
@@ -155,7 +155,7 @@ class KnownPeers:
     def _valid_chains(
         self, record: PeerRecord, introduction: Introduction, now: float
     ) -> Iterator[tuple[bytes, Chain]]:
-        """Yield the chains that count, one at least; raises `RefusedError`."""
+        """Yield the chains that are valid for the record, at least one; raises `RefusedError`."""
         refused = RefusedError(Reason.UNKNOWN, "a process shows no certificate")
         if len(introduction.chains) > CHAINS_MAX:
             raise RefusedError(Reason.MALFORMED, f"a process shows more than {CHAINS_MAX} chains")
@@ -203,7 +203,7 @@ class KnownPeers:
             return error.reason.value
         return ""
 
-    # -- what is known ---------------------------------------------------------------------
+    # -- known processes -------------------------------------------------------------------
 
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
         """See `Admission`."""
@@ -222,7 +222,7 @@ class KnownPeers:
         return peer
 
     def key_of(self, contact: Contact, now: float) -> PublicKey | None:
-        """Return the key of the process at an address, if it has said that it is there."""
+        """Return the key of a process, if it is certified and its record has the address."""
         if contact.peer == self._signatures.peer_id:
             return self._signatures.public
         known = self._current(contact.peer, now)
@@ -283,7 +283,7 @@ class KnownPeers:
         return verdict
 
     def _valid(self, peer: PeerId, now: float) -> Iterator[Chain]:
-        """Yield the chains of a process that is known, as far as they are valid now."""
+        """Yield those chains of a known process that are valid at `now`."""
         if peer == self._signatures.peer_id:
             chains = list(self._signatures.own)
         else:
@@ -313,15 +313,15 @@ class KnownPeers:
 def _grants(chain: Chain, right: Rights, topic: Topic | None) -> bool:
     if topic is None:
         return True
-    if right == Rights.JOIN | Rights.PUBLISH:  # one of both is enough to link
+    if right == Rights.JOIN | Rights.PUBLISH:  # either of them suffices to link
         return chain.last.grants_link(topic)
     return chain.last.grants(right, topic)
 
 
 def owner_of_link(data: bytes, curve_public: bytes, known: KnownPeers, now: float) -> PublicKey:
-    """Return the process whose introduction this is, if it has this key of links.
+    """Return the key of the process that this introduction is of, if its links have this key.
 
-    Raises `RefusedError`, also for an introduction of somebody else.
+    Raises `RefusedError`, also for an introduction of another process.
     """
     introduction = read_introduction(data)
     key = PublicKey(read_record(introduction.record).key)

@@ -23,7 +23,7 @@ _MILLISECONDS: Final = 1000.0
 
 
 def sign_mandate(said: bytes, when: int, number: int, secret: SecretKey) -> bytes:
-    """Return the mandate of the owner of `secret` for what is said; `when` is in milliseconds."""
+    """Return the mandate for the bytes `said`, of the owner of `secret`; `when` is in ms."""
     name = _NAME.pack(when, number)
     return name + secret.sign(Domain.MANDATE, name + said)
 
@@ -31,7 +31,7 @@ def sign_mandate(said: bytes, when: int, number: int, secret: SecretKey) -> byte
 def verify_mandate(said: bytes, mandate: bytes, now: float, key: PublicKey | None) -> None:
     """Raise `RefusedError` unless the owner of `key` signed this mandate within five minutes.
 
-    `now` is in seconds since 1970. Without a key only the time is looked at.
+    `now` is in seconds since 1970. Without a key only the time is checked.
     """
     if len(mandate) != MANDATE_BYTES:
         raise RefusedError(Reason.UNSIGNED, "a message is passed on without a mandate")

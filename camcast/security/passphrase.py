@@ -47,7 +47,7 @@ def check_passphrase(passphrase: str) -> str:
 
 @lru_cache(maxsize=16)  # chosen: a process is in one group, a test of several in a few
 def group_key(passphrase: str) -> SecretKey:
-    """Return the key of all who know the passphrase, the same on every machine.
+    """Return the key of all processes with this passphrase, the same on every machine.
 
     Takes about 0.1 s and 64 MiB of memory; raises as `check_passphrase`.
     """

@@ -1,6 +1,6 @@
-"""Peer records: who a process is and where it is reached, in its own words and signed by it.
+"""Peer records: the key and the addresses of a process, signed by the process itself.
 
-A record travels where a bare contact travels in `open`: nobody is dialled or put into a table
+A record takes the place of a bare contact in `open`: no process is connected to or put into a table
 without one, and an address changes only by a record with a higher incarnation (TRUST, profiles).
 """
 
@@ -19,7 +19,7 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GROUP_ID_BYTES
 
 RECORD_BYTES_MAX: Final = 400  # [TRUST, profiles] fits a datagram
-LIFETIME_SECONDS: Final = 3600  # [TRUST, profiles] the latest expiry, seen from now
+LIFETIME_SECONDS: Final = 3600  # [TRUST, profiles] from now to the latest expiry
 # chosen: IPv4 and IPv6, each behind the loopback or a translation of addresses
 ADDRESSES_MAX: Final = 4
 
@@ -30,8 +30,8 @@ _Hash = Annotated[bytes, msgspec.Meta(min_length=SEAL_HASH_BYTES, max_length=SEA
 class PeerRecord(SealedValue, frozen=True, tag=1):
     """The process with `key` is reached at `addresses`, the first of which is best, until `expiry`.
 
-    `incarnation` counts its addresses, over restarts too. It is in the communities `groups` by the
-    certificates with these hashes; a process of many communities names the ones that fit.
+    `incarnation` grows with each change of addresses, over restarts too. The process is in the
+    communities `groups` by the certificates with these hashes; it names as many as fit.
     """
 
     key: KeyBytes
@@ -48,13 +48,14 @@ class PeerRecord(SealedValue, frozen=True, tag=1):
 
     @property
     def peer_id(self) -> PeerId:
-        """Who the record is of."""
+        """The identity of the process that the record is of."""
         return PublicKey(self.key).peer_id
 
     def replaces(self, known: PeerRecord) -> bool:
         """Return whether this record of the same process takes the place of the `known` one.
 
-        A higher incarnation does; the same one only prolongs what is known, at the same addresses.
+        A record with a higher incarnation does; one with the same incarnation does only if it has
+        the same addresses and expires later.
         """
         if self.key != known.key or self.incarnation < known.incarnation:
             return False
@@ -65,9 +66,9 @@ class PeerRecord(SealedValue, frozen=True, tag=1):
 
 _RECORD: Final = Seal(PeerRecord, Domain.PEER_RECORD, RECORD_BYTES_MAX)
 sign_record: Final = _RECORD.sign
-"""Returns the bytes of a record and the signature of them."""
+"""Returns the bytes of a record and their signature."""
 read_record: Final = _RECORD.read
-"""Returns a record whose signature is not looked at; raises `RefusedError`."""
+"""Returns a record without verifying its signature; raises `RefusedError`."""
 
 
 def verify_record(data: bytes, now: float) -> PeerRecord:

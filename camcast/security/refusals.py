@@ -31,7 +31,7 @@ class Reason(Enum):
     NO_RIGHT = "no_right"
     """The certificate is valid, and does not grant this right in this topic."""
     OUTSIDE = "outside"
-    """An event came in a group that is not above its topic, and where it may not be published."""
+    """An event came in a group that is not above its topic and allows it no publication."""
 
 
 class RefusedError(CamcastError, ValueError):

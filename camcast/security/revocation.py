@@ -26,11 +26,11 @@ from camcast.security.sealed import (
     seal_hash,
 )
 
-# chosen: 1,500 entries of 16 bytes leave room in a frame of 32 KiB; what expired falls out
+# chosen: 1,500 entries of 16 bytes leave room in a frame of 32 KiB; expired ones are left out
 REVOKED_MAX: Final = 1500
-REVOCATIONS_BYTES_MAX: Final = 16 * REVOKED_MAX + 256  # chosen: entries, and what is around them
+REVOCATIONS_BYTES_MAX: Final = 16 * REVOKED_MAX + 256  # chosen: entries, other fields, signature
 NEXT_UPDATE_SECONDS: Final = 24 * 3600  # [TRUST, profiles]
-# chosen: the roots and all who issue for them; a bound, because peers feed this table
+# chosen: the roots and all keys that issue for them; a bound, because peers feed this table
 ISSUERS_MAX: Final = 256
 
 
@@ -69,9 +69,9 @@ def next_list(
 ) -> RevocationList:
     """Return the issuer's list that follows `before`, with these certificates revoked as well.
 
-    The ones that have expired fall out. Its number is the time, so that the list goes on where an
-    older one got lost, or the number after that of `before`. Raises `ValueError` if too many are
-    left.
+    Certificates that have expired are left out. The number of the list is the time, so that it is
+    higher than that of a lost list, or the number after that of `before` if that is higher. Raises
+    `ValueError` if more than `REVOKED_MAX` certificates are left.
     """
     entries = {entry.serial: entry for entry in before.revoked} if before else {}
     entries.update((entry.serial, entry) for entry in revoked)
@@ -97,7 +97,7 @@ class _Known:
 
 
 class Revocations:
-    """What a process knows of the lists of all issuers."""
+    """The latest lists of all issuers that a process knows."""
 
     def __init__(self) -> None:
         self._lists: dict[bytes, _Known] = {}
@@ -108,11 +108,11 @@ class Revocations:
         return any(known.serials for known in self._lists.values())
 
     def take(self, data: bytes, now: float, may_issue: Callable[[bytes], bool]) -> bool:
-        """Take a signed list; return whether it is news.
+        """Take a signed list; return whether it is new.
 
-        `may_issue` says of a key whether it is a trusted root's or has a verified chain with the
-        right to issue. Raises `RefusedError` for what is no list, is signed by another, is dated in
-        the future, or comes from who may not issue.
+        `may_issue` says whether a key is a trusted root's or has a verified chain with the right
+        to issue. Raises `RefusedError` for bytes that are no list, a list that is not signed by its
+        issuer or dated in the future, and an issuer that may not issue.
         """
         news = REVOCATIONS.read(data)
         known = self._lists.get(news.issuer)
@@ -137,12 +137,12 @@ class Revocations:
         return known is not None and serial in known.serials
 
     def latest(self, issuer: bytes) -> bytes | None:
-        """Return the latest signed list of an issuer, as it came."""
+        """Return the latest signed list of an issuer, in the bytes received; None if unknown."""
         known = self._lists.get(issuer)
         return None if known is None else known.data
 
     def overdue(self, now: float) -> list[bytes]:
-        """Return the issuers whose next list is due and did not come."""
+        """Return the issuers whose next list is overdue."""
         return [
             issuer
             for issuer, known in self._lists.items()
@@ -154,7 +154,7 @@ class Revocations:
         return [self._lists[issuer].data for issuer in sorted(self._lists)]
 
     def hash(self) -> SealHash:
-        """Return a hash of all that is known here; equal where the same lists are known."""
+        """Return a hash of all lists; equal in processes that know the same lists."""
         if self._hash is None:
             self._hash = seal_hash(b"".join(self.all()))
         return self._hash

@@ -1,7 +1,7 @@
 """Signed values: MessagePack, and 64 bytes of signature behind it.
 
-The signature is over the raw bytes as they came, for one `Domain`. Each value has one encoding all
-the same: bytes that decode to it and are not this encoding are refused.
+The signature covers the raw bytes as received, for one `Domain`. Each value has one encoding only:
+other bytes that decode to the same value are refused.
 """
 
 from __future__ import annotations
@@ -24,26 +24,22 @@ SealHash = NewType("SealHash", bytes)
 SEAL_HASH_BYTES: Final = 8  # [DESIGN 4] the certificate's hash in the body of a batch
 
 KeyBytes = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-# chosen: 32 bits, until February 2106; negative times and ones that overflow a float are out of
-# the way
+# chosen: 32 bits, until February 2106; excludes negative times and ones that overflow a float
 SECONDS_MAX: Final = 2**32 - 1
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=SECONDS_MAX)]
 """A time in whole seconds since 1970."""
 
 # chosen: leaves room to add to it; msgspec takes no bound that needs more than 64 bits with a sign
 Number = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
-"""What only its owner raises: the number of a list, an incarnation."""
+"""A number that only its owner raises: that of a list, or an incarnation."""
 
 
 class SealedValue(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Base of everything signed; a subclass gives its version as its `tag`."""
+    """Base of all signed values; a subclass gives its version as its `tag`."""
 
 
 class Seal(Generic[ValueT]):
-    """How one type of values is signed and read: its domain and its longest encoding.
-
-    `bytes_max` counts the signature.
-    """
+    """Signs and reads one type of values, of one domain, in up to `bytes_max` with signature."""
 
     def __init__(self, of: type[ValueT], domain: Domain, bytes_max: int) -> None:
         self._decoder = msgspec.msgpack.Decoder(of)
@@ -51,12 +47,12 @@ class Seal(Generic[ValueT]):
         self._bytes_max = bytes_max
 
     def sign(self, value: ValueT, secret: SecretKey) -> bytes:
-        """Return the value's bytes and the signature of them."""
+        """Return the value's bytes and their signature."""
         body = _ENCODER.encode(value)
         return body + secret.sign(self._domain, body)
 
     def read(self, data: bytes) -> ValueT:
-        """Return the value, whose signature is not looked at; raises `RefusedError`."""
+        """Return the value without verifying its signature; raises `RefusedError`."""
         if len(data) > self._bytes_max:
             raise RefusedError(
                 Reason.MALFORMED, f"it has {len(data)} bytes, and {self._bytes_max} at most"
@@ -71,7 +67,7 @@ class Seal(Generic[ValueT]):
         return value
 
     def check(self, data: bytes, key: bytes) -> None:
-        """Raise `RefusedError` unless the owner of `key` signed what `read` accepted."""
+        """Raise `RefusedError` unless the owner of `key` signed these bytes, which `read` took."""
         body, signature = data[:-SIGNATURE_BYTES], data[-SIGNATURE_BYTES:]
         if not PublicKey(key).verify(self._domain, body, signature):
             raise RefusedError(Reason.FORGED, "its signature does not verify")

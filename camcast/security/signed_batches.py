@@ -3,14 +3,15 @@
 The signature covers the group of the batch's topic and the body, with the hash of the publisher's
 certificate in it. It does not cover the head, which is written anew at every hop. A batch counts if
 the publisher's key has the identity in the stream's id, if a chain of certificates grants this key
-the right to publish in the topic at the signed time of publication, and if that time is recent:
-what a process remembers of streams recognises replays of recent batches only.
+the right to publish in the topic at the signed time of publication, and if that time is recent: a
+process remembers the streams long enough to recognise replays of recent batches only.
 
 A batch climbs from its topic's group into the groups of the topics above, and never goes down. In a
 group below its topic it is refused: otherwise any process could send a genuine batch to members
-that want only a part of its topic. In a group beside its topic it counts only if its publisher may
-publish there, too: otherwise a right to publish anywhere would be one to publish everywhere. A
-topic with several super-topics (3.6) needs a certificate for a topic above all of them.
+that want only a part of its topic. In a group neither above nor below its topic it counts only if
+its publisher may publish there, too: otherwise a right to publish anywhere would be one to publish
+everywhere. A topic with several super-topics (3.6) needs a certificate for a topic above all of
+them.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def verify_batch(
 ) -> Chain:
     """Return the chain by which the publisher of this batch may publish it in a group.
 
-    `now` is in seconds since 1970; `retention_seconds` is for how long batches are kept for those
-    that missed them. Raises `RefusedError`; the signature, which costs most, is checked last, and
-    not again if it is among the `verified`.
+    `now` is in seconds since 1970; `retention_seconds` is how long batches are kept for processes
+    that missed them. Raises `RefusedError`. The signature, which costs most, is checked last, and
+    not at all for a batch among the `verified`.
     """
     if not batch.flags & SIGNED:
         raise RefusedError(Reason.UNSIGNED, "a batch is not signed")

@@ -13,7 +13,7 @@ from typing import Final
 from camcast.vocabulary.errors import CamcastError
 
 NONCE_BYTES: Final = 24  # [NaCl] long enough to be drawn at random
-SLACK_SECONDS: Final = 300.0  # [TRUST, profiles] by how much two clocks may differ
+SLACK_SECONDS: Final = 300.0  # [TRUST, profiles] the difference that two clocks may have
 # chosen: 27 datagrams a second for as long as they could be repeated; 3 MB. An overlay of one
 # community sends one or two a second.
 NONCES_MAX: Final = 2**14
@@ -42,10 +42,13 @@ class TakenOnce:
 
     def __init__(self) -> None:
         self._taken: dict[bytes, float] = {}
-        """By nonce, the oldest first: until when the datagram's time would still be accepted."""
+        """By nonce, the oldest first: when the datagram is refused as too old at the latest."""
 
     def check(self, nonce: bytes, stamped: bytes, now: float) -> None:
-        """Take the datagram of this nonce that begins with this stamp, or raise `DatagramError`."""
+        """Take a datagram by its nonce and its content, which begins with a stamp.
+
+        Raises `DatagramError` for a wrong time, or a nonce that was taken before.
+        """
         off = _TIME.unpack_from(stamped)[0] / 1000 - now
         if abs(off) > SLACK_SECONDS:
             raise DatagramError(f"its clock differs from ours by {off:+.0f} s; set the clocks")

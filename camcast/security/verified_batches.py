@@ -1,7 +1,7 @@
-"""The batches whose signature was verified lately, so that a process verifies each once.
+"""The batches whose signature a process verified recently, so that it verifies each once.
 
 A process is often a member of several groups of an event's hierarchy, and gets the batch in each of
-them. Whether the certificate allows the batch is checked in each group; the signature is not.
+them. It checks in each group whether the certificate allows the batch, but the signature only once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from camcast.vocabulary.batches import Batch
 # chosen: the copies in other groups come within a second, in which a process can verify a few
 # thousand batches at most
 BATCHES_MAX: Final = 1024
-BYTES_MAX: Final = 1 << 22  # chosen: 128 batches of full frames; most of these repair keeps anyhow
+BYTES_MAX: Final = 1 << 22  # chosen: 128 batches of full frames, most of which repair keeps, too
 
 
 class VerifiedBatches:
@@ -28,7 +28,7 @@ class VerifiedBatches:
         return self._bodies.get(batch.signature) == batch.body
 
     def add(self, batch: Batch) -> None:
-        """Note that the signature of a batch, which is not in here, verified."""
+        """Remember that the signature of a batch, which is not in here yet, verified."""
         body, bodies = batch.body, self._bodies
         bodies[batch.signature] = body
         self._bytes += len(body)

@@ -1,10 +1,10 @@
 """Worlds and contracts for the tests of plugs: ours, and a third party's (docs/plugs.md).
 
-`World` runs real nodes, and `Town` discoveries without nodes, both on virtual time. There is no
-third world: what a test needs besides is a subclass of one of them. A `LoneProcess` is what lives
-in a town, for a test of one part of a process.
-`MembershipContract`, `DiscoveryContract` and `ProtocolContract` hold what every plug promises: a
-test class inherits one of them and names its plug. Nothing here needs pytest.
+`World` runs real nodes, and `Town` discoveries without nodes, both on virtual time; tests that need
+more inherit from one of them. `LoneProcess`, of which a town is made, is for a test of one part of
+a process. `MembershipContract`, `DiscoveryContract` and `ProtocolContract` test the promises of
+every plug: a test class inherits one of them and names its plug. The package does not import
+pytest.
 """
 
 from camcast.testing.discovery_contract import DiscoveryContract

@@ -17,14 +17,14 @@ LEASE = 60.0  # in which a crashed process is forgotten
 
 
 def found(finding: Finding) -> set[str]:
-    """Return the addresses found, which are all different."""
+    """Return the addresses of the contacts found, after checking that they are all different."""
     addresses = {contact.address for contact in finding.contacts}
     assert len(addresses) == len(finding.contacts)
     return addresses
 
 
 def addresses(*people: Person) -> set[str]:
-    """Return the addresses of these people."""
+    """Return the addresses of these processes."""
     return {person.me.address for person in people}
 
 
@@ -36,7 +36,10 @@ def places(listed: tuple[str, ...]) -> set[str]:
 def in_town(
     test: Callable[[DiscoveryContract, Town], None],
 ) -> Callable[[DiscoveryContract], None]:
-    """Give a test a town of its own. Not `wraps`: pytest would take the town for a fixture."""
+    """Return the test with a new town as its argument.
+
+    `functools.wraps` would not do: pytest would take the town for a fixture.
+    """
 
     def run(self: DiscoveryContract) -> None:
         with self.town() as town:
@@ -49,7 +52,7 @@ def in_town(
 def in_town_with_addresses(
     test: Callable[[DiscoveryContract, Town], None],
 ) -> Callable[[DiscoveryContract], None]:
-    """Give a test a town of its own, if the discovery's first contacts have addresses."""
+    """Return the test with a new town; it passes if first contacts have no addresses."""
     inside = in_town(test)
 
     def run(self: DiscoveryContract) -> None:
@@ -69,7 +72,7 @@ class DiscoveryContract:
     discovery: str
     """The name of the entry point in ``camcast.overlays``."""
     has_addresses: ClassVar[bool] = True
-    """Whether first contacts are addresses, which may be dead. The census alone has none."""
+    """Whether first contacts are addresses, which may be dead. Only the census has none."""
 
     def town(self) -> Town:
         """Return a new town of this discovery."""
@@ -95,7 +98,7 @@ class DiscoveryContract:
 
     @in_town
     def test_who_founds_at_the_same_time_is_found(self, town: Town) -> None:
-        """As a node does it: announce, and seek at once. One of them at least finds the other."""
+        """Both announce themselves and seek at once, as nodes do; one at least finds the other."""
         founders = [town.add(), town.add()]
         for founder in founders:
             town.announce(founder, settle=0)
@@ -104,7 +107,7 @@ class DiscoveryContract:
         assert any(town.answer(founder).contacts for founder in founders)
 
     def test_what_strangers_sought_before_does_not_make_two_founders(self) -> None:
-        """Both have sought, as for a link, and that goes on when they want to be members."""
+        """Two processes seek, as for a link, and found the community while they still seek."""
         for seconds_before in (0.0, 0.01, 0.02, 0.03, 0.04):
             with self.town() as town:
                 self._found_after(town, seconds_before)
@@ -254,7 +257,7 @@ class DiscoveryContract:
         assert town.seek(seeker).contacts == ()
 
     def test_the_last_word_holds(self) -> None:
-        """However close they follow, and whatever of it is still going on."""
+        """The last announcement or withdrawal counts, even while earlier ones are under way."""
         for pause_seconds in (0.0, 0.001, 0.01, 0.03, 0.1, 1.0):
             with self.town() as town:
                 self._change_minds(town, pause_seconds)
@@ -295,7 +298,7 @@ class DiscoveryContract:
 
     @in_town_with_addresses
     def test_a_member_who_reaches_nobody_is_told_so(self, town: Town) -> None:
-        """Else two founders that cannot reach their gateway would found two communities."""
+        """Otherwise two founders that cannot reach their gateway would found two communities."""
         member = town.add(DEAD)
         town.announce(member, settle=0)
         finding = town.seek(member)
@@ -328,7 +331,7 @@ class DiscoveryContract:
 
     @in_town
     def test_close_leaves_nothing_behind(self, town: Town) -> None:
-        """In the middle of an announcement, of a withdrawal and of seeks, too."""
+        """A process closes all ports, also during an announcement, a withdrawal or seeks."""
         idle, announcing, withdrawing, seeking = [town.add() for _ in range(4)]
         town.announce(withdrawing)
         town.announce(announcing, settle=0)

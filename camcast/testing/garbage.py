@@ -1,4 +1,4 @@
-"""Bytes that are no message of anybody."""
+"""Bytes that are no valid message of any protocol, for tests of decoders."""
 
 from __future__ import annotations
 

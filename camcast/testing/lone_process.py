@@ -1,7 +1,7 @@
-"""A process with some parts and no node: what they send, and which timers they set, is kept.
+"""A process with some parts and no node, which keeps what the parts send and the timers they set.
 
-A test alone tells the parts what happens. The people of a `camcast.testing.Town` are such
-processes, whose wishes the town carries out.
+The test gives the parts their inputs. The processes of a `camcast.testing.Town` are of this kind;
+the town sends their messages and wakes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def number_of(peer: PeerId) -> int:
 
 
 class Answered(Questions[PartLiveness]):
-    """Whoever is to prove its address has; whoever is doubted is gone."""
+    """Questions whose answers come at once: every address is proved, every doubted peer is gone."""
 
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
         """See `Questions`."""
@@ -48,10 +48,7 @@ class Answered(Questions[PartLiveness]):
 
 
 class LoneProcess:
-    """The outbox of a process, whose parts a test makes.
-
-    `decoder` reads the messages of these parts.
-    """
+    """The outbox of a process, whose parts a test makes; `decoder` reads their messages."""
 
     def __init__(self, me: Contact, decoder: Decoder[Any] | None = None) -> None:
         self.me = me

@@ -31,7 +31,7 @@ def membership_of(node: Node) -> Membership:
 
 
 class _Unanswered(Discovery):
-    """The discovery of a process whose gateway is silent."""
+    """The discovery of a process whose gateway does not answer."""
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._outlet = context.outlet
@@ -69,7 +69,7 @@ class MembershipContract:
         return World(sink=sink, membership=self.membership, options=self.options)
 
     def grown(self, size: int = 10, sink: ListSink | None = None) -> World:
-        """Return a world of members who joined one after the other."""
+        """Return a world of members that joined one after the other."""
         world = self.world(sink)
         while len(world.nodes) < size:
             world.join(ROOT, gap=0.2)
@@ -94,7 +94,7 @@ class MembershipContract:
         assert known == {node.me for node in world.nodes}
 
     def test_dead_contacts_do_not_prevent_it(self) -> None:
-        """Nobody asks again for a membership: it asks the next contact, and then seeks itself."""
+        """A membership whose contact is dead asks the next one, and then seeks again by itself."""
         world = self.grown(3)
         for number in range(3):
             nobody = Contact(PeerId(bytes([number]) * 16), f"tcp://10.8.0.{number + 1}:1")
@@ -105,7 +105,7 @@ class MembershipContract:
         assert {node.me for node in world.nodes} & set(newcomer.peers())
 
     def test_two_foundings_become_one(self) -> None:
-        """A founder hears of no others by itself: to seek again is the membership's affair."""
+        """No founder is told of the other: each membership has to seek again by itself."""
         world = self.world()
         founders = [world.join(ROOT)]
         world.census.strike(ROOT, founders[0].me)
@@ -116,7 +116,7 @@ class MembershipContract:
         assert [len(membership_of(node).peers()) for node in founders] == [1, 1]
 
     def test_whose_search_fails_is_taken_in_by_members_that_find_it(self) -> None:
-        """It has asked nobody yet, and knows of the community only what they write to it."""
+        """The newcomer has asked no member; it learns of the community by their messages only."""
         world = self.grown(3)
         newcomer = world.start(evolve(world.settings, discovery=_Unanswered))
         world.do(newcomer, lambda node, now: node.join(ROOT, now))
@@ -139,7 +139,7 @@ class MembershipContract:
             assert node.me.peer not in membership_of(node).peers()
 
     def test_the_trace_hears_of_every_peer_learned_and_forgotten(self) -> None:
-        """So the table was made with the context's `watch`: measures of views are read off it."""
+        """A table made by the context's `watch` traces them; views are measured by the trace."""
         sink = ListSink()
         world = self.grown(6, sink)
         world.kill(world.nodes[2])
@@ -203,7 +203,7 @@ class MembershipContract:
         leaver.leave(world.now)
 
     def test_what_is_missed_while_cut_off_is_repaired(self) -> None:
-        """Repair compares notes along with heartbeats: so some of the table must be watched."""
+        """Repair compares events along with heartbeats, so that it needs peers that are watched."""
         world = World(membership=self.membership, options=self.options, repair=True, topics=(ROOT,))
         for _ in range(6):
             world.join(ROOT, gap=0.2)
@@ -232,7 +232,7 @@ class MembershipContract:
         assert all(malformed(decoder, garbage) for garbage in GARBAGE)
 
     def test_truncated_and_flipped_messages_never_raise(self) -> None:
-        """Every message of a few joins, cut at every place and with every byte flipped."""
+        """The messages are those of a few joins, cut at every place and with every byte flipped."""
         world, bodies = self._recorded()
         target = world.nodes[0]
         for body in bodies:
@@ -241,7 +241,7 @@ class MembershipContract:
         assert len(membership_of(target).peers()) <= 100
 
     def test_what_comes_after_leaving_is_harmless(self) -> None:
-        """Others do not know yet, so their messages still come; timers do not."""
+        """Members that do not know of a leave still send messages; none raises or is malformed."""
         world, bodies = self._recorded()
         leaver = world.nodes[1]
         world.leave(leaver, ROOT)
@@ -250,14 +250,14 @@ class MembershipContract:
         assert leaver.counters.malformed == 0
 
     def _recorded(self) -> tuple[World, list[bytes]]:
-        """Return a world of three, and the bodies of all the messages that it took so far."""
+        """Return a world of three, and the bodies of all membership messages of their joins."""
         world, bodies = self.world(), dict[bytes, None]()
 
         def note(_source: str, _target: str, record: bytes) -> None:
             body = decode_control(record, 0, len(record)).body if record[4] else b""
             if record[4] == Kind.MEMBERSHIP:
                 bodies[body] = None
-            elif record[4] == Kind.LIVENESS:  # what goes along with a heartbeat
+            elif record[4] == Kind.LIVENESS:  # a heartbeat may carry messages of memberships
                 said = liveness_messages.DECODER.decode(body)
                 if isinstance(said, liveness_messages.Heartbeat | liveness_messages.Answer):
                     bodies.update({body: None for *_, body in said.pieces if body})
@@ -268,7 +268,7 @@ class MembershipContract:
         return world, list(bodies)
 
     def _receive(self, target: Node, body: bytes, now: float) -> None:
-        """Let a stranger's message arrive, and drop the wishes of the target."""
+        """Let a stranger's message arrive, and drop what the target then sends and its timers."""
         head = control_head(Kind.MEMBERSHIP, ROOT.group, STRANGER.peer, STRANGER.address)
         target.receive(FRAME_HEADER + encode_control(head, body), now)
         target.outbox.sends.clear()
@@ -276,7 +276,7 @@ class MembershipContract:
 
 
 def variants(body: bytes) -> Iterator[bytes]:
-    """Yield bytes cut at every place, and with every byte flipped."""
+    """Yield variants of a message, cut at every place and with every byte flipped."""
     for at in range(len(body)):
         yield body[:at]
         yield body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]

@@ -26,13 +26,13 @@ from camcast.vocabulary.wire import FRAME_HEADER, Kind
 A, AB, X = (Topic.parse(name) for name in (".a", ".a.b", ".x"))
 TOPICS: Final = (ROOT, A, AB, X)
 INTERESTS: Final = (ROOT,) * 2 + (A,) * 4 + (AB,) * 6 + (X,) * 4
-PUBLISHERS: Final = (0, 3, 8, 14)  # one for each topic
+PUBLISHERS: Final = (0, 3, 8, 14)  # the number of a process for each topic
 SEVEN: Final = (ROOT, A, A, AB, AB, X, X)
 
-# Every event reaches everybody of a few tens of processes: infect and die sends to everybody in a
-# table, and a link is there for certain and sends to all it knows.
+# With these an event reaches all of a few tens of processes: each sends to all in its table, and
+# each is a link that sends to all in its super-topic table.
 CERTAIN: Final = Parameters(c=8, p_sel=1.0, a=3.0, z=3, search_seconds=0.2, check_seconds=1.0)
-ENTRIES_MAX: Final = 8192  # chosen: the largest bound of ours, hpmcast's memory of events
+ENTRIES_MAX: Final = 8192  # chosen: the largest bound among our protocols, hpmcast's for events
 
 
 class ProtocolContract:
@@ -85,7 +85,7 @@ class ProtocolContract:
             assert world.delivered_to(node) == Counter(wanted)
 
     def test_only_parasitic_protocols_have_parasites(self) -> None:
-        """Some are of an interest that has ended, which the others have not heard of yet."""
+        """Parasites also come of an interest that has ended, before other processes know it."""
         world = self.world()
         for at in PUBLISHERS[:-1]:
             world.publish(world.nodes[at], INTERESTS[at])
@@ -171,7 +171,7 @@ class ProtocolContract:
         assert world.delivered_to(world.nodes[0])[ROOT, b"its own"] == 1
 
     def test_after_an_event_only_upkeep_is_left(self) -> None:
-        """Nothing goes on for an event that has been spread."""
+        """Nothing is sent any more for an event that has been spread."""
         world = self.world((A,) * 6)
         world.run(60.0)
         copies = sum(node.counters.event_copies_sent for node in world.nodes)
@@ -208,7 +208,7 @@ class ProtocolContract:
     # -- inputs of any kind --------------------------------------------------------------------
 
     def test_what_strangers_send_fills_no_memory(self) -> None:
-        """Events of ever other publishers and topics, and messages of ever other senders."""
+        """Each event has a new publisher and topic, and each message a new sender."""
         bodies = self._recorded()
         [node] = self.world((A,)).nodes
         home = node.participation(A)
@@ -225,7 +225,7 @@ class ProtocolContract:
         assert all(size <= ENTRIES_MAX for size in sizes_within(home.dissemination))
 
     def test_garbage_and_changed_messages_never_raise(self) -> None:
-        """And are counted: as control, and what cannot be read also as malformed or stray."""
+        """A message that cannot be decoded is counted as malformed or stray."""
         bodies = self._recorded()
         [node] = self.world((A,)).nodes
         home = node.participation(A)
@@ -244,7 +244,7 @@ class ProtocolContract:
         wake(node)
 
     def _recorded(self) -> list[bytes]:
-        """Return one body of every type of message that the protocol itself sends; often none."""
+        """Return one body of each type of messages of the protocol; many protocols have none."""
         bodies = dict[int, bytes]()
 
         def note(_source: str, _target: str, record: bytes) -> None:
@@ -260,7 +260,7 @@ class ProtocolContract:
 
 
 def refusal(protocol: str, options: Mapping[str, object]) -> str:
-    """Return the message of the error for wrong options; `AssertionError` if they are accepted."""
+    """Return the error message for wrong options; raises `AssertionError` if they are accepted."""
     try:
         find_protocol(protocol, options)
     except OptionError as error:
@@ -268,22 +268,22 @@ def refusal(protocol: str, options: Mapping[str, object]) -> str:
     raise AssertionError(f"{protocol} takes {options}")
 
 
-def event_frame(group: Topic, number: int, topic: Topic, hops: int = 1) -> bytes:
-    """Return a frame with an event of a publisher of that number."""
+def event_frame(group: Topic, number: int, topic: Topic) -> bytes:
+    """Return a frame with an event, whose publisher has an identity made of `number`."""
     body = make_batch(stream_id(PeerId(number.to_bytes(16)), 1), 1, [b""], topic).body
-    head = wire.event_head(len(body), hops, 0.0, group.group, STRANGER.peer)
+    head = wire.event_head(len(body), 1, 0.0, group.group, STRANGER.peer)
     return FRAME_HEADER + head + body
 
 
 def message_frame(group: Topic, body: bytes, number: int = 0) -> bytes:
-    """Return a frame with a protocol's message of a sender of that number."""
+    """Return a frame with a protocol's message, whose sender has an identity made of `number`."""
     sender = PeerId((number + 1).to_bytes(16, "big"))
     head = wire.control_head(Kind.PROTOCOL, group.group, sender, STRANGER.address)
     return FRAME_HEADER + wire.encode_control(head, body)
 
 
 def wake(node: Node) -> None:
-    """Let the protocol's timers go off, and drop what is then sent."""
+    """Let the timers of the node's protocol go off, and drop what it then sends."""
     wakes, node.outbox.wakes = node.outbox.wakes, []
     for _, token in wakes:
         if token.kind is Kind.PROTOCOL:
@@ -292,7 +292,7 @@ def wake(node: Node) -> None:
 
 
 def sizes_within(thing: Any, depth: int = 3) -> Iterator[int]:
-    """Yield the sizes of the containers that an object keeps, itself or in objects that it made."""
+    """Yield the sizes of the containers of an object, and of its package's objects within it."""
     package = type(thing).__module__.rpartition(".")[0]
     for value in getattr(thing, "__dict__", {}).values():
         if isinstance(value, dict | list | set):

@@ -1,7 +1,7 @@
 """A town: processes that have a discovery and nothing else, on virtual time.
 
 Every process is a host of its own. The town replaces the driver and the node: it carries messages
-and datagrams through the same weather, and gives timers back when they are due.
+and datagrams through the virtual network's weather, and wakes discoveries when timers are due.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind, decode_control
 
-CENSUS = "census"  # the verified fake: no entry point, since it is for simulations only
+CENSUS = "census"  # a discovery without an entry point, since it is for simulations only
 TOPIC = Topic.parse(".contract")
 GATEWAY = address_of(0)
 DEAD = (address_of(65_000), address_of(65_001))
@@ -45,13 +45,13 @@ class Person(LoneProcess):
         super().__init__(me)
         self.number = number
         self.findings: list[tuple[float, Finding]] = []
-        """The answers of the discovery, and when they came."""
+        """The answers of the discovery, each with its time in seconds."""
 
 
 class Town:
-    """The processes; the first is the gateway, or bootstrap node, of all.
+    """The processes; the first is the gateway, or bootstrap node, of all others.
 
-    A context manager: at its end everybody closes, and no endpoint may be left open.
+    A context manager, at whose end all processes close; no endpoint may be left open.
     """
 
     def __init__(self, name: str, seed: int = 1, climate: Climate | None = None) -> None:
@@ -90,7 +90,7 @@ class Town:
         number: int | None = None,
         opened: bool = True,
     ) -> Person:
-        """Start a process, on the next host or on that of a number."""
+        """Start a process, on the next host or on the one with this number."""
         if number is None:
             number = self._added
             self._added += 1
@@ -126,7 +126,7 @@ class Town:
         del self.people[person.me.address]
 
     def crash(self, person: Person) -> None:
-        """Let a process die without a word; the census is told, as it is in simulations."""
+        """Let a process die without leaving; the census strikes it out, as in simulations."""
         del self.people[person.me.address]
         person.datagrams.crash()
         if self._census is not None:
@@ -137,14 +137,14 @@ class Town:
     # -- what they do --------------------------------------------------------------------------
 
     def announce(self, *people: Person, topic: Topic = TOPIC, settle: float = 5.0) -> None:
-        """Let processes announce themselves, and give that some time."""
+        """Let processes announce themselves, and let `settle` seconds pass."""
         for person in people:
             self._announced.append((topic, person))
             self._do(person, lambda discovery, now: discovery.announce(topic, now))
         self.run(settle)
 
     def withdraw(self, person: Person, topic: Topic = TOPIC) -> None:
-        """Let a process be found as a member no more."""
+        """Let a process withdraw, so that it is no longer found as a member."""
         self._do(person, lambda discovery, now: discovery.withdraw(topic, now))
 
     def start_seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> None:
@@ -152,7 +152,7 @@ class Town:
         self._do(person, lambda discovery, now: discovery.seek(topic, wanted, now))
 
     def seek(self, person: Person, topic: Topic = TOPIC, wanted: int = 5) -> Finding:
-        """Seek, and return the one answer there must be."""
+        """Let a process seek, and return its answer, of which there must be exactly one."""
         ((_, finding),) = self.seek_all([person], topic, wanted)
         return finding
 
@@ -163,7 +163,7 @@ class Town:
     def seek_all(
         self, people: Iterable[Person], topic: Topic = TOPIC, wanted: int = 5
     ) -> list[tuple[float, Finding]]:
-        """Let processes seek at the same time; return after how long each had which answer."""
+        """Let processes seek at the same time; return their answers and how long each took."""
         seekers = [(person, len(person.findings)) for person in people]
         began = self.now
         for person, _ in seekers:
@@ -187,7 +187,7 @@ class Town:
     # -- what a driver does --------------------------------------------------------------------
 
     def _do(self, person: Person, act: Callable[[Discovery, float], None]) -> None:
-        """Give a live process an input, and carry out its wishes."""
+        """Give a live process an input; then send its messages and set its timers."""
         if self.people.get(person.me.address) is not person:
             return
         act(person.discovery, self.now)

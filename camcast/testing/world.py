@@ -1,8 +1,8 @@
-"""A world: real nodes in the virtual network, with handles for what tests do to them.
+"""A world: real nodes in the virtual network, and methods by which tests act on them.
 
-Nodes come in two ways. `join` starts one with the settings of the world, whose plugs are named
-when the world is made; a census tells it of the others. `add` starts one that goes by configured
-gateways instead, as live nodes do, with the discovery of its backend.
+`World.join` starts a node with the settings and plugs of the world, which finds other members
+through a census. `World.add` starts a node that finds them through configured gateways, as live
+nodes do, by the discovery of its backend.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @frozen(eq=False)
 class Unreachable:
-    """A cut between addresses: frames are lost where `reachable(source, target)` is False."""
+    """A cut between addresses: frames are lost where `reachable(source, target)` is false."""
 
     reachable: Callable[[str, str], bool]
     loss: float = 1.0
@@ -47,7 +47,7 @@ class Unreachable:
 
 
 class Delivered(NamedTuple):
-    """An event that a node handed to its application, in the community of this group."""
+    """An event that a node delivered to its application, in the community of this group."""
 
     group: GroupId
     event: Event
@@ -115,11 +115,11 @@ class World:
 
     @property
     def parasites(self) -> int:
-        """How many first copies of events came to nodes that are not interested."""
+        """How many first copies of events came to nodes that were not interested."""
         return sum(node.counters.parasites for node in self.nodes)
 
     def delivered_to(self, node: Node) -> Counter[tuple[Topic, bytes]]:
-        """Return how often a node was given which payload for which of the world's topics."""
+        """Return how often each payload was delivered to a node, by topic of the world."""
         names = {topic.group: topic for topic in self.settings.topics}
         return Counter(
             (names[delivery.group], delivery.event.payload)
@@ -134,7 +134,8 @@ class World:
     ) -> Node:
         """Start a node that joins these topics, and let `gap` seconds pass.
 
-        `where` is what it wants of their attributes, "" all; `peer` its identity, None a new one.
+        `where` is its interest in attributes of events, "" for all events; `peer` is its identity,
+        None for a new one.
         """
         node = self.start(self.settings, peer=peer)
         wanted = Interest.parse(where) if where else None
@@ -166,7 +167,7 @@ class World:
     def start(
         self, settings: Settings, number: int | None = None, peer: PeerId | None = None
     ) -> Node:
-        """Start a node with settings of its own, at the next address or that of a number."""
+        """Start a node with these settings, at the next address or at the one of this number."""
         process = self.virtual.start(settings, number=number, peer=peer)
         self._processes[process.node], self._settings_of[process.node] = process, settings
         self.nodes.append(process.node)
@@ -205,15 +206,15 @@ class World:
         self.virtual.inject(target, frame, link)
 
     def cut(self, reachable: Callable[[str, str], bool]) -> None:
-        """From now on only what is `reachable(source, target)` is reached, by address."""
+        """From now on, lose frames between addresses unless `reachable(source, target)`."""
         self.virtual.weather.cuts[:] = [Unreachable(reachable)]
 
     def heal(self) -> None:
-        """Let everybody reach everybody again."""
+        """Let all nodes reach each other again."""
         self.virtual.weather.cuts.clear()
 
     def run(self, seconds: float, until: Callable[[], bool] | None = None) -> bool:
-        """Let virtual time pass, or stop as soon as `until` holds; says whether it holds."""
+        """Let virtual time pass, at most until `until` is true; return whether it is."""
         if until is None:
             self.virtual.run(seconds)
             return True
@@ -238,5 +239,5 @@ def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
 
 
 def name_of(address: str) -> str:
-    """Name the first 254 processes of a network n1, n2… in the order of their start."""
+    """Return a short name of an address: n1, n2… for the first 254 processes of a network."""
     return "n" + address.rpartition(":")[0].rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Workloads: who publishes what, when, and on which topics; real ones and a synthetic one."""
+"""Workloads: the publications of real systems, with times, topics and publishers; and made ones."""
 
 from camcast.workloads.earthquakes import load_earthquakes
 from camcast.workloads.flights import load_departures

@@ -1,4 +1,4 @@
-"""Churn: when each node of a real network was up, and one window of it for a simulator.
+"""Churn: the times at which each node of a real network was up, and windows of these times.
 
 Two formats give the same `ChurnTrace`:
 
@@ -7,10 +7,9 @@ Two formats give the same `ChurnTrace`:
 - AVT, of the Repository of Availability Traces (Brighten Godfrey,
   http://pbg.cs.illinois.edu/availability/; PlanetLab, web servers, corporate PCs, DNS
   servers, Skype, KAD): one node a line, ``NODE SESSIONS UP DOWN UP DOWN …``, separated by
-  blanks, times in seconds, and comments in lines that begin with ``#``. Its readme.pdf was
-  out of reach; this is what the AVT readers of gmega/decentralized-osns-phd (GitHub;
-  AVTDecoder, AVTReplay, AVTEventStreamInit, which cite that readme) and its writer
-  ZoneCrawl2Avt agree on.
+  blanks, times in seconds, and comments in lines that begin with ``#``. The format's readme.pdf
+  could not be had; the AVT readers of gmega/decentralized-osns-phd (GitHub; AVTDecoder, AVTReplay,
+  AVTEventStreamInit, which cite that readme) and its writer ZoneCrawl2Avt agree on this much.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _log = logging.getLogger(__name__)
 class Session(NamedTuple):
     """A node was up from `up_seconds` until just before `down_seconds`.
 
-    A tuple, because a trace has tens of thousands; see `ChurnTrace` for what it may hold.
+    A tuple, because a trace has tens of thousands; `ChurnTrace` says which sessions it may have.
     """
 
     up_seconds: float
@@ -63,13 +62,13 @@ class Change(NamedTuple):
 
 @frozen
 class ChurnWindow:
-    """What a simulator needs of one window of a trace, with times from the window's start."""
+    """The nodes and changes of one window of a trace, with times from the window's start."""
 
     duration_seconds: float
     up: tuple[str, ...]
-    """Who is up at 0, in the order of the names."""
+    """The nodes that are up at 0, in the order of the names."""
     changes: tuple[Change, ...]
-    """What happens after 0 and before the duration, in order.
+    """The changes after 0 and before the duration, in order.
 
     At one time the departures come before the joins, so that a node may depart and return
     in one moment, and either in the order of the names. A trace knows its times only as
@@ -78,7 +77,7 @@ class ChurnWindow:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Everybody who is up at some time of the window, in the order of the names."""
+        """All nodes that are up at some time of the window, in the order of the names."""
         return tuple(sorted({*self.up, *(change.node for change in self.changes)}))
 
 
@@ -109,11 +108,11 @@ class ChurnTrace:
         nodes_max: int | None = None,
         random: Random | None = None,
     ) -> ChurnWindow:
-        """Cut out the time from `start_seconds` of the trace until `duration_seconds` later.
+        """Return the window of `duration_seconds` that begins at `start_seconds` of the trace.
 
         With `nodes_max`, at most so many of the nodes that are up at some time of the window
-        take part, each with all its sessions: a uniform sample, drawn by `random`. The first
-        nodes of the file would not be one, because they were up longest.
+        take part, each with all its sessions: a uniform sample, drawn by `random`. (The first
+        nodes of the file are no uniform sample: they were up longest.)
 
         Raises `ValueError` when the window is not inside the trace, or is empty, and when
         `nodes_max` is negative or comes without `random`.
@@ -149,7 +148,7 @@ class ChurnTrace:
 def load_churn(path: Path) -> ChurnTrace:
     """Read a trace in the format that its suffix names: ``.csv`` (Tor) or ``.avt``.
 
-    Raises `WorkloadError` for another suffix, and for what the format's loader refuses.
+    Raises `WorkloadError` for another suffix, and as the format's loader.
     """
     match path.suffix.lower():
         case ".csv":
@@ -163,15 +162,15 @@ def load_churn(path: Path) -> ChurnTrace:
 
 
 def load_tor_churn(path: Path) -> ChurnTrace:
-    """Read sessions in minutes, one a row, as TOR_COLUMNS say.
+    """Read sessions in minutes, one a row with the columns TOR_COLUMNS.
 
-    An empty `up_minute` is a node that was up before the trace began, an empty `down_minute`
-    one that was still up when it ended. The trace ends with its last change: the file of 42
-    days has none after minute 59,231, which is 41.1 days, while changes are 157 minutes apart
-    at most before that, so that the rest was not observed.
+    `up_minute` is empty for a node that was up before the trace began, `down_minute` for one that
+    was still up when it ended. The trace ends with its last change. (The file of 42 days has no
+    change after minute 59,231, which is 41.1 days; before that, changes are 157 minutes apart at
+    most, so that the rest was not observed.)
 
-    Raises `WorkloadError` when the file, a row or a field is not like that, when a node goes
-    down no later than it came up, and when sessions of a node overlap.
+    Raises `WorkloadError` for a file, a row or a field of another form, a session that ends no
+    later than it begins, and sessions of a node that overlap.
     """
     found = []
     for row in read_rows(path, TOR_COLUMNS):
@@ -195,11 +194,11 @@ def load_tor_churn(path: Path) -> ChurnTrace:
 def load_avt_churn(path: Path) -> ChurnTrace:
     """Read an availability trace of Godfrey's repository; the module says what AVT is.
 
-    A time of going down is read as the moment from which the node is down. (One of the readers
-    named above takes it as the last second up, and adds a second; the traces were probed every
-    few minutes, so this does not matter.) Both readers accept a session that ends as it begins:
-    nobody is up in it, so it is left out, and a warning counts such sessions. The trace begins with
-    the first time in the file and ends with the last. A node may have no session.
+    DOWN is the moment from which the node is down. (One of the readers named there takes it as the
+    last second up, and adds a second; the traces were probed every few minutes, so this does not
+    matter.) The readers accept a session that ends as it begins: the node is never up in it, so
+    such sessions are left out, and a warning counts them. The trace begins with the first time in
+    the file and ends with the last. A node may have no session.
 
     Raises `WorkloadError` when a line is not ``NODE SESSIONS UP DOWN …`` with as many pairs
     as it says, a time is negative or earlier than the one before it, a node has two lines, or
@@ -266,7 +265,7 @@ def _avt_node(path: Path, line: int, content: str) -> tuple[str, list[float]]:
             " write an up and a down for each",
         )
     try:
-        # the fast way; the one below finds what is wrong
+        # the fast way; the slow one below names the wrong field
         times = msgspec.json.decode(f"[{','.join(fields)}]", type=list[float])
     except msgspec.MsgspecError:
         times = []
@@ -288,7 +287,7 @@ def _avt_node(path: Path, line: int, content: str) -> tuple[str, list[float]]:
 
 
 def _trace(path: Path, found: Iterable[tuple[Session, int, str]]) -> ChurnTrace:
-    """Sort and check the sessions, which come with the line and the column of their beginning."""
+    """Sort and check sessions, each given with the line and the column in which it begins."""
     found = sorted(found)
     of_node: defaultdict[str, list[tuple[Session, int, str]]] = defaultdict(list)
     for entry in found:

@@ -1,6 +1,6 @@
-"""Rows of a CSV or TSV file that know their line, so that every error can name it.
+"""Rows of a CSV or TSV file with their line numbers, which every error names.
 
-A converter is a function that reads the text of one field, or raises `ValueError` saying
+A converter is a function that returns the value of one field's text, or raises `ValueError` saying
 what is wrong and what to write instead; `Row.read` adds the file, the line and the column.
 """
 
@@ -27,14 +27,14 @@ QUOTE_WIDTH: Final = 200  # chosen: characters quoted of a wrong header; about t
 
 @frozen
 class Row:
-    """One row: the text of its fields by column, and where it begins in which file."""
+    """One row: its file, the line in which it begins, and the text of its fields by column."""
 
     path: Path
     line: int
     fields: dict[str, str]
 
     def read(self, column: str, convert: Callable[[str], T]) -> T:
-        """Convert the field in `column`; raises `WorkloadError` for what `convert` refuses."""
+        """Convert the field in `column`; raises `WorkloadError` if `convert` raises."""
         try:
             return convert(self.fields[column])
         except ValueError as error:
@@ -125,12 +125,12 @@ def moment(field: str) -> datetime:
 
 
 def or_none(convert: Callable[[str], T]) -> Callable[[str], T | None]:
-    """Let `convert` accept an empty field, a missing value, as None."""
+    """Return a converter that returns None for an empty field, else what `convert` returns."""
     return lambda field: convert(field) if field else None
 
 
 def _json(field: str, kind: type[T], what: str) -> T:
-    # JSON's grammar, because float() and int() also take 'nan', '1_000' and other digits than ours
+    # JSON's grammar, because float() and int() also take 'nan', '1_000' and non-ASCII digits
     try:
         return msgspec.json.decode(field, type=kind)
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""Earthquakes: what the US Geological Survey reported, under the topic of the place.
+"""Earthquakes: reports of the US Geological Survey, each on the topic of its place.
 
 The file is made from the USGS earthquake catalogue (public domain) of April and May 2015,
 with the burst that followed the earthquake of Gorkha, Nepal, on 25 April.
@@ -24,7 +24,7 @@ def load_earthquakes(path: Path) -> list[Publication]:
     The payload is a JSON object of the attributes: `mag` (magnitude), `depth_km`
     (kilometres), `lat` and `lon` (degrees), `id` and `place`; null where the file is empty.
 
-    Raises `WorkloadError` when the file, a row or a field is not as COLUMNS say.
+    Raises `WorkloadError` for a file, a row or a field that does not fit COLUMNS.
     """
     rows = sorted(read_rows(path, COLUMNS), key=lambda row: row.read("utc", moment))
     start = rows[0].read("utc", moment)

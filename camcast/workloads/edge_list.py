@@ -20,9 +20,9 @@ _ID_MAX: Final = 2**63 - 1  # chosen: an id fits in 64 bits everywhere
 def load_edges(path: Path) -> list[tuple[int, int]]:
     """Read the links of an overlay as pairs of nodes, in the order of the file.
 
-    Nodes are renumbered from 0 in the order of their ids, which may have gaps. Links are returned
-    as they are in the file; what directions, repetitions and loops mean is up to the caller.
-    Lines that begin with ``#`` and empty lines are skipped.
+    Nodes are renumbered from 0 in the order of their ids, which may have gaps. Directions, repeated
+    links and loops are kept as they are in the file. Lines that begin with ``#`` and empty lines
+    are skipped.
 
     Raises `WorkloadError`, with the line, for a row that is not two ids, whole numbers from 0
     on, with spaces or a tab between them; and for a file without links.

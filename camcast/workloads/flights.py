@@ -25,13 +25,13 @@ COLUMNS: Final = ("scheduled_minute", "delay_minutes", "carrier", "flight", "ori
 def load_departures(path: Path | None = None) -> list[Publication]:
     """Read departures, by default the 842 that ship with the package.
 
-    A flight of carrier B6 from JFK is published on ``.departures.JFK.B6`` when it leaves,
-    which is `delay_minutes` after (or, negative, before) its `scheduled_minute`, minutes
-    since local midnight of the day; the first to leave is at 0 s. A flight without a delay
-    was cancelled: it is published at its scheduled time, with delay and departure null.
-    The payload is the row and the `departed_minute` as a JSON object.
+    A flight of carrier B6 from JFK is published on ``.departures.JFK.B6`` when it leaves:
+    `delay_minutes` after (or, if negative, before) its `scheduled_minute`, in minutes since local
+    midnight. The first flight to leave is at 0 s. A flight without a delay was cancelled: it is
+    published at its scheduled time, with delay and departure null. The payload is the row and the
+    `departed_minute` as a JSON object.
 
-    Raises `WorkloadError` when the file, a row or a field is not as COLUMNS say.
+    Raises `WorkloadError` for a file, a row or a field that does not fit COLUMNS.
     """
     if path is None:
         with as_file(files("camcast.workloads") / SHIPPED) as shipped:

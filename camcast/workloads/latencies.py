@@ -1,4 +1,4 @@
-"""Latencies: how long a message takes between any two hosts of a real network.
+"""Latencies: the times that a message takes between any two hosts of a real network.
 
 The file of 490 PlanetLab hosts is MIT, (c) 2016 uofa-rzhu3; cite Zhu et al., IEEE/ACM ToN.
 """
@@ -23,17 +23,14 @@ ROUND_TRIP_MS_PER_ONE_WAY_SECOND: Final = 2 * 1000
 def load_latencies(path: Path) -> Matrix:
     """Read a square matrix of round-trip times in ms, as latencies one way: CSV without a header.
 
-    One way is taken to be half of the round trip, which is all that pings can tell. Row i
-    has the times measured by host i; a matrix need not be symmetric, and each direction
-    keeps its own half. (The 490 PlanetLab hosts: symmetric, 0.1 to 2984.1 ms, nothing missing
-    and nothing 0 but the diagonal.) The diagonal is the round trip between two nodes on one
-    host, 0 or more.
+    One way is taken as half of the round trip, as pings measure round trips only. Row i has the
+    times measured by host i; a matrix need not be symmetric, and each direction keeps its own half.
+    (The matrix of the 490 PlanetLab hosts is symmetric, with 0.1 to 2984.1 ms, no missing value and
+    no 0 but on the diagonal.) The diagonal is the round trip between two nodes on one host, 0 or
+    more.
 
-    A missing value is refused, because nothing that could take its place was measured: leave out
-    the host, row and column. A 0 between two hosts is refused as well: no round trip takes no
-    time, and other matrices write 0 for a measurement that failed.
-
-    Raises `WorkloadError` when the file, a row or a value is not like that.
+    Raises `WorkloadError` for another format, and for a missing value: leave out the host, row and
+    column. So does a 0 between two hosts, which some matrices write for a failed measurement.
     """
     lines = read_lines(path, "a square matrix of round-trip times in ms")
     size = len(lines)
@@ -55,7 +52,7 @@ def load_latencies(path: Path) -> Matrix:
 
 def _values(path: Path, line: int, content: str, size: int) -> list[float]:
     try:
-        # a row of JSON numbers is a JSON array but for the brackets, and this is the fast way
+        # the fast way: a row of numbers in brackets is a JSON array
         values = msgspec.json.decode(f"[{content}]", type=list[float])
     except msgspec.MsgspecError:
         values = []

@@ -1,4 +1,4 @@
-"""A publication: what one publisher publishes, when, and on which topics.
+"""Publications, of which a workload is made, and the error of a wrong file.
 
 A *workload* is a ``Sequence[Publication]`` in the order of `Publication.at_seconds`.
 """
@@ -26,15 +26,15 @@ def _check_topics(_instance: object, _attribute: object, topics: tuple[Topic, ..
 
 @frozen
 class Publication:
-    """One publication of a workload.
+    """What one publisher publishes at one time, on one or several topics.
 
     Raises `ValueError` when `at_seconds` is negative or not finite, or `topics` is empty.
     """
 
     at_seconds: float = field(validator=_check_time)
-    """Seconds since the start of the workload, which is at 0."""
+    """Seconds since the start of the workload."""
     topics: tuple[Topic, ...] = field(validator=_check_topics)
-    """The topics in which it is published; several make it a cross-post."""
+    """The topics on which it is published; with several it is a cross-post."""
     payload: bytes
     """The content, opaque to the protocols."""
     publisher: str | None = None
@@ -42,10 +42,9 @@ class Publication:
 
 
 class WorkloadError(CamcastError, ValueError):
-    """A file is not the workload it should be; reads ``FILE:LINE: what is wrong; what to do``.
+    """A file does not have its format; the text is ``FILE:LINE: what is wrong; what to do``.
 
-    `line` is the physical line of the file, the header being 1; None when the file as a
-    whole is at fault.
+    `line` is the physical line of the file, the header being 1; None if the whole file is wrong.
     """
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
@@ -58,5 +57,5 @@ class WorkloadError(CamcastError, ValueError):
 
 
 def opaque_payload(name: str, size_bytes: int) -> bytes:
-    """Return `size_bytes` bytes that begin with `name`, cut off when it is longer than that."""
+    """Return `size_bytes` bytes: `name`, cut off or filled up with dots."""
     return name.encode().ljust(size_bytes, b".")[:size_bytes]

@@ -11,7 +11,7 @@ def synthetic(
 ) -> list[Publication]:
     """Make `events` publications of `payload_bytes` bytes, `rate` of them per second.
 
-    The first is at 0 s; without a rate, all are. Each payload begins with the number of
+    The first publication is at 0 s; without a rate, all are. Each payload begins with the number of
     the event, from 0, as far as it fits. Equal arguments make equal workloads.
 
     Raises `ValueError` when `events` or `payload_bytes` is negative or `rate` not above 0.

@@ -8,9 +8,9 @@ from camcast.workloads.publication import WorkloadError
 
 
 def read_text(path: Path, wanted: str) -> str:
-    """Read a file; raises `WorkloadError` if it cannot be read or is not UTF-8.
+    """Return the text of a file; raises `WorkloadError` if it cannot be read or is not UTF-8.
 
-    `wanted` says what the file should be.
+    `wanted` names the content of the file for the error.
     """
     try:
         return path.read_bytes().decode("utf-8-sig")  # an editor may put a BOM first
@@ -26,9 +26,10 @@ def read_text(path: Path, wanted: str) -> str:
 
 
 def read_lines(path: Path, wanted: str) -> list[str]:
-    r"""Read the lines, which end with ``\n`` or ``\r\n``; `wanted` says what they should be.
+    r"""Return the lines of a file, which end with ``\n`` or ``\r\n``.
 
-    Raises `WorkloadError` as `read_text` does, and when the file is empty.
+    `wanted` names the content of the file for errors. Raises `WorkloadError` as `read_text` does,
+    and for an empty file.
     """
     text = read_text(path, wanted)
     if not text.strip():

@@ -1,7 +1,7 @@
 """Usenet: posts to newsgroups, many of them cross-posted, and the list of the groups.
 
-The files are header facts without text, names or addresses: the posts after the Twenty
-Newsgroups collection (Ken Lang; UCI), the groups after usenet-hierarchies (Julien ELIE; MIT).
+The files have data of headers, without text, names or addresses. The posts are from the Twenty
+Newsgroups collection (Ken Lang; UCI), the groups from usenet-hierarchies (Julien ELIE; MIT).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _log = logging.getLogger(__name__)
 def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[Publication]:
     """Read posts; each is one publication, on all its groups, by its author.
 
-    The group comp.lang.c is the topic ``.comp.lang.c``, a group named twice by one post
-    counts once, and a ``/`` in a group stands for ``.`` and is logged as a warning: news
-    servers spool comp.lang.c in comp/lang/c, and two authors of 1993 wrote such a slash.
-    The first post is at 0 s. The payload begins with the post's id and is as long as the
-    post was, at most `payload_bytes_max` bytes.
+    The group comp.lang.c is the topic ``.comp.lang.c``, and a group named twice by one post counts
+    once. A ``/`` in a group is read as ``.`` and logged as a warning: news servers spool
+    comp.lang.c in comp/lang/c, and two authors of 1993 wrote such a slash. The first post is at
+    0 s. The payload begins with the post's id and is as long as the post was, at most
+    `payload_bytes_max` bytes.
 
-    Raises `WorkloadError` when the file, a row or a field is not as POST_COLUMNS say, and
+    Raises `WorkloadError` for a file, a row or a field that does not fit POST_COLUMNS, and
     `ValueError` when `payload_bytes_max` is negative.
     """
     if payload_bytes_max < 0:
         raise ValueError(f"payload_bytes_max is {payload_bytes_max}; give 0 or more bytes")
     try:
         found = path.stat()
-    except OSError:  # reading the file says what is wrong
+    except OSError:  # reading the file raises the error with its reason
         return list(_posts(path, payload_bytes_max, 0, 0))
     return list(_posts(path, payload_bytes_max, found.st_mtime_ns, found.st_size))
 
@@ -49,7 +49,7 @@ def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[
 def _posts(
     path: Path, payload_bytes_max: int, _changed: int, _size: int
 ) -> tuple[Publication, ...]:
-    """Read the posts of a file, again if it has changed."""
+    """Read the posts of a file; a changed file has another time or size, and is read again."""
     rows = sorted(read_rows(path, POST_COLUMNS), key=lambda row: row.read("utc", moment))
     start = rows[0].read("utc", moment)
     return tuple(
@@ -66,9 +66,9 @@ def _posts(
 
 
 def load_topics(path: Path) -> list[Topic]:
-    """Read the list of groups, tab separated, in the order of the file.
+    """Read the tab-separated list of groups, in the order of the file.
 
-    Raises `WorkloadError` when the file, a row or a topic is not as TOPIC_COLUMNS say.
+    Raises `WorkloadError` for a file, a row or a topic that does not fit TOPIC_COLUMNS.
     """
     return [row.read("topic", Topic.parse) for row in read_rows(path, TOPIC_COLUMNS, "\t")]
 
