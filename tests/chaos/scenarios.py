@@ -259,6 +259,30 @@ def _cut(name: str, title: str, seconds: float, *ways: tuple[int, int]) -> Scena
     )
 
 
+def _pause(seconds: int) -> Scenario:
+    return Scenario(
+        name=f"pause-{seconds}",
+        title=f"a third of the processes stopped for {seconds} s",
+        happen=pause(seconds),
+        arrival_seconds=_WHEN_HEALED,
+    )
+
+
+def _burst(publishers: int, title: str) -> Scenario:
+    return Scenario(
+        name=f"burst-{publishers}",
+        title=title,
+        prepare=three_communities,
+        happen=burst(publishers),
+        nodes=15,
+        processes=5,
+        hosts=3,
+        rate=0.0,
+        after=0.0,
+        settle=40,
+    )
+
+
 _HALVES: Final = cut_between((0, 1), (2, 3))
 
 SCENARIOS: Final = [
@@ -311,18 +335,8 @@ SCENARIOS: Final = [
     _cut(
         "non-transitive", "one host cannot reach two others, 22 s", 22, *cut_between((0,), (1, 2))
     ),
-    Scenario(
-        name="pause-5",
-        title="a third of the processes stopped for 5 s",
-        happen=pause(5),
-        arrival_seconds=_WHEN_HEALED,
-    ),
-    Scenario(
-        name="pause-20",
-        title="a third of the processes stopped for 20 s",
-        happen=pause(20),
-        arrival_seconds=_WHEN_HEALED,
-    ),
+    _pause(5),
+    _pause(20),
     Scenario(
         name="rolling-restart",
         title="each process restarts at its addresses, politely or by kill -9",
@@ -344,30 +358,8 @@ SCENARIOS: Final = [
         happen=take_over_ports,
         after=15,
     ),
-    Scenario(
-        name="burst-1",
-        title="20,000 events of 256 B as fast as one publisher can",
-        prepare=three_communities,
-        happen=burst(1),
-        nodes=15,
-        processes=5,
-        hosts=3,
-        rate=0.0,
-        after=0.0,
-        settle=40,
-    ),
-    Scenario(
-        name="burst-5",
-        title="the same from five publishers at once",
-        prepare=three_communities,
-        happen=burst(5),
-        nodes=15,
-        processes=5,
-        hosts=3,
-        rate=0.0,
-        after=0.0,
-        settle=40,
-    ),
+    _burst(1, "20,000 events of 256 B as fast as one publisher can"),
+    _burst(5, "the same from five publishers at once"),
     Scenario(
         name="slow-subscribers",
         title="slow, raising and hanging subscribers beside the usual ones",

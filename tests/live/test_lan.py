@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from camcast import CommunityManager, OptionError, Received
-from camcast.live.certificate_file import certificate_text
-from camcast.live.key_file import write_key_pair
 from camcast.security.keys import SecretKey
-from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, CLUB, EVE, ROOT
 from tests.live.communities import CERTAIN, OPTIONS
+from tests.live.identities import enrol, known_as
 from tests.patience import eventually, live
 
 
@@ -86,34 +85,20 @@ async def test_what_does_not_go_with_it_is_refused() -> None:
         await manager(gateways=["tcp://127.0.0.1:7000"]).start()
 
 
-def known_as(
-    files: Path, key: SecretKey, topic: str, issuer: SecretKey = ROOT
-) -> dict[str, object]:
-    """Return the identity of a member of a topic, whom an issuer has certified."""
-    name = key.public.peer_id.hex()
-    certified = certificate_text([grant(issuer, key, topic, MEMBER, 0, 2**32 - 1)])
-    (files / f"{name}.cert").write_text(certified)
-    for one in (key, ROOT, EVE):
-        if not (files / f"{one.public.peer_id.hex()}.key").exists():
-            write_key_pair(files / f"{one.public.peer_id.hex()}.key", one)
-    return {
-        "identity": files / f"{name}.key",
-        "certificates": files / f"{name}.cert",
-        "trust": [files / f"{issuer.public.peer_id.hex()}.pub"],
-    }
-
-
 @needs_multicast
 @live
 async def test_members_find_each_other_by_their_keys_and_nobody_else(tmp_path: Path) -> None:
     """Beside them one of another authority, and one without a key, who claim to be there."""
-    ada, bob = known_as(tmp_path, ADA, ".soccer"), known_as(tmp_path, CLUB, ".soccer")
-    other = known_as(tmp_path, SecretKey(b"m" * 32), ".soccer", issuer=EVE)
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "eve", EVE)
+    enrol(tmp_path, "ada", ADA, ".soccer")
+    enrol(tmp_path, "club", CLUB, ".soccer")
+    enrol(tmp_path, "mallory", SecretKey(b"m" * 32), ".soccer", issuer=EVE)
     async with (
-        manager(**other) as stranger,
+        manager(**known_as(tmp_path, "mallory", "eve")) as stranger,
         manager() as none,
-        manager(**ada) as first,
-        manager(**bob) as second,
+        manager(**known_as(tmp_path, "ada")) as first,
+        manager(**known_as(tmp_path, "club")) as second,
     ):
         for who in (stranger, none):
             await who.join(".soccer")

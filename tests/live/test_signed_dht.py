@@ -13,8 +13,9 @@ from camcast import CommunityManager, GatewayTimeout, NotAllowedError, NotReady
 from camcast.live.signed_port import SignedPort
 from camcast.security.keys import PublicKey
 from overlays.remembered import recall
-from tests.live.communities import Inbox
-from tests.live.test_signed_links import files, known_as, known_to
+from tests.live.communities import CERTAIN, Inbox
+from tests.live.identities import known_as
+from tests.live.test_signed_links import files, known_to
 from tests.patience import eventually, live
 
 __all__ = ["files"]
@@ -32,9 +33,8 @@ def manager_of(
     files: Path, membership: str, name: str, *trusted: str, gateway: str = "", **options: Any
 ) -> CommunityManager:
     known = known_as(files, name, *trusted)
-    del known["options"]  # SCAMP's
     gateways = [gateway] if gateway else []
-    return CommunityManager(membership, **known, gateways=gateways, **options)
+    return CommunityManager(membership, **known, parameters=CERTAIN, gateways=gateways, **options)
 
 
 @pytest.mark.parametrize("membership", ["dht", "hybrid"])
@@ -53,7 +53,7 @@ async def test_members_meet_through_the_dht_and_nobody_else_gets_in(
         manager("ada", gateway=gate.gateway) as ada,
         manager("club", gateway=gate.address) as club,
         manager("eve", gateway=gate.gateway) as eve,
-        manager("mallory", "eve", gateway=gate.gateway) as mallory,
+        manager("mallory", "root", "eve", gateway=gate.gateway) as mallory,
     ):
         inbox = Inbox()
         community = await ada.join(".soccer")

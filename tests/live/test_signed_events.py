@@ -11,18 +11,15 @@ import pytest
 from camcast import CommunityManager, NotAllowedError, OptionError, blocking
 from camcast.live.certificate_file import (
     CertificateFileError,
-    certificate_text,
     revocations_text,
 )
-from camcast.live.key_file import write_key_pair
-from camcast.security.keys import SecretKey
 from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.vocabulary.topics import Topic
-from tests.authority import ADA, CLUB, DAY, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, CLUB, DAY, EVE, ROOT
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
+from tests.live.identities import FAR, certify, enrol, known_as
 from tests.patience import eventually, live
 
-FAR = 2**32 - 1
 REVOKED = RevokedSerial((1).to_bytes(8), FAR)  # Ada's certificate
 REVOKED_TOO = RevokedSerial((2).to_bytes(8), FAR)  # and the one that she got later
 
@@ -30,26 +27,11 @@ REVOKED_TOO = RevokedSerial((2).to_bytes(8), FAR)  # and the one that she got la
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """A root, and Ada and the club with certificates for .soccer, Eve with one for .chess."""
-    for name, key, topic in (
-        *(("root", ROOT, ""), ("ada", ADA, ".soccer"), ("club", CLUB, ".soccer")),
-        ("eve", EVE, ".chess"),
-    ):
-        write_key_pair(tmp_path / f"{name}.key", key)
-        if topic:
-            certify(tmp_path / f"{name}.cert", key, topic)
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "ada", ADA, ".soccer")
+    enrol(tmp_path, "club", CLUB, ".soccer")
+    enrol(tmp_path, "eve", EVE, ".chess")
     return tmp_path
-
-
-def certify(path: Path, key: SecretKey, topic: str, until: int = FAR, serial: int = 1) -> None:
-    path.write_text(certificate_text([grant(ROOT, key, topic, MEMBER, 0, until, serial)]))
-
-
-def as_member(files: Path, name: str) -> dict[str, Any]:
-    return {
-        "identity": files / f"{name}.key",
-        "certificates": files / f"{name}.cert",
-        "trust": files / "root.pub",
-    }
 
 
 @live
@@ -57,7 +39,7 @@ async def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
     revoked = files / "root.revoked"
     first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
     revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
-    async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+    async with CommunityManager(**known_as(files, "ada"), revocations=revoked) as ada:
         soccer = await ada.join(".soccer")
         await soccer.publish(b"certified")
         certify(files / "ada.cert", ADA, ".chess")
@@ -87,13 +69,13 @@ async def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
     settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
     started = time.time_ns()
     monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
-    async with CommunityManager(**as_member(files, "club"), **settings) as club:
+    async with CommunityManager(**known_as(files, "club"), **settings) as club:
         inbox = Inbox()
         (await club.join(".soccer")).subscribe(inbox)
         settings["gateways"] = [club.address]
         sent: list[bytes] = []
         for payload in (b"before", b"after"):
-            async with CommunityManager(**as_member(files, "ada"), **settings) as ada:
+            async with CommunityManager(**known_as(files, "ada"), **settings) as ada:
                 soccer = await ada.join(".soccer")
                 await soccer.ready()
                 await soccer.publish(payload)
@@ -109,7 +91,7 @@ async def test_files_are_read_again_when_they_change(
     revoked = files / "root.revoked"
     first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
     revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
-    async with CommunityManager(**as_member(files, "ada"), revocations=revoked) as ada:
+    async with CommunityManager(**known_as(files, "ada"), revocations=revoked) as ada:
         soccer = await ada.join(".soccer")
         certify(files / "ada.cert", ADA, ".chess")
         await eventually(lambda: not may_publish(ada))
@@ -155,4 +137,4 @@ def test_files_that_do_not_fit_are_refused(
         name: files / value if isinstance(value, str) else value for name, value in changes.items()
     }
     with pytest.raises(error, match=message):
-        manager(**as_member(files, "ada") | named)
+        manager(**known_as(files, "ada") | named)

@@ -19,22 +19,20 @@ from camcast import (
     OptionError,
     open_pipes,
 )
-from camcast.live.certificate_file import certificate_text
 from camcast.live.gateway_file import GatewayError
-from camcast.live.key_file import write_key_pair
 from camcast.live.transports import TRANSPORTS
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.vocabulary.identity import Contact
-from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant
+from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT
 from tests.camcast_command import Capture
 from tests.camcast_command import camcast as in_process
 from tests.live.communities import CERTAIN, OPTIONS, Inbox
+from tests.live.identities import enrol, known_as
 from tests.live.running_command import Running
 from tests.live.running_command import camcast as command
 from tests.patience import eventually, live
 
-FAR = 2**32 - 1
 GATE, MALLORY, BOB = (SecretKey(name * 32) for name in (b"g", b"m", b"b"))
 LINKS = list(itertools.product(TRANSPORTS, repeat=2))
 SETTINGS: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
@@ -43,29 +41,18 @@ SETTINGS: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Keys and certificates: a gateway, members of .soccer and of others, and Eve's of Mallory."""
-    for name, key, topic, rights, issuer in (
-        ("root", ROOT, "", MEMBER, ROOT),
-        ("gate", GATE, ".", Rights.SERVE, ROOT),
-        ("ada", ADA, ".soccer", MEMBER, ROOT),
-        ("bob", BOB, ".soccer", MEMBER, ROOT),
-        ("club", CLUB, ".soccer.italy", MEMBER, ROOT),
-        ("eve", EVE, ".chess", MEMBER, ROOT),
-        ("mallory", MALLORY, ".", MEMBER | Rights.SERVE, EVE),
-    ):
-        write_key_pair(tmp_path / f"{name}.key", key)
-        if topic:
-            certified = certificate_text([grant(issuer, key, topic, rights, 0, FAR)])
-            (tmp_path / f"{name}.cert").write_text(certified)
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "gate", GATE, ".", Rights.SERVE)
+    enrol(tmp_path, "ada", ADA, ".soccer")
+    enrol(tmp_path, "bob", BOB, ".soccer")
+    enrol(tmp_path, "club", CLUB, ".soccer.italy")
+    enrol(tmp_path, "eve", EVE, ".chess")
+    enrol(tmp_path, "mallory", MALLORY, ".", MEMBER | Rights.SERVE, issuer=EVE)
     return tmp_path
 
 
-def known_as(files: Path, name: str, *trusted: str) -> dict[str, Any]:
-    return {
-        "identity": files / f"{name}.key",
-        "certificates": files / f"{name}.cert",
-        "trust": [files / f"{root}.pub" for root in ("root", *trusted)],
-        **SETTINGS,
-    }
+def member(files: Path, name: str, *trusted: str) -> dict[str, Any]:
+    return {**known_as(files, name, *trusted), **SETTINGS}
 
 
 def known_to(manager: CommunityManager) -> list[Contact]:
@@ -87,7 +74,7 @@ async def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
     """
 
     def of(name: str, transport: str, *trusted: str) -> dict[str, Any]:
-        return {**known_as(files, name, *trusted), "transport": transport}
+        return {**member(files, name, *trusted), "transport": transport}
 
     first, second = transports
     async with (
@@ -95,7 +82,7 @@ async def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
         CommunityManager(**of("ada", first), gateways=[gate.gateway]) as ada,
         CommunityManager(**of("club", second), gateways=[gate.gateway]) as club,
         CommunityManager(**of("eve", second), gateways=[gate.gateway]) as eve,
-        CommunityManager(**of("mallory", second, "eve"), gateways=[gate.gateway]) as other,
+        CommunityManager(**of("mallory", second, "root", "eve"), gateways=[gate.gateway]) as other,
         CommunityManager(**SETTINGS, transport=second, gateways=[gate.address]) as none,
     ):
         inbox = Inbox()
@@ -123,17 +110,14 @@ async def test_members_meet_through_a_gateway_and_nobody_else_gets_in(
 
 @live
 async def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -> None:
-    gate = CommunityManager(**known_as(files, "gate"))
+    gate = CommunityManager(**member(files, "gate"))
     await gate.start()
     address = gate.address
-    async with CommunityManager(**known_as(files, "ada"), gateways=[address]) as ada:
+    async with CommunityManager(**member(files, "ada"), gateways=[address]) as ada:
         await ada.join(".soccer")
         await gate.close()
-        write_key_pair(files / "new.key", MALLORY)
-        (files / "new.cert").write_text(
-            certificate_text([grant(ROOT, MALLORY, ".", Rights.SERVE, 0, FAR)])
-        )
-        async with CommunityManager(**known_as(files, "new"), bind=address) as imposter:
+        enrol(files, "new", MALLORY, ".", Rights.SERVE)
+        async with CommunityManager(**member(files, "new"), bind=address) as imposter:
             await eventually(lambda: imposter.counters.input.strangers_refused > 0)
             assert imposter.counters.input.frames_received == 0
 
@@ -141,22 +125,22 @@ async def test_a_gateway_on_the_loopback_is_pinned_at_first_sight(files: Path) -
 @live
 async def test_who_is_remembered_is_asked_by_its_key(files: Path) -> None:
     """Somebody else listens at the address when the process starts again, and no gateway does."""
-    remembering: dict[str, Any] = {**known_as(files, "ada"), "remember": files / "contacts"}
-    async with CommunityManager(**known_as(files, "gate")) as gate:
-        bob = CommunityManager(**known_as(files, "bob"), gateways=[gate.gateway])
+    remembering: dict[str, Any] = {**member(files, "ada"), "remember": files / "contacts"}
+    async with CommunityManager(**member(files, "gate")) as gate:
+        bob = CommunityManager(**member(files, "bob"), gateways=[gate.gateway])
         await bob.start()
         await bob.join(".soccer")
         async with CommunityManager(**remembering, gateways=[gate.gateway]) as ada:
             await (await ada.join(".soccer")).ready()
         address, dead = bob.address, [gate.gateway]
         await bob.close()
-    async with CommunityManager(**known_as(files, "eve"), bind=address) as imposter:
+    async with CommunityManager(**member(files, "eve"), bind=address) as imposter:
         async with CommunityManager(**remembering, gateways=dead) as ada:
             with pytest.raises((GatewayTimeout, NotReady)):
                 await ada.join(".soccer", timeout=3)
             await eventually(lambda: imposter.counters.input.strangers_refused > 0)
         assert imposter.counters.input.frames_received == 0
-    bob = CommunityManager(**known_as(files, "bob"), gateways=dead, bind=address)
+    bob = CommunityManager(**member(files, "bob"), gateways=dead, bind=address)
     async with bob, CommunityManager(**remembering, gateways=dead) as ada:
         await asyncio.gather(ada.join(".soccer", timeout=3), return_exceptions=True)
         await eventually(lambda: bob.counters.input.frames_received > 0)
@@ -208,9 +192,8 @@ def test_the_commands_of_an_authority(files: Path) -> None:
 def test_what_does_not_go_with_an_identity_is_said(
     changes: dict[str, Any], error: type[Exception], said: str, files: Path
 ) -> None:
-    settings = {name: of for name, of in known_as(files, "ada").items() if name != "options"}
     with pytest.raises(error, match=said):
-        CommunityManager(**{**settings, **changes})
+        CommunityManager(**{**known_as(files, "ada"), **changes})
 
 
 @live
@@ -221,12 +204,12 @@ async def test_keys_of_gateways_and_shared_pipes_are_refused_where_they_mean_not
         CommunityManager(gateways=[f"tcp://127.0.0.1:7000#{GATE.public}"])
     pipes = open_pipes()
     with pytest.raises(ValueError, match="links of its own"):
-        CommunityManager(**known_as(files, "ada"), pipes=pipes)
+        CommunityManager(**member(files, "ada"), pipes=pipes)
     pipes.close()
 
 
 def test_with_an_identity_a_process_may_leave_the_loopback(files: Path) -> None:
-    CommunityManager(**known_as(files, "ada"), bind="tcp://192.0.2.1:0")
+    CommunityManager(**member(files, "ada"), bind="tcp://192.0.2.1:0")
     with pytest.raises(InsecureError, match="--identity, --certificate, --trust"):
         CommunityManager(bind="tcp://192.0.2.1:0")
 

@@ -13,16 +13,15 @@ from camcast import CommunityManager, Missed, Overflow, Parameters, Received, bl
 from camcast.doors.transport import PipeLimits
 from camcast.engine.signing import Signing
 from camcast.event_trace import Account, CommunityAccount, Explanation, Moment, Verdict, explain
-from camcast.live.certificate_file import certificate_text
 from camcast.live.control_socket import ask
-from camcast.live.key_file import write_key_pair
 from camcast.live.transports import DEFAULT, find_transport
 from camcast.security.certificates import Rights
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
-from tests.authority import ADA, ALL, EVE, ROOT, grant
+from tests.authority import ADA, ALL, EVE, ROOT
 from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.live.communities import CERTAIN, OPTIONS, Inbox, join_all
+from tests.live.identities import enrol, known_as
 from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, eventually, live, wait_until
 
@@ -237,24 +236,14 @@ async def test_what_is_published_without_a_right_is_refused(
 ) -> None:
     """Eve may join and not publish, and has taken the check out of her own process."""
     monkeypatch.setattr(Signing, "check_may_publish", lambda *_: None)
-    write_key_pair(tmp_path / "root.key", ROOT)
-    settings: dict[str, Any] = {
-        "trust": tmp_path / "root.pub",
-        "options": OPTIONS,
-        "parameters": CERTAIN,
-    }
-    for name, key, rights in (("ada", ADA, ALL), ("eve", EVE, Rights.JOIN)):
-        write_key_pair(tmp_path / f"{name}.key", key)
-        chain = [grant(ROOT, key, ".a", rights, 0, until=2**32 - 1)]
-        (tmp_path / f"{name}.cert").write_text(certificate_text(chain))
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "ada", ADA, ".a", ALL)
+    enrol(tmp_path, "eve", EVE, ".a", Rights.JOIN)
 
-    def manager(name: str, **gateways: Any) -> CommunityManager:
+    def manager(name: str, **more: Any) -> CommunityManager:
+        known = known_as(tmp_path, name)
         return CommunityManager(
-            identity=tmp_path / f"{name}.key",
-            certificates=tmp_path / f"{name}.cert",
-            control=tmp_path / name,
-            **settings,
-            **gateways,
+            **known, control=tmp_path / name, options=OPTIONS, parameters=CERTAIN, **more
         )
 
     async with manager("ada") as ada, manager("eve", gateways=[ada.gateway]) as eve:
