@@ -159,10 +159,7 @@ class _Worker:
         }
 
     async def _facts(self, _argument: None) -> dict[str, Any]:
-        return {
-            "memory": memory_bytes() - self._idle_memory,
-            "facts": self._members.facts(),
-        }
+        return {"memory": memory_bytes() - self._idle_memory, "facts": self._members.facts()}
 
 
 def memory_bytes(process: int | None = None) -> int:

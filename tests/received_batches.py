@@ -17,10 +17,7 @@ PUBLISHED_MILLISECONDS = 1_700_000_000_250
 def batch(first: int, payloads: Sequence[bytes], *, typed: bool = False) -> Batch:
     """Return consecutive events of `STREAM`, as they come out of a frame."""
     return make_batch(
-        *(STREAM, first, payloads, TOPIC),
-        typed=typed,
-        published=PUBLISHED_MILLISECONDS,
-        hops=HOPS,
+        *(STREAM, first, payloads, TOPIC), typed=typed, published=PUBLISHED_MILLISECONDS, hops=HOPS
     )
 
 

@@ -287,12 +287,7 @@ _HALVES: Final = cut_between((0, 1), (2, 3))
 
 SCENARIOS: Final = [
     Scenario(
-        name="baseline",
-        title="no fault",
-        happen=nothing(25),
-        nodes=50,
-        processes=10,
-        hosts=5,
+        name="baseline", title="no fault", happen=nothing(25), nodes=50, processes=10, hosts=5
     ),
     _weather("loss-1", "1 % of the packets lost", loss=0.01),
     _weather("loss-10", "10 % of the packets lost", loss=0.1),

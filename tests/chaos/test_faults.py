@@ -17,13 +17,7 @@ from camcast.live import transports
 from tests.chaos.lab import Choice, Lab
 from tests.chaos.network import Loopback
 from tests.chaos.scenario import Outcome, Scenario, run
-from tests.chaos.scenarios import (
-    kill,
-    nothing,
-    pause,
-    restart_in_turn,
-    with_slow_subscribers,
-)
+from tests.chaos.scenarios import kill, nothing, pause, restart_in_turn, with_slow_subscribers
 
 
 async def garbage(lab: Lab) -> None:
@@ -52,9 +46,7 @@ SHORT = [
     ),
     _short(name="pause", title="one process is stopped for 2 s", happen=pause(2)),
     _short(
-        name="restart",
-        title="each process restarts at its addresses",
-        happen=restart_in_turn(1.0),
+        name="restart", title="each process restarts at its addresses", happen=restart_in_turn(1.0)
     ),
     _short(
         name="slow",

@@ -177,10 +177,7 @@ def test_json_lines_say_what_text_says_and_name_their_fields() -> None:
 
 
 def test_without_v_a_process_that_is_well_says_where_it_joined_and_no_more() -> None:
-    with (
-        blocking.CommunityManager() as manager,
-        subscriber(".a", manager.address) as running,
-    ):
+    with blocking.CommunityManager() as manager, subscriber(".a", manager.address) as running:
         manager.join(".a").ready(timeout=PATIENCE_SECONDS)
         (peer,) = manager.community(".a").peers
         assert running.process.stderr is not None

@@ -131,11 +131,7 @@ async def test_a_member_speaks_with_programs_that_use_libzmq_itself() -> None:
         context.socket(zmq.PULL) as pull,
     ):
         push.heartbeat_ivl, push.heartbeat_timeout = 20, 200
-        push.curve_serverkey, push.curve_publickey, push.curve_secretkey = (
-            public,
-            public,
-            secret,
-        )
+        push.curve_serverkey, push.curve_publickey, push.curve_secretkey = (public, public, secret)
         with push.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
             push.connect(pipe.address)
             push.send(HEADER + make_record(1))

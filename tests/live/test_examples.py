@@ -55,14 +55,12 @@ def test_an_example_prints_what_it_says(example: str) -> None:
 
 
 def test_the_chat_takes_lines_and_finds_others_through_a_gateway() -> None:
-    with (
-        subprocess.Popen(
-            [sys.executable, *CHAT, "Ada", ".chat"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as ada,
-    ):
+    with subprocess.Popen(
+        [sys.executable, *CHAT, "Ada", ".chat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as ada:
         try:
             assert ada.stdout is not None
             assert ada.stdin is not None

@@ -197,10 +197,7 @@ def test_a_loop_that_has_ended_has_no_metrics(caplog: pytest.LogCaptureFixture) 
 
 
 def test_scripts_are_asked_in_the_same_way() -> None:
-    with (
-        blocking.CommunityManager(parameters=Parameters()) as manager,
-        serve(manager) as url,
-    ):
+    with blocking.CommunityManager(parameters=Parameters()) as manager, serve(manager) as url:
         manager.join(".a").publish(b"x")
         assert value(scrape(url), "events_published_total") == 1
 
@@ -210,10 +207,7 @@ async def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
     async with managers(1) as (manager,):
         with serve(manager) as url:
             port = int(url.rpartition(":")[2].partition("/")[0])
-            with (
-                pytest.raises(BindError, match="choose another port"),
-                serve(manager, port=port),
-            ):
+            with pytest.raises(BindError, match="choose another port"), serve(manager, port=port):
                 pass
 
 

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from camcast import CommunityManager, NotAllowedError, OptionError, blocking
-from camcast.live.certificate_file import (
-    CertificateFileError,
-    revocations_text,
-)
+from camcast.live.certificate_file import CertificateFileError, revocations_text
 from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, DAY, EVE, ROOT

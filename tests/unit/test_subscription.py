@@ -263,12 +263,7 @@ async def in_one_turn(queue: Subscription, got: list[Item]) -> None:
 
 @pytest.mark.parametrize(
     "subscriber",
-    [
-        callback("callback"),
-        callback("on_batch"),
-        iterator(aiter),
-        iterator(Subscription.batches),
-    ],
+    [callback("callback"), callback("on_batch"), iterator(aiter), iterator(Subscription.batches)],
     ids=["callback", "on_batch", "async for", "batches"],
 )
 @live

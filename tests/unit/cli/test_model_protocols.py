@@ -66,16 +66,8 @@ def test_percolation_has_the_defaults_of_what_is_shipped(capfd: Capture) -> None
                 "fan_out": 4,
             },
         ),
-        (
-            "percolation",
-            "published_in=2 gamma=0.2 c=1",
-            {"interested": 7, "gamma": 0.2, "c": 1},
-        ),
-        (
-            "hierarchical",
-            "clusters=6 c2=1 between=0.5",
-            {"clusters": 6, "c2": 1.0, "between": 0.5},
-        ),
+        ("percolation", "published_in=2 gamma=0.2 c=1", {"interested": 7, "gamma": 0.2, "c": 1}),
+        ("hierarchical", "clusters=6 c2=1 between=0.5", {"clusters": 6, "c2": 1.0, "between": 0.5}),
     ],
 )
 def test_a_protocol_takes_its_options(

@@ -30,12 +30,7 @@ from camcast.population import camcast as population
 from camcast.population.baselines import PROCESSES_MAX, simulate
 from camcast.population.outcome import Outcome
 from camcast.settings.base import SettingError
-from camcast.settings.baselines import (
-    PROTOCOLS,
-    Baseline,
-    baseline,
-    multicast_tables,
-)
+from camcast.settings.baselines import PROTOCOLS, Baseline, baseline, multicast_tables
 from camcast.settings.chain import Community, Setting, chain, interested_in
 from camcast.vocabulary.parameters import Parameters
 from tests.laws.test_simulators_agree import DEVIATIONS, apart, from_law

@@ -54,9 +54,7 @@ def test_a_random_graph_is_simple_and_keeps_degrees(degrees: list[int], seed: in
         assert missing.sum() == sum(degrees) % 2  # one stub too many
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=60),
-)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=60))
 @settings(max_examples=100)
 def test_given_links_go_both_ways_once(links: list[tuple[int, int]]) -> None:
     nodes = max(max(link) for link in links) + 1

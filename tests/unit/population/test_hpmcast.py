@@ -95,8 +95,7 @@ def test_nobody_interested_nobody_disturbed() -> None:
     for threshold in (0, 10):
         for estimate in ("expected", "measured"):
             spread = hpmcast.simulate(
-                HpmcastSetting(interested=0.0, threshold=threshold, estimate=estimate),
-                *(3, 1),
+                HpmcastSetting(interested=0.0, threshold=threshold, estimate=estimate), *(3, 1)
             )
             assert not spread.messages.any()
             assert hpmcast.reception(spread).mean is None

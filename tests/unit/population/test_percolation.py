@@ -132,8 +132,7 @@ def test_the_twin_is_not_the_same_with_other_rules() -> None:
     publishers = [rng.randrange(NETWORK.nodes) for _ in range(events)]
     ours = np.array([percolation.spread(one, rng)[0] for one in publishers], float)
     theirs = np.array(
-        [twin(NETWORK, subscribers, 0.25, TTL_MAX, one, rng).receivers for one in publishers],
-        float,
+        [twin(NETWORK, subscribers, 0.25, TTL_MAX, one, rng).receivers for one in publishers], float
     )
     assert abs(ours.mean() - theirs.mean()) > 4.5 * sqrt((ours.var() + theirs.var()) / events)
 

@@ -27,9 +27,7 @@ EVIDENCE = [
     *("paper", "item", "quote", "published", "ours", "low", "high", "z", "verdict", "found"),
     "command",
 ]
-POINT = [
-    *("series", "x", "mean", "low", "high", "model", "formula", "runs", "panel", "sample"),
-]
+POINT = [*("series", "x", "mean", "low", "high", "model", "formula", "runs", "panel", "sample")]
 _SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -129,10 +129,7 @@ def test_the_command_is_in_the_paper_s_order_and_without_what_is_all(
         (["camcast", "--runs", 1], ["runs is 1; give 2 or more"]),
         (["camcast", "--engine", "steam"], ["unknown engine 'steam'; known: population, chain"]),
         (["camcast", "--events", 3], ["--events is for percolation and memberships, not for"]),
-        (
-            ["camcast", "--preset", "paper"],
-            ["--preset is for memberships, not for camcast"],
-        ),
+        (["camcast", "--preset", "paper"], ["--preset is for memberships, not for camcast"]),
         (["hpmcast", "--preset", "paper"], ["--preset is for memberships, not for hpmcast"]),
         (["memberships", "--preset", "lecture"], ["unknown preset 'lecture'; there is: paper"]),
         (["memberships", "--runs", 0], ["runs is 0; give 1 or more"]),

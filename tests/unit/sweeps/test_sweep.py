@@ -219,8 +219,7 @@ def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, worke
     program = place.program(cells=6, free=3, workers=workers)
     with subprocess.Popen(program, cwd=place.folder) as killed:
         wait_until(
-            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers,
-            killed,
+            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers, killed
         )
         killed.kill()
     assert killed.returncode == -signal.SIGKILL
@@ -247,8 +246,7 @@ def test_a_signal_stops_a_sweep_and_its_workers(
         start_new_session=True,  # what a terminal sends reaches the whole group, the workers too
     ) as stopped:
         wait_until(
-            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers,
-            stopped,
+            lambda: place.finished() == 3 and sum(place.computed().values()) == 3 + workers, stopped
         )
         stopped.send_signal(stop) if stop is signal.SIGTERM else os.killpg(stopped.pid, stop)
         _, said = stopped.communicate(timeout=PATIENCE_SECONDS)

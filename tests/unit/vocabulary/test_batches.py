@@ -110,8 +110,7 @@ def test_reserved_flags_of_a_body_are_refused(flag: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "count"),
-    [(0, 1), (1, 0), (SEQUENCE_MAX, 2), (1, batches.EVENTS_MAX + 1), (1, 65535)],
+    ("first", "count"), [(0, 1), (1, 0), (SEQUENCE_MAX, 2), (1, batches.EVENTS_MAX + 1), (1, 65535)]
 )
 def test_a_batch_of_none_or_too_many_is_malformed(first: int, count: int) -> None:
     numbers = first.to_bytes(4) + count.to_bytes(2)

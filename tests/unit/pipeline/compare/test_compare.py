@@ -64,10 +64,7 @@ def session(folder: Path, scale: float, commit: str = "a" * 40, seed: int = 1) -
         bench(
             folder,
             f"{number}.json",
-            {
-                "scamp": scale * rng.gauss(2000, 20),
-                "dht": scale * rng.gauss(1000, 20),
-            },
+            {"scamp": scale * rng.gauss(2000, 20), "dht": scale * rng.gauss(1000, 20)},
             commit,
         )
         for number in range(5)

@@ -98,10 +98,7 @@ def test_a_parameter_that_only_some_runs_have_differs() -> None:
         measure("a", "hops_mean", 1.0, parameters={"c": "2"}),
         measure("b", "hops_mean", 2.0, parameters={}),
     ]
-    assert {(r.variant.setting, r.sample.mean) for r in rows(measures)} == {
-        ("c=2", 1.0),
-        ("", 2.0),
-    }
+    assert {(r.variant.setting, r.sample.mean) for r in rows(measures)} == {("c=2", 1.0), ("", 2.0)}
 
 
 def test_what_only_one_world_has_is_named_if_it_differs_there() -> None:

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.pipeline.compare.differences import (
-    Sample,
-    difference,
-    effect_in_words,
-    holm,
-    welch,
-)
+from camcast.pipeline.compare.differences import Sample, difference, effect_in_words, holm, welch
 from camcast.student import quantile
 
 P = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=20)

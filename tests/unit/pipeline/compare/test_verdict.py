@@ -179,10 +179,7 @@ def test_backends_are_compared_at_each_value_of_a_parameter() -> None:
         for backend, level in (("dht", 0.9), ("scamp", 0.1))
     ]
     verdicts = answered(rows)
-    assert [(v.where, v.winner) for v in verdicts] == [
-        ("c=2", "dht (c=2)"),
-        ("c=5", "dht (c=5)"),
-    ]
+    assert [(v.where, v.winner) for v in verdicts] == [("c=2", "dht (c=2)"), ("c=5", "dht (c=5)")]
     assert sentence(verdicts[0]).startswith("Reception at c=2: dht (c=2) is best")
 
 

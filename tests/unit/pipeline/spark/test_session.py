@@ -304,10 +304,7 @@ FAILURES = {
 def test_what_fails_is_one_clear_line(
     statement: str, spark: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with (
-        pytest.raises(SparkFailedError) as caught,
-        open_spark("test") as inner,
-    ):
+    with pytest.raises(SparkFailedError) as caught, open_spark("test") as inner:
         inner.sql(statement).collect()
     assert caught.value.__suppress_context__
     assert str(caught.value).startswith("Spark failed: ")
