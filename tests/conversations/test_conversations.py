@@ -73,6 +73,10 @@ class Story:
         """Join, and show what follows within so many seconds."""
         self.do(node, lambda n, now: n.join(Topic.parse(topic), now), seconds, *hidden)
 
+    def leave(self, node: Node, seconds: float, *hidden: type[Any]) -> None:
+        """Leave `.a`, and show what follows within so many seconds."""
+        self.do(node, lambda n, now: n.leave(Topic.parse(".a"), now), seconds, *hidden)
+
     def do(
         self,
         node: Node,
@@ -146,7 +150,7 @@ def gateway_seek(story: Story) -> None:
     story.say("n3 joins .a: the gateway names n2, who subscribes it")
     story.join(second, ".a", 0.4, *HEARTBEATS)
     story.say("n3 leaves: it withdraws from the gateway, and takes leave of its peers")
-    story.do(second, lambda n, now: n.leave(Topic.parse(".a"), now), 0.1, *HEARTBEATS)
+    story.leave(second, 0.1, *HEARTBEATS)
     story.say("the lease at the gateway is renewed every 10 s")
     story.run(9.5, *HEARTBEATS)
 
@@ -178,7 +182,7 @@ def gateway_half(story: Story) -> None:
     story.network.kill(gateway)
     newcomer = story.process(gateway, member)
     story.say("n1 is dead; n4 joins .a.b: n3, in another community, does not know who is there")
-    story.network.do(newcomer, lambda n, now: n.join(Topic.parse(".a.b"), now))
+    story.join(newcomer, ".a.b")
     story.network.run(2.5)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, Announce)
@@ -235,14 +239,7 @@ def scamp_unsubscribe(story: Story) -> None:
     nodes = community(story, 6)
     story.state(*nodes)
     story.say("n3 leaves")
-    story.do(
-        nodes[2],
-        lambda n, now: n.leave(Topic.parse(".a"), now),
-        0.5,
-        *HEARTBEATS,
-        *GATEWAY,
-        *SEARCH,
-    )
+    story.leave(nodes[2], 0.5, *HEARTBEATS, *GATEWAY, *SEARCH)
     story.state(*(node for node in nodes if node is not nodes[2]))
 
 
@@ -300,7 +297,7 @@ def link_relay(story: Story) -> None:
     """
     nodes = community(story, 3)
     story.skip(2.0)
-    story.network.do(nodes[0], lambda n, now: n.join(Topic.parse("."), now))
+    story.join(nodes[0], ".")
     story.say("n1 has joined the root community; the searches of .a meet it")
     story.run(9.0, *HEARTBEATS, *GATEWAY)
 

@@ -13,7 +13,6 @@ import pytest
 from camcast.engine.link_messages import ReqContact
 from camcast.engine.liveness_messages import Probe, Verdict
 from camcast.testing.world import name_of
-from camcast.vocabulary.topics import Topic
 from membership.hyparview_messages import Meet, Shuffle, ShuffleReply
 from tests.conversations.golden import assert_says_what_is_written, assert_short_enough_to_read
 from tests.conversations.test_conversations import GATEWAY, HEARTBEATS, Story, community
@@ -32,7 +31,7 @@ def cyclon_join(story: Story) -> None:
     newcomer = story.process(nodes[0])
     story.state(*nodes)
     story.say("n6 joins")
-    story.network.do(newcomer, lambda n, now: n.join(Topic.parse(".a"), now))
+    story.join(newcomer, ".a")
     story.network.run(0.3)
     story.only(newcomer)
     story.run(0.0, *UNSAID)
@@ -66,7 +65,7 @@ def cyclon_leave(story: Story) -> None:
     leaver = nodes[3]
     story.state(*nodes)
     story.say(f"{name_of(leaver.me.address)} leaves")
-    story.network.do(leaver, lambda n, now: n.leave(Topic.parse(".a"), now))
+    story.leave(leaver, 0.0)
     story.network.run(4.0)
     story.only(leaver)
     story.run(0.0, *UNSAID)
@@ -83,8 +82,7 @@ def hyparview_join(story: Story) -> None:
     newcomer = story.process(nodes[0])
     story.state(*nodes)
     story.say("n7 joins")
-    story.network.do(newcomer, lambda n, now: n.join(Topic.parse(".a"), now))
-    story.run(0.3, *UNSAID, Meet, Shuffle, ShuffleReply)
+    story.join(newcomer, ".a", 0.3, *UNSAID, Meet, Shuffle, ShuffleReply)
     story.state(*nodes, newcomer)
 
 
@@ -115,8 +113,7 @@ def hyparview_leave(story: Story) -> None:
     story.state(*nodes)
     leaver = nodes.pop(3)
     story.say(f"{name_of(leaver.me.address)} leaves")
-    story.network.do(leaver, lambda n, now: n.leave(Topic.parse(".a"), now))
-    story.run(0.4, *UNSAID, Meet, Shuffle, ShuffleReply)
+    story.leave(leaver, 0.4, *UNSAID, Meet, Shuffle, ShuffleReply)
     story.state(*nodes)
 
 

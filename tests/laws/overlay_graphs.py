@@ -29,10 +29,11 @@ def membership_in(node: Node) -> Membership:
 
 
 def graph_of(world: World) -> Graph:
-    """Return whom each living process has in its table, the dead included, by address."""
+    """Return whom each living member has in its table, the dead included, by address."""
     return {
-        address: {contact.address for contact in membership_in(node).peers()}
+        address: {contact.address for contact in participation.membership.peers()}
         for address, node in world.alive.items()
+        for participation in node.participations
     }
 
 

@@ -21,8 +21,9 @@ from camcast.simulation.network import VirtualNetwork
 from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from membership.dht import PATIENCE, DhtOptions, DhtTable
+from membership.dht import PATIENCE, DhtOptions
 from tests.laws.communities import Graph, in_degrees
+from tests.laws.overlay_graphs import graph_of, membership_in
 
 TOPIC = Topic.parse(".community")
 DEFAULTS = DhtOptions()
@@ -45,20 +46,6 @@ class DhtWorld(World):
     def grow(self, size: int, gap: float = 0.02) -> list[Node]:
         return [self.join(TOPIC, gap=gap) for _ in range(size)]
 
-    def tables(self) -> Graph:
-        return {
-            address: {contact.address for contact in table(node).peers()}
-            for address, node in self.alive.items()
-            if node.participation(TOPIC) is not None
-        }
-
-
-def table(node: Node) -> DhtTable:
-    participation = node.participation(TOPIC)
-    assert participation is not None
-    assert isinstance(participation.membership, DhtTable)
-    return participation.membership
-
 
 @pytest.fixture(scope="module")
 def large() -> Graph:
@@ -70,7 +57,7 @@ def settled_tables(size: int, c: float) -> Graph:
     world = DhtWorld(2, c=c)
     world.grow(size)
     world.run(150.0)
-    return world.tables()
+    return graph_of(world)
 
 
 @pytest.mark.parametrize(("size", "c"), [(30, 0.0), (50, 2.0), (300, 5.0)])
@@ -105,8 +92,8 @@ def test_a_newcomer_is_in_tables_at_once() -> None:
     world.grow(100)
     world.run(30.0)
     (newcomer,) = world.grow(1, gap=0.06)
-    assert len(table(newcomer).peers()) >= ceil(log(100) + 5)
-    holders = sum(newcomer.me.address in entries for entries in world.tables().values())
+    assert len(membership_in(newcomer).peers()) >= ceil(log(100) + 5)
+    holders = sum(newcomer.me.address in entries for entries in graph_of(world).values())
     assert holders >= ceil(log(100) + 5)
 
 
@@ -116,7 +103,7 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
     world.run(30.0)
     world.leave(leaver, TOPIC)
     world.run(0.2 + QUESTION_SECONDS)  # in which it is asked
-    tables = world.tables()
+    tables = graph_of(world)
     assert leaver.me.address not in tables
     assert all(leaver.me.address not in entries for entries in tables.values())
 
@@ -132,10 +119,10 @@ def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
         world.kill(victim)
     world.run(VERDICT)
     dead = {victim.me.address for victim in victims}
-    assert not any(dead & set(entries) for entries in world.tables().values())
+    assert not any(dead & set(entries) for entries in graph_of(world).values())
     world.run(3 * DEFAULTS.check_seconds)
     wanted = ceil(log(100 * (1 - share)) + 5)
-    assert min(len(entries) for entries in world.tables().values()) >= wanted - 1
+    assert min(len(entries) for entries in graph_of(world).values()) >= wanted - 1
 
 
 def test_refreshes_follow_the_rate_of_change() -> None:
@@ -146,12 +133,12 @@ def test_refreshes_follow_the_rate_of_change() -> None:
         world = DhtWorld(6)
         nodes = world.grow(60)
         world.run(145.0)  # just after the refreshes that come without any change
-        before = {p.me.address: world.tables()[p.me.address] for p in nodes}
+        before = {p.me.address: graph_of(world)[p.me.address] for p in nodes}
         if joins:
             world.grow(30, gap=1.0)
         else:
             world.run(30.0)
-        after = world.tables()
+        after = graph_of(world)
         newcomers = set(world.alive) - set(before)
         learned.append(
             sum(len(set(after[a]) - before[a] - newcomers) for a in before) / len(before)
@@ -165,9 +152,9 @@ def test_with_loss_nobody_is_lost_for_long() -> None:
     world = DhtWorld(7, loss=0.1)
     world.grow(60)
     world.run(120.0)
-    sizes = [len(entries) for entries in world.tables().values()]
+    sizes = [len(entries) for entries in graph_of(world).values()]
     assert mean(sizes) >= 0.9 * ceil(log(60) + 5)
-    assert min(in_degrees(world.tables())) >= 1
+    assert min(in_degrees(graph_of(world))) >= 1
 
 
 def test_a_paused_process_expels_nobody() -> None:
@@ -175,7 +162,7 @@ def test_a_paused_process_expels_nobody() -> None:
     world = DhtWorld(8)
     nodes = world.grow(40)
     world.run(20.0)
-    keeper = table(nodes[3])
+    keeper = membership_in(nodes[3])
     before = len(keeper.peers())
     liveness = nodes[3].liveness  # its next timer comes much later than it was due
     liveness._due -= 60.0

@@ -16,6 +16,8 @@ import pytest
 from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
+from tests.laws.communities import in_degrees
+from tests.laws.overlay_graphs import among_the_living, graph_of
 
 TOPIC = Topic.parse(".community")
 SIZE = 60
@@ -24,22 +26,13 @@ NOTICED = 10  # seconds after a crash: silence, the word of former holders, and 
 BELOW_MAX = 5  # seconds with one holder: a greeting may be lost, and is said again at each check
 
 
-def in_degrees(world: World) -> Counter[str]:
-    degrees = Counter(dict.fromkeys(world.alive, 0))
-    for node in world.alive.values():
-        participation = node.participation(TOPIC)
-        assert participation is not None
-        held = (contact.address for contact in participation.membership.peers())
-        degrees.update(address for address in held if address in world.alive)
-    return degrees
-
-
 def assert_held(world: World, seconds: int) -> None:
     """One holder at least in every second, and two but for `BELOW_MAX` seconds in a row."""
     below: Counter[str] = Counter()
     for _ in range(seconds):
         world.run(1.0)
-        degrees = in_degrees(world)
+        graph = among_the_living(graph_of(world))
+        degrees = dict(zip(graph, in_degrees(graph), strict=True))
         assert min(degrees.values()) >= 1
         below = Counter({a: below[a] + 1 for a, degree in degrees.items() if degree < 2})
         assert max(below.values(), default=0) <= BELOW_MAX

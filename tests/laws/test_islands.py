@@ -14,7 +14,8 @@ from camcast.engine.node import Node
 from camcast.simulation.network import address_of
 from camcast.testing.world import World
 from camcast.vocabulary.topics import Topic
-from tests.laws.communities import Graph, strongly_connected
+from tests.laws.communities import strongly_connected
+from tests.laws.overlay_graphs import graph_of
 
 TOPIC = Topic.parse(".community")
 HEALED = 20.0  # seconds: two probe periods of 10 s
@@ -47,22 +48,13 @@ class Islands(World):
             self.do(node, lambda node, now: node.join(TOPIC, now))
             self.run(0.3)
 
-    def graph(self) -> Graph:
-        graph: Graph = {}
-        for node in self.members:
-            participation = node.participation(TOPIC)
-            assert participation is not None
-            peers = participation.membership.peers()
-            graph[node.me.address] = {contact.address for contact in peers}
-        return graph
-
     def assert_apart(self) -> None:
         sides = self.side
-        for address, view in self.graph().items():
+        for address, view in graph_of(self).items():
             assert all(sides[address] == sides[other] for other in view)
 
     def assert_one(self) -> None:
-        assert strongly_connected(self.graph())
+        assert strongly_connected(graph_of(self))
         for node in self.members[:2]:  # one of each side
             self.delivered.clear()
             self.publish(node, TOPIC)
@@ -113,8 +105,8 @@ def test_a_calm_community_probes_without_changing_its_tables() -> None:
     world.run(400.0)  # all have met, and the latest refresh is a while ago
     changes = []
     for _ in range(24):
-        before = world.graph()
+        before = graph_of(world)
         world.run(10.0)
-        after = world.graph()
+        after = graph_of(world)
         changes.append(sum(len(after[address] - view) for address, view in before.items()))
     assert median(changes) <= 10

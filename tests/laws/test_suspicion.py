@@ -14,11 +14,11 @@ import pytest
 from camcast.doors.membership import Membership
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.liveness import HIGH_FACTOR, LOW_MAX, SILENCE_UNITS, UNREACHED
-from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import ROOT
 from tests.laws.communities import TOPIC
+from tests.laws.overlay_graphs import membership_in
 from tests.laws.retransmitting_network import RetransmittingNetwork
 
 LOSS = 0.3
@@ -26,11 +26,6 @@ UNIT = 1.0  # of both memberships, with their defaults: a third of the silence u
 TIMERS = UNIT * (SILENCE_UNITS + max(HIGH_FACTOR * LOW_MAX, UNREACHED))
 """No suspicion lasts longer."""
 BOTH = pytest.mark.parametrize("membership", ["scamp", "dht"])
-
-
-def membership_of(node: Node) -> Membership:
-    (participation,) = node.participations
-    return participation.membership
 
 
 def grown(world: World, size: int) -> World:
@@ -49,7 +44,7 @@ def count_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         type(membership).peer_silent(membership, contact, now)
 
     for node in world.nodes:
-        membership = membership_of(node)
+        membership = membership_in(node)
         monkeypatch.setattr(membership, "peer_silent", partial(told, membership))
     return given_up
 
@@ -81,7 +76,7 @@ def test_thirty_percent_of_loss_gives_up_fewer_than_one_live_arc_in_a_thousand(
         network = RetransmittingNetwork(seed, LOSS) if late else None
         world = grown(World(seed, loss=LOSS, virtual=network, membership=membership), 20)
         lost = count_given_up(world, monkeypatch)
-        arcs += sum(len(membership_of(node).peers()) for node in world.nodes)
+        arcs += sum(len(membership_in(node).peers()) for node in world.nodes)
         world.run(60 * UNIT)
         given_up += len(lost)
     assert given_up == 0
@@ -102,7 +97,7 @@ def test_a_crash_is_confirmed_and_noticed_within_ten_seconds(membership: str, ki
         world.kill(victim)
     world.run(UNIT * (SILENCE_UNITS + PROBE_UNITS + 2 * 1.1))
     living = world.alive.keys()
-    tables = [membership_of(node).peers() for node in world.alive.values()]
+    tables = [membership_in(node).peers() for node in world.alive.values()]
     dead = sum(contact.address not in living for table in tables for contact in table)
     if killed < 40:
         assert dead == 0
@@ -120,7 +115,7 @@ def test_a_process_that_is_cut_off_for_a_while_gives_nobody_up(
     world = grown(World(membership=membership), 20)
     lonely = world.nodes[7]
     given_up = count_given_up(world, monkeypatch)
-    table = [contact.address for contact in membership_of(lonely).peers()]
+    table = [contact.address for contact in membership_in(lonely).peers()]
     assert set(table) <= world.alive.keys() - {lonely.me.address}
     me = lonely.me.address
     world.cut(lambda source, target: me not in (source, target))

@@ -18,6 +18,7 @@ from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.laws.overlay_graphs import graph_of
 
 A = Topic.parse(".a")
 TREE = Parameters(c=2, spread="tree")
@@ -161,8 +162,7 @@ def test_when_a_branch_leaves_nobody_waits_for_a_timer() -> None:
 
 def _behind(node: Node) -> list[bytes]:
     """Return the children of a process in the trees of others."""
-    participation = node.participation(A)
-    assert participation is not None
+    (participation,) = node.participations
     tree: Tree = participation.dissemination._spread  # type: ignore[attr-defined]  # CAMCAST's
     return [peer for one in tree._trees.values() if one.parent for peer in one.children]
 
@@ -183,18 +183,12 @@ def test_the_tree_outlives_the_arcs() -> None:
         world.join(A, gap=0.05)
     world.run(SETTLED)
     publish(world, world.nodes[:1], 1.0)
-    tables = [held(node) for node in world.nodes]
+    tables = graph_of(world)
     outcome = publish(world, world.nodes[:1], 30.0)
-    changed = sum(before != held(node) for before, node in zip(tables, world.nodes, strict=True))
+    changed = sum(table != tables[address] for address, table in graph_of(world).items())
     assert changed > NODES / 2, "the arcs were renewed"
     assert outcome.copies <= 1.005, "1.02 if a link goes with its arc"
     assert (outcome.missed, outcome.twice) == (0, 0)
-
-
-def held(node: Node) -> list[bytes]:
-    participation = node.participation(A)
-    assert participation is not None
-    return sorted(contact.peer for contact in participation.membership.peers())
 
 
 def test_above_what_climbs_infects_and_dies_and_nothing_is_missed() -> None:

@@ -867,12 +867,3 @@ def test_who_is_still_joining_is_no_super_process_and_not_gone() -> None:
     network.run(0.5)
     answers = {e.source: type(e.content) for e in transcript.of(Pong, Gone)}
     assert answers == {root.me.address: Pong}
-
-
-def test_messages_survive_the_codec() -> None:
-    for message in (
-        *(ReqContact(b"12345678", (".a", "."), 3), AnsContact(".", contacts(1, 2))),
-        *(NewProcess(".", 3), SuperProcesses(".", contacts(1), pushed=True)),
-        *(Ping(".a"), Pong(".a"), Gone(".a")),
-    ):
-        assert DECODER.decode(messages.encode(message)) == message

@@ -131,42 +131,6 @@ def test_a_question_for_a_chain_is_answered_once_a_second() -> None:
 
 
 STREAM = stream_id(PeerId(EVE.public.peer_id), 7)
-FORGERIES = {
-    "unsigned": lambda: frame(make_batch(STREAM, 1, [b"forged"], SOCCER, published=5_000)),
-    "a stranger's certificate": lambda: frame(
-        signed_event(EVE, STREAM, 1, b"forged", grant(EVE, EVE, until=2**32 - 1, since=0)),
-        grant(EVE, EVE, until=2**32 - 1, since=0),
-    ),
-    "a member of another topic": lambda: frame(
-        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".chess")),
-        certificate(EVE, ".chess"),
-    ),
-    "another topic in this group": lambda: frame(
-        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".chess"), CHESS),
-        certificate(EVE, ".chess"),
-    ),
-    "who may only join": lambda: frame(
-        signed_event(EVE, STREAM, 1, b"forged", certificate(EVE, ".soccer", Rights.JOIN)),
-        certificate(EVE, ".soccer", Rights.JOIN),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FORGERIES)
-def test_what_nobody_may_publish_is_neither_delivered_nor_forwarded(
-    name: str, world: SignedWorld
-) -> None:
-    victim, copies = world.nodes[0], world.nodes[0].counters.event_copies_sent
-    for _ in range(3):
-        world.inject(victim.me.address, FORGERIES[name]())
-    world.run(20)  # what is held for its certificate is dropped by then
-    assert world.got(b"forged") == []
-    assert victim.counters.event_copies_sent == copies
-    # Copies of what is held take no further place.
-    assert victim.counters.unverified == (1 if victim.counters.held else 3)
-    participation = victim.participation(SOCCER)
-    assert participation is not None
-    assert STREAM not in participation.streams.known
 
 
 @pytest.mark.parametrize("first", [2, 100_000])

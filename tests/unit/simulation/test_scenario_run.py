@@ -110,21 +110,14 @@ def test_a_prediction_is_made_only_where_the_model_applies() -> None:
     assert of(run_scenario(lossy), A).predicted is None
 
 
-def test_a_trace_says_the_same_as_the_run_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("calm", [True, False])
+def test_a_trace_says_the_same_as_the_run_itself(calm: bool, tmp_path: Path) -> None:
     """The trace is read as that of a live run, and summarised by the same measures."""
-    calm = scenario()
+    crash = Crashes(at_seconds=4, share=0.5, restart_seconds=3)
+    ran = scenario() if calm else scenario(crashes=(crash,), links=Links(loss=0.05))
     with JsonLinesSink(tmp_path / "trace.jsonl") as sink:
-        outcome = run_scenario(calm, sink)
-    assert summarise(read_traces([tmp_path / "trace.jsonl"]), calm) == outcome.summary
-
-
-def test_a_trace_says_the_same_when_some_die(tmp_path: Path) -> None:
-    stormy = scenario(
-        crashes=(Crashes(at_seconds=4, share=0.5, restart_seconds=3),), links=Links(loss=0.05)
-    )
-    with JsonLinesSink(tmp_path / "trace.jsonl") as sink:
-        outcome = run_scenario(stormy, sink)
-    read = summarise(read_traces([tmp_path / "trace.jsonl"]), stormy, predicted=False)
+        outcome = run_scenario(ran, sink)
+    read = summarise(read_traces([tmp_path / "trace.jsonl"]), ran, predicted=calm)
     assert read == outcome.summary
 
 

@@ -40,20 +40,6 @@ def world() -> Overlays:
 # -- finding -----------------------------------------------------------------------------------
 
 
-def test_strangers_of_other_communities_find_the_members(world: Overlays) -> None:
-    world.populate([A] * 5 + [B] * 3)
-    for seeker in (0, 6, 7):  # the bootstrap node, and members of .b
-        found = world.find(seeker, A, wanted=10)
-        assert sorted(c.address for c in found.contacts) == sorted(
-            contact(n).address for n in range(1, 6)
-        )
-        assert found.size == 5
-        assert found.unreachable == ()
-    found = world.find(6, B, wanted=10)
-    assert {c.peer for c in found.contacts} == {contact(n).peer for n in (7, 8)}
-    assert found.size == 3  # itself included
-
-
 def test_a_community_of_nobody_is_empty(world: Overlays) -> None:
     world.populate([A] * 5)
     found = world.find(1, NOBODY)

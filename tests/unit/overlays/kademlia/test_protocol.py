@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from camcast.doors.datagrams import Endpoint
 from camcast.simulation.datagrams import HostPort, ip_of
@@ -120,7 +118,8 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     counted = counters.malformed + counters.refused + counters.stray
     for _ in range(sent):
         head = rng.choice([b"\x00", b"\x00", b"\x01", b"\x02", b""])
-        attacker.say(head + rng.randbytes(20) + body_of(rng), target)
+        said = head + rng.randbytes(20) + body_of(rng)
+        attacker.say(said[: rng.randrange(22)] if rng.random() < 0.05 else said, target)
         world.run(0.001)
     world.run(3)
     counted = counters.malformed + counters.refused + counters.stray - counted
@@ -131,39 +130,6 @@ def test_thousands_of_malformed_datagrams_are_counted_and_change_nothing(world: 
     assert sorted(neighbours(overlay)) == sorted(before)
     world.run(60)
     assert len(world.find(1, A).contacts) == 4
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.one_of(
-        st.binary(max_size=1500),
-        st.builds(
-            lambda kind, number, body: kind + number + body,
-            st.sampled_from([b"\x00", b"\x01"]),
-            st.binary(min_size=20, max_size=20),
-            st.one_of(
-                st.binary(max_size=100),
-                st.recursive(
-                    st.none()
-                    | st.booleans()
-                    | st.integers(-(2**63), 2**64 - 1)
-                    | st.floats()
-                    | st.text(max_size=30)
-                    | st.binary(max_size=30)
-                    | st.sampled_from(["ping", "find_node", "contact", "bye", "store"]),
-                    lambda inner: st.lists(inner, max_size=4),
-                    max_leaves=10,
-                ).map(pack),
-            ),
-        ),
-    )
-)
-def test_no_bytes_raise(datagram: bytes) -> None:
-    world = Overlays()
-    world.bootstrap()
-    protocol_of(world.overlays[0]).receive((ip_of(ATTACKER), PORT), datagram, world.now)
-    world.run(5)
-    assert neighbours(world.overlays[0]) == []
 
 
 ID = bytes(range(20))
