@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -56,3 +57,11 @@ def reason_against(check: Callable[[], object]) -> Reason:
     with pytest.raises(RefusedError) as caught:
         check()
     return caught.value.reason
+
+
+def assert_counts_between(first: float, last: float, check: Callable[[float], object]) -> None:
+    """Assert that what is checked counts from one time to another, and a second beyond it not."""
+    check(first)
+    check(last)
+    assert reason_against(partial(check, first - 1)) is Reason.EARLY
+    assert reason_against(partial(check, last + 1)) is Reason.EXPIRED

@@ -20,7 +20,7 @@ from camcast.security.keys import Domain, SecretKey
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
-from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, EVE, MEMBER, grant
 from tests.signed_world import ITALY, SOCCER, SignedWorld, certificate, frame, key, with_own
@@ -32,6 +32,11 @@ RETENTION: Final = 120.0
 SLACK: Final = 300.0
 ADAS = certificate(ADA)
 ADA_SIGNS = with_own(ADA, ADAS)
+
+
+def adas(stream: StreamId, first: int, *payloads: bytes, at: float = START) -> Batch:
+    """Return a genuine batch of Ada's, of a time since 1970."""
+    return ADA_SIGNS.sign(make_batch(stream, first, payloads, SOCCER, published=round(1000 * at)))
 
 
 @frozen
@@ -71,11 +76,7 @@ def raw(body: bytes, group: Topic = SOCCER) -> bytes:
 
 def altered(attacker: Attacker) -> bytes:
     """Ada's next event, which the victim has not, with a few bytes changed."""
-    genuine = ADA_SIGNS.sign(
-        make_batch(
-            attacker.seen[0].stream, 10**6, [b"a goal"] * 3, SOCCER, published=round(1000 * START)
-        )
-    )
+    genuine = adas(attacker.seen[0].stream, 10**6, *[b"a goal"] * 3)
     body = bytearray(genuine.body)
     for _ in range(attacker.rng.choice([1, 1, 2, 5])):
         body[attacker.rng.randrange(len(body))] ^= 1 << attacker.rng.randrange(8)
@@ -98,19 +99,15 @@ ATTACKS: dict[str, Attack] = {
     "its own": lambda a: frame(a.event(), a.own),
     "its own, of another topic": lambda a: frame(a.event(CHESS), a.own, group=SOCCER),
     "expired": lambda a: frame(
-        ADA_SIGNS.sign(
-            make_batch(
-                *(stream_id(ADA.public.peer_id, 99), a.rng.randrange(1, 2**32), [b"old"], SOCCER),
-                published=round(1000 * (START - RETENTION - SLACK - a.rng.uniform(1, 100))),
-            )
+        adas(
+            *(stream_id(ADA.public.peer_id, 99), a.rng.randrange(1, 2**32), b"old"),
+            at=START - RETENTION - SLACK - a.rng.uniform(1, 100),
         )
     ),
     "from the future": lambda a: frame(
-        ADA_SIGNS.sign(
-            make_batch(
-                *(stream_id(ADA.public.peer_id, 98), a.rng.randrange(1, 2**32), [b"new"], SOCCER),
-                published=round(1000 * (START + SLACK + a.rng.uniform(9, 100))),
-            )
+        adas(
+            *(stream_id(ADA.public.peer_id, 98), a.rng.randrange(1, 2**32), b"new"),
+            at=START + SLACK + a.rng.uniform(9, 100),
         )
     ),
     "as if it were the victim's": lambda a: frame(a.event(by=key(1)), a.own),
@@ -128,13 +125,8 @@ def victim_and_seen() -> tuple[Node, list[Batch]]:
     world = SignedWorld(repair=True)
     world.run(START)
     victim = world.member(key(1), SOCCER, ITALY, CHESS, own=own)
-    ada = stream_id(ADA.public.peer_id, 7)
-    seen = [
-        ADA_SIGNS.sign(
-            make_batch(ada, 2 * number + 1, [b"goal"] * 2, SOCCER, published=round(1000 * START))
-        )
-        for number in range(10)
-    ]
+    stream = stream_id(ADA.public.peer_id, 7)
+    seen = [adas(stream, 2 * number + 1, b"goal", b"goal") for number in range(10)]
     for batch in seen:
         assert victim.receive(frame(batch, ADAS), world.now) == 0
     assert len(victim.outbox.deliveries) == len(seen)
@@ -165,10 +157,7 @@ def test_nothing_of_an_attack_is_delivered_or_passed_on(who: str, count: int) ->
     assert victim.signing is not None
     assert {"forged", "unsigned", "expired", "early", "outside"} <= set(victim.signing.refused)
     # And Ada is still heard.
-    batch = ADA_SIGNS.sign(
-        make_batch(seen[0].stream, 21, [b"goal"], SOCCER, published=round(1000 * START))
-    )
-    victim.receive(frame(batch, ADAS), START)
+    victim.receive(frame(adas(seen[0].stream, 21, b"goal"), ADAS), START)
     assert [delivery.batch.payloads() for delivery in victim.outbox.deliveries] == [[b"goal"]]
 
 

@@ -72,6 +72,7 @@ every_simulator = pytest.mark.parametrize(
         for one in SIMULATORS
     ],
 )
+also_the_slow = pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda one: one.module)
 MEASURES = ("alive", "delivered", "rounds", "messages", "upward_messages")
 
 
@@ -471,7 +472,7 @@ def test_table_1(
 # --- what is certain ----------------------------------------------------------------------------
 
 
-@every_simulator
+@also_the_slow
 def test_a_community_of_one_sends_in_its_round(simulator: Simulator) -> None:
     setting = Setting(communities=chain([1, 1, 1], Parameters(a=3, z=1)), success=1.0)
     spread = simulator.simulate(setting, 3, 0, 0)
@@ -483,7 +484,7 @@ def test_a_community_of_one_sends_in_its_round(simulator: Simulator) -> None:
     assert all(getattr(spread, measure).dtype == np.int64 for measure in MEASURES)
 
 
-@every_simulator
+@also_the_slow
 @pytest.mark.parametrize("crash", [0.0, 1.0])
 @pytest.mark.parametrize("weak", [False, True])
 def test_no_copy_arrives(simulator: Simulator, crash: float, weak: bool) -> None:
@@ -502,7 +503,7 @@ def test_no_copy_arrives(simulator: Simulator, crash: float, weak: bool) -> None
     assert spread.upward_messages.tolist() == [[3, 0]] * 2
 
 
-@every_simulator
+@also_the_slow
 def test_every_copy_arrives_at_all_others(simulator: Simulator) -> None:
     """A fan-out of all others, and a table of the whole super-community: two rounds each."""
     parameters = Parameters(c=100, g=50, a=50, z=50)
@@ -514,7 +515,7 @@ def test_every_copy_arrives_at_all_others(simulator: Simulator) -> None:
     assert spread.upward_messages.tolist() == [[8 * 9, 0]] * 2
 
 
-@every_simulator
+@also_the_slow
 def test_without_a_super_community_nothing_goes_up(simulator: Simulator) -> None:
     setting = Setting(communities=(Community(size=30), Community(size=9)), success=1.0)
     spread = simulator.simulate(setting, 3, 0, 0)
@@ -522,6 +523,6 @@ def test_without_a_super_community_nothing_goes_up(simulator: Simulator) -> None
     assert spread.delivered[:, 1].tolist() == spread.rounds[:, 1].tolist() == [0] * 3
 
 
-@every_simulator
+@also_the_slow
 def test_no_runs(simulator: Simulator) -> None:
     assert simulator.simulate(SETTINGS["chain"], 0, 0, 0).runs == 0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from nacl.secret import SecretBox
 
 from camcast.security.datagram_seal import OVERHEAD, DatagramSeal
 from camcast.security.taken_once import NONCES_MAX, SLACK_SECONDS, DatagramError
-from tests.mutations import mutated
 
 KEY, NOW = b"k" * 32, 1_700_000_000.0
 
@@ -29,21 +26,13 @@ def test_the_bytes_are_those_of_secretbox() -> None:
     assert DatagramSeal(KEY).open(sealed, NOW) == b"ping"
 
 
-def test_a_stranger_can_make_none_and_alter_none() -> None:
-    rng, ours = random.Random(1), DatagramSeal(KEY)
-    sealed = ours.seal(b"who is nearest?", nonce(1), NOW)
+def test_a_stranger_can_make_none() -> None:
+    """Nor alter any: tests/hostile/test_fuzz.py."""
+    ours = DatagramSeal(KEY)
     forged = DatagramSeal(b"s" * 32).seal(b"who is nearest?", nonce(1), NOW)
-    for datagram in (
-        b"",
-        b"plain",
-        bytes(200),
-        forged,
-        *(mutated(rng, sealed) for _ in range(999)),
-    ):
-        if datagram != sealed:
-            with pytest.raises(DatagramError):
-                ours.open(datagram, NOW)
-    assert ours.open(sealed, NOW) == b"who is nearest?"
+    for datagram in (b"", b"plain", bytes(200), forged):
+        with pytest.raises(DatagramError):
+            ours.open(datagram, NOW)
 
 
 def test_what_was_sent_before_is_refused_for_as_long_as_it_could_be_taken() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,18 +15,12 @@ def logged(queue: EventQueue, log: Log, name: object) -> None:
     log.append((queue.now, name))
 
 
-def test_what_is_earlier_happens_first_and_at_one_time_what_was_asked_for_first() -> None:
-    queue, log = EventQueue(), Log()
-    for number, time in enumerate((2.0, 1.0, 2.0, 1.0, 0.0)):
-        queue.at(time, logged, queue, log, number)
-    queue.run_until(3.0)
-    assert log == [(0.0, 4), (1.0, 1), (1.0, 3), (2.0, 0), (2.0, 2)]
-    assert (queue.happened, len(queue), queue.now) == (5, 0, 3.0)
-
-
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 7.0]), st.booleans())))
 def test_the_order_is_that_of_a_stable_sort(wishes: list[tuple[float, bool]]) -> None:
-    """Also of what is asked for with a delay; the twin is a list that is sorted by time alone."""
+    """Also of what is asked for with a delay; the twin is a list that is sorted by time alone.
+
+    What happens has no order of its own: where times are equal, the sequence decides.
+    """
     queue, log = EventQueue(), Log()
     for number, (time, delayed) in enumerate(wishes):
         (queue.after if delayed else queue.at)(time, logged, queue, log, number)
@@ -105,15 +97,6 @@ def test_what_is_due_at_once_waits_for_what_was_asked_for_before() -> None:
     queue.at(1.0, logged, queue, log, "asked for before")
     queue.run_until(1.0)
     assert [name for _, name in log] == ["asked for before", "asked for at 1"]
-
-
-def test_actions_are_never_compared() -> None:
-    """Two happenings of one time with actions that have no order: the sequence decides."""
-    queue, log = EventQueue(), list[int]()
-    for number in range(3):
-        queue.at(1.0, partial(log.append, number))
-    queue.run_until(1.0)
-    assert log == [0, 1, 2]
 
 
 def test_an_error_leaves_the_queue_where_it_was_raised() -> None:

@@ -100,11 +100,6 @@ def test_rounds_are_counted_from_the_publisher_s() -> None:
     assert not spread.messages.any()
 
 
-def test_nothing_arrives_without_success() -> None:
-    spread = simulate(Setting(communities=chain((20, 10)), success=0.0), 5, 1)
-    assert spread.delivered.tolist() == [[1, 0]] * 5
-
-
 # -- what is dealt -----------------------------------------------------------------------------
 
 
@@ -186,15 +181,6 @@ def test_reception_is_the_chain_s() -> None:
     expected = sum(m * p for m, p in enumerate(law))
     deviation = sqrt(sum((m - expected) ** 2 * p for m, p in enumerate(law)))
     assert abs(mean(spread.delivered[:, 0].tolist()) - expected) <= Z_999 * deviation / sqrt(runs)
-
-
-SETTING = Setting(communities=chain((15, 8)), success=0.85, crash=0.2)
-
-
-def test_no_runs_are_no_rows() -> None:
-    spread = simulate(SETTING, 0, 1)
-    assert spread.runs == 0
-    assert spread.alive.shape == (0, 2)
 
 
 def test_too_many_processes_are_refused() -> None:
